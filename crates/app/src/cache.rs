@@ -32,6 +32,15 @@ pub enum Part {
     Names,
 }
 
+/// The version of a document: numbers begin again with each epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Version {
+    /// The server's epoch.
+    pub epoch: Epoch,
+    /// Serial of the last change in the document.
+    pub number: u64,
+}
+
 /// Versions kept per event and part: the newest, and the one that is still being served to devices that asked before.
 const KEPT: usize = 2;
 /// Bytes of all that is kept, beyond which what was not asked for the longest time goes: about ten lists of 20,000 tickets.
@@ -76,18 +85,18 @@ impl ManifestCache {
         organization_id: &OrganizationId,
         event_id: &EventId,
         part: Part,
-        (epoch, version): (Epoch, u64),
+        version: Version,
         build: impl FnOnce() -> Result<Arc<LargePart>, E>,
     ) -> Result<Arc<LargePart>, E> {
         let key = (organization_id.clone(), event_id.clone(), part);
-        if let Some(kept) = self.get(&key, (epoch, version)) {
+        if let Some(kept) = self.get(&key, version) {
             return Ok(kept);
         }
         let turn = locked(&self.building).entry(key.clone()).or_default().clone();
         let held = locked(&turn);
-        let made = match self.get(&key, (epoch, version)) {
+        let made = match self.get(&key, version) {
             Some(kept) => Ok(kept),
-            None => build().inspect(|made| self.put(&key, epoch, made.clone())),
+            None => build().inspect(|made| self.put(&key, version.epoch, made.clone())),
         };
         drop(held);
         let mut building = locked(&self.building);
@@ -99,13 +108,14 @@ impl ManifestCache {
         drop(turn);
         made
     }
-    fn get(&self, key: &Key, (epoch, version): (Epoch, u64)) -> Option<Arc<LargePart>> {
+    fn get(&self, key: &Key, version: Version) -> Option<Arc<LargePart>> {
         let mut all = locked(&self.kept);
         all.asked += 1;
         let asked = all.asked;
         let kept = all.parts.get_mut(key)?;
         kept.asked = asked;
-        kept.versions.iter().find(|(of, part)| *of == epoch && part.version == version).map(|(_, part)| part.clone())
+        let same = |of: Epoch, part: &LargePart| of == version.epoch && part.version == version.number;
+        kept.versions.iter().find(|(of, part)| same(*of, part)).map(|(_, part)| part.clone())
     }
     fn put(&self, key: &Key, epoch: Epoch, made: Arc<LargePart>) {
         let mut all = locked(&self.kept);
@@ -147,10 +157,11 @@ mod tests {
     fn ask(cache: &ManifestCache, event: &str, version: u64, bytes: usize) -> bool {
         let (organization, event) = (OrganizationId::new("o").unwrap(), EventId::new(event).unwrap());
         let mut was_built = false;
-        let made = cache.get_or_build(&organization, &event, Part::Compact, (EPOCH, version), || {
-            was_built = true;
-            Ok::<_, ()>(part(version, bytes))
-        });
+        let made =
+            cache.get_or_build(&organization, &event, Part::Compact, Version { epoch: EPOCH, number: version }, || {
+                was_built = true;
+                Ok::<_, ()>(part(version, bytes))
+            });
         assert_eq!(made.unwrap().version, version);
         was_built
     }
@@ -166,7 +177,7 @@ mod tests {
             &OrganizationId::new("o").unwrap(),
             &EventId::new("f").unwrap(),
             Part::Json,
-            (EPOCH, 1),
+            Version { epoch: EPOCH, number: 1 },
             || Err::<Arc<LargePart>, _>("no rows"),
         );
         assert_eq!(failed.unwrap_err(), "no rows");
@@ -197,14 +208,20 @@ mod tests {
         std::thread::scope(|threads| {
             for _ in 0..8 {
                 threads.spawn(|| {
-                    cache.get_or_build(&organization, &event, Part::Compact, (EPOCH, 1), || {
-                        built.fetch_add(1, Ordering::Relaxed);
-                        // Until all others wait: the map holds it, and each of the eight.
-                        while locked(&cache.building).values().all(|turn| Arc::strong_count(turn) < 9) {
-                            std::thread::yield_now();
-                        }
-                        Ok::<_, ()>(part(1, 1))
-                    })
+                    cache.get_or_build(
+                        &organization,
+                        &event,
+                        Part::Compact,
+                        Version { epoch: EPOCH, number: 1 },
+                        || {
+                            built.fetch_add(1, Ordering::Relaxed);
+                            // Until all others wait: the map holds it, and each of the eight.
+                            while locked(&cache.building).values().all(|turn| Arc::strong_count(turn) < 9) {
+                                std::thread::yield_now();
+                            }
+                            Ok::<_, ()>(part(1, 1))
+                        },
+                    )
                 });
             }
         });

@@ -89,7 +89,7 @@ async fn run(address: &str, tickets: &[Listed], batches: &[Columns<'_>], phones:
         let ids = &ids;
         async move {
             for (serial, batch) in batches.iter().enumerate().skip(phone).step_by(phones) {
-                store(client, (insert, update), ids, serial as i64, batch).await?;
+                store(client, insert, update, ids, serial as i64, batch).await?;
             }
             Ok::<(), anyhow::Error>(())
         }
@@ -100,7 +100,8 @@ async fn run(address: &str, tickets: &[Listed], batches: &[Columns<'_>], phones:
 
 async fn store(
     client: &mut Client,
-    (insert, update): (&Statement, &Statement),
+    insert: &Statement,
+    update: &Statement,
     [organization_id, device_id, event_id]: &[String; 3],
     serial: i64,
     batch: &Columns<'_>,

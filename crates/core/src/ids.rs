@@ -30,6 +30,7 @@ macro_rules! ids {
                 &self.0
             }
         }
+        crate::words::described!($name, &[]);
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(&self.0)

@@ -27,9 +27,29 @@ macro_rules! words {
                 f.write_str(self.as_str())
             }
         }
+        $crate::words::described!($name, &$name::WORDS);
     )*};
 }
 pub(crate) use words;
+
+/// Describes a type that is a text in JSON for the OpenAPI document. `$words` are all of its words; empty where any may come.
+macro_rules! described {
+    ($name:path, $words:expr $(, $format:ident)?) => {
+        #[cfg(feature = "openapi")]
+        impl utoipa::PartialSchema for $name {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+                use utoipa::openapi::schema::{ObjectBuilder, Type};
+                let words: &[&str] = $words;
+                let text = ObjectBuilder::new().schema_type(Type::String);
+                $(let text = text.format(Some(utoipa::openapi::SchemaFormat::KnownFormat(utoipa::openapi::KnownFormat::$format)));)?
+                text.enum_values((!words.is_empty()).then(|| words.to_vec())).build().into()
+            }
+        }
+        #[cfg(feature = "openapi")]
+        impl utoipa::ToSchema for $name {}
+    };
+}
+pub(crate) use described;
 
 /// A word that the vocabulary does not have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

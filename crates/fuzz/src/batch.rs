@@ -118,9 +118,9 @@ fn in_s2s_form(scan: admit_core::wire::scans::ScanS2) {
     let (device, event, gate) = (caller().device_id, EventId::new("event"), GateId::new("north"));
     let spellings = scan.spellings().expect("a code that was read has spellings");
     let matched = admit_core::barcode::BarcodeHash::of(&spellings[0]);
-    let at = (&event.expect("an id"), &gate.expect("an id"));
+    let (event, gate) = (event.expect("an id"), gate.expect("an id"));
     let id = scan.scan_id(&device).expect("every scan has an id");
-    assert_eq!(scan.into_scan(&device, at, matched).expect("every scan is one").scan_id, id);
+    assert_eq!(scan.into_scan(&device, &event, &gate, matched).expect("every scan is one").scan_id, id);
 }
 
 /// Bodies as clients send them.

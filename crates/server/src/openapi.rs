@@ -2,6 +2,7 @@
 
 mod answers;
 mod closed;
+mod texts;
 pub mod vocabularies;
 
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
@@ -69,6 +70,7 @@ pub struct FieldErrorDoc {
 /// Adds to the routes' own words, by rule and for all of them: names, vocabularies, the frame's answers, roles.
 pub fn finish(document: &mut utoipa::openapi::OpenApi) {
     name_operations(document);
+    texts::inline(document);
     vocabularies::name_words(document);
     vocabularies::widen_counts(document);
     closed::close(document);

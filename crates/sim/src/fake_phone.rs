@@ -46,11 +46,12 @@ impl FakePhone {
     pub fn admit(
         &mut self,
         scan_id: ScanId,
-        ticket: (&TicketId, BarcodeHash),
+        ticket_id: &TicketId,
+        hash: BarcodeHash,
         at_ms: i64,
     ) -> Result<String, FieldError> {
         self.seq += 1;
-        let scan = self.scan(scan_id, ticket, at_ms);
+        let scan = self.scan(scan_id, ticket_id, hash, at_ms);
         self.prev = prev_of(&content_digest(&scan));
         Ok(to_text(&ScanV2::of(&scan, &sign_v2(&self.scan_key, &scan))?))
     }
@@ -69,7 +70,7 @@ impl FakePhone {
         }))
     }
 
-    fn scan(&mut self, scan_id: ScanId, (ticket_id, hash): (&TicketId, BarcodeHash), at_ms: i64) -> Scan {
+    fn scan(&mut self, scan_id: ScanId, ticket_id: &TicketId, hash: BarcodeHash, at_ms: i64) -> Scan {
         let began_ms = *self.began_ms.get_or_insert(at_ms);
         Scan {
             form: Form::V2,

@@ -16,12 +16,12 @@ pub fn days(event: &EventRecord, limits: &ZoneLimits) -> Days {
         return Days::default();
     }
     let zone = TimeZone::get(&event.time_zone).unwrap_or(TimeZone::UTC);
-    days_around((event.starts_at, event.ends_at), &zone, event.day_starts_at)
+    days_around(event.starts_at, event.ends_at, &zone, event.day_starts_at)
 }
 
 /// From a day before a start to a day after an end. A beginning in an hour that the clocks skip is the hour's end; in an hour
 /// that comes twice it is the first.
-fn days_around((starts_at, ends_at): (Timestamp, Timestamp), zone: &TimeZone, day_starts_at: ClockTime) -> Days {
+fn days_around(starts_at: Timestamp, ends_at: Timestamp, zone: &TimeZone, day_starts_at: ClockTime) -> Days {
     let (first, last) = (starts_at.plus_ms(-DAY_MS), ends_at.plus_ms(DAY_MS));
     let Ok(moment) = jiff::Timestamp::from_millisecond(first.ms()) else { return Days::default() };
     let before = moment.to_zoned(zone.clone()).date().yesterday().ok();
@@ -39,9 +39,9 @@ mod tests {
     use super::*;
 
     fn begins(zone: &str, day_starts_at: &str, from: &str, to: &str) -> Vec<String> {
-        let window = (Timestamp::parse(from).unwrap(), Timestamp::parse(to).unwrap());
+        let (starts_at, ends_at) = (Timestamp::parse(from).unwrap(), Timestamp::parse(to).unwrap());
         let zone = jiff::tz::TimeZoneDatabase::bundled().get(zone).unwrap();
-        let days = days_around(window, &zone, day_starts_at.parse().unwrap());
+        let days = days_around(starts_at, ends_at, &zone, day_starts_at.parse().unwrap());
         days.begin().iter().map(ToString::to_string).collect()
     }
 

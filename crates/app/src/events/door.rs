@@ -13,7 +13,7 @@ use crate::records::{EntryTypeRecord, EventRecord};
 pub fn settings(event: &EventRecord) -> DoorSettings {
     let zone = TimeZone::get(&event.time_zone).unwrap_or(TimeZone::UTC);
     DoorSettings {
-        clock: clock(&event.time_zone, &zone, (event.starts_at, event.ends_at)),
+        clock: clock(&event.time_zone, &zone, event.starts_at, event.ends_at),
         verdict_fields: event.at_door.verdict_fields.clone(),
         barcode_kinds: event.at_door.barcode_kinds.clone(),
         ..DoorSettings::default()
@@ -31,7 +31,7 @@ pub fn zone_names<'a>(types: impl IntoIterator<Item = &'a EntryTypeRecord>) -> C
 
 /// The zone's offsets from [`limits::CLOCK_MARGIN_MS`] before a start until as long after an end. `None` beyond the years that
 /// the zone's data can tell.
-fn clock(name: &str, zone: &TimeZone, (starts_at, ends_at): (Timestamp, Timestamp)) -> Option<ZoneClock> {
+fn clock(name: &str, zone: &TimeZone, starts_at: Timestamp, ends_at: Timestamp) -> Option<ZoneClock> {
     let first = starts_at.plus_ms(-limits::CLOCK_MARGIN_MS);
     let last = ends_at.plus_ms(limits::CLOCK_MARGIN_MS).ms();
     let moment = jiff::Timestamp::from_millisecond(first.ms()).ok()?;
@@ -55,9 +55,9 @@ mod tests {
     use super::*;
 
     fn told(zone: &str, from: &str, to: &str) -> Vec<(String, i32)> {
-        let window = (Timestamp::parse(from).unwrap(), Timestamp::parse(to).unwrap());
+        let (starts_at, ends_at) = (Timestamp::parse(from).unwrap(), Timestamp::parse(to).unwrap());
         let data = jiff::tz::TimeZoneDatabase::bundled().get(zone).unwrap();
-        let clock = clock(zone, &data, window).unwrap();
+        let clock = clock(zone, &data, starts_at, ends_at).unwrap();
         assert_eq!(clock.zone, zone);
         clock.offsets.iter().map(|one| (one.from.to_string(), one.offset_s)).collect()
     }

@@ -94,11 +94,11 @@ pub async fn update(app: &App, caller: &UserCaller, event_id: EventId, patch: Ev
         let stamp = tx.stamp(&id)?;
         tx.update_event(&after)?;
         let limits = tx.load_rules(&id, &[])?.book.event(When::Newest).map(|event| event.limits).unwrap_or_default();
-        let mut subjects = touched(tx, (&before, &after), &limits, stamp)?;
+        let mut subjects = touched(tx, &before, &after, &limits, stamp)?;
         if patch.count_practice {
             subjects.extend(practice::accept(tx, &id, &by.user_id, stamp, now)?);
         }
-        let rules = changes((&before, &after), pin.clone(), &limits, stamp);
+        let rules = changes(&before, &after, pin.clone(), &limits, stamp);
         let brought = put(tx, &id, stamp, rules, &subjects, now, &mut seeded)?;
         tx.append_audit(line::of(&by, Some(&id), "event_updated", ("Event", id.as_str()), Value::Object(changed)))?;
         // 4. Whoever has a pass hears of another name, place or time.
@@ -206,7 +206,8 @@ fn differences(before: &EventRecord, after: &EventRecord, pin: bool) -> Map<Stri
 }
 
 fn changes(
-    (before, after): (&EventRecord, &EventRecord),
+    before: &EventRecord,
+    after: &EventRecord,
     pin: Option<Option<StaffPin>>,
     limits: &ZoneLimits,
     stamp: Stamp,
@@ -258,7 +259,8 @@ fn changes(
 /// that open or close those with a scan from now on. A name, a place or a PIN decides nothing about a scan.
 fn touched(
     tx: &mut dyn Tx,
-    (before, after): (&EventRecord, &EventRecord),
+    before: &EventRecord,
+    after: &EventRecord,
     limits: &ZoneLimits,
     stamp: Stamp,
 ) -> Result<BTreeSet<String>> {

@@ -101,8 +101,8 @@ fn judge(
     // ③ What the rules say.
     let (head, stamp) = (tx.head(event_id)?, tx.stamp(event_id)?);
     let operator = office::operator(tx, by)?;
-    let place = (event_id, &wish.gate_id, &ticket_id);
-    let mut scan = office::draft(wish.scan_id.clone(), place, head, stamp.effective_at, operator.clone())?;
+    let (scan_id, at) = (wish.scan_id.clone(), stamp.effective_at);
+    let mut scan = office::draft(scan_id, event_id, &wish.gate_id, &ticket_id, head, at, operator.clone())?;
     scan.count = wish.count;
     let (verdict, state) = office::verdict(tx, event_id, &ticket_id, &scan)?;
     settle(&mut scan, &verdict, wish, operator)?;
@@ -126,7 +126,7 @@ fn judge(
         "persons": answer.persons,
         "override": scan.override_.as_ref().map(|set_aside| set_aside.reason.as_str()),
     });
-    let made = office::store(tx, scan, Some((digest, to_text(&answer))), (stamp, now), seeded)?;
+    let made = office::store(tx, scan, Some((digest, to_text(&answer))), stamp, now, seeded)?;
     tx.append_audit(line::of(by, Some(event_id), "guest_checked_in", ("Guest", guest_id.as_str()), changes))?;
     Ok(Done::Judged(answer, Box::new(made)))
 }

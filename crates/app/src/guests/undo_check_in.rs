@@ -56,16 +56,16 @@ fn undo(
     }
     // ② The revert.
     let (head, stamp) = (tx.head(event_id)?, tx.stamp(event_id)?);
-    let place = (event_id, &target.gate_id, &ticket_id);
     let operator = office::operator(tx, by)?;
     let revert_id = ScanId::new(seeded.uuid()).map_err(|error| Error::Bug(error.to_string()))?;
-    let mut revert = office::draft(revert_id, place, head, stamp.effective_at, operator)?;
+    let mut revert =
+        office::draft(revert_id, event_id, &target.gate_id, &ticket_id, head, stamp.effective_at, operator)?;
     revert.kind = ScanKind::Revert;
     revert.target_device = Some(target.device_id.clone());
     revert.target_scan_id = Some(scan_id.clone());
     // ③ The ledger's line belongs to the same commit.
     let changes = json!({ "scan_id": scan_id.as_str(), "persons": target.count });
-    let made = office::store(tx, revert, None, (stamp, now), seeded)?;
+    let made = office::store(tx, revert, None, stamp, now, seeded)?;
     tx.append_audit(line::of(by, Some(event_id), "check_in_undone", ("Guest", guest_id.as_str()), changes))?;
     Ok((target.count, Some(made)))
 }

@@ -8,12 +8,12 @@ use admit_core::limits::MANIFEST_AFTER_END_MS;
 use admit_core::manifest::build::{Code, Input, Large, delta_part, large_part, signed_tail};
 use admit_core::manifest::compact::{compact_delta_part, compact_part, compact_tail};
 use admit_core::manifest::index::IndexError;
-use admit_core::rule::{Epoch, EventBook, When};
+use admit_core::rule::{EventBook, When};
 use admit_core::ticket::Group;
 use admit_core::time::Timestamp;
 use admit_core::wire::manifest::ManifestTail;
 
-use crate::cache::{LargePart, Part};
+use crate::cache::{LargePart, Part, Version};
 use crate::caller::DeviceCaller;
 use crate::error::{Error, Result};
 use crate::ports::{App, Tx, read};
@@ -103,7 +103,7 @@ fn serve(
     let book = tx.load_rules(event_id, &[])?.book;
     let event = book.event(When::Newest).ok_or_else(|| Error::Bug("an event without rules".into()))?;
     let compact = command.compact;
-    let whole = whole(tx, app, caller, event_id, (head.epoch, version), &book, compact)?;
+    let whole = whole(tx, app, caller, event_id, Version { epoch: head.epoch, number: version }, &book, compact)?;
     let large = match command.since {
         Some(since) if since > 0 && since <= version => {
             delta(tx, &caller.organization_id, event_id, version, &book, since, whole.content_hash, compact)?
@@ -138,17 +138,17 @@ fn whole(
     app: &App,
     caller: &DeviceCaller,
     event_id: &EventId,
-    (epoch, version): (Epoch, u64),
+    version: Version,
     book: &EventBook,
     compact: bool,
 ) -> Result<Arc<LargePart>> {
     let organization_id = &caller.organization_id;
     let part = if compact { Part::Compact } else { Part::Json };
-    app.manifests.get_or_build(organization_id, event_id, part, (epoch, version), || {
+    app.manifests.get_or_build(organization_id, event_id, part, version, || {
         let rows = tx.manifest_rows(event_id)?;
         let make = if compact { compact_part } else { large_part };
         let present = tx.gate_ids(event_id)?;
-        build(organization_id, event_id, version, (book, &present), &rows, make)
+        build(organization_id, event_id, version.number, book, &present, &rows, make)
     })
 }
 
@@ -167,7 +167,7 @@ fn delta(
     let rows = tx.manifest_rows_since(event_id, since)?;
     let make = if compact { compact_delta_part } else { delta_part };
     let present = tx.gate_ids(event_id)?;
-    build(organization_id, event_id, version, (book, &present), &rows, |input| make(input, since, &[], content_hash))
+    build(organization_id, event_id, version, book, &present, &rows, |input| make(input, since, &[], content_hash))
 }
 
 /// Builds a list. `present` holds the gates that the event has now. A removed gate keeps its rules, as facts do, but is
@@ -176,7 +176,8 @@ fn build(
     organization_id: &OrganizationId,
     event_id: &EventId,
     version: u64,
-    (book, present): (&EventBook, &[GateId]),
+    book: &EventBook,
+    present: &[GateId],
     rows: &[(admit_core::barcode::BarcodeHash, TicketRecord)],
     make: impl FnOnce(&Input<'_>) -> std::result::Result<Large, IndexError>,
 ) -> Result<Arc<LargePart>> {

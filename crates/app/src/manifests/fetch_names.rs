@@ -11,7 +11,7 @@ use admit_core::time::Timestamp;
 use admit_core::wire::manifest::{GuestName, NamesTail};
 
 use super::fetch::{FetchedManifest, assigned, expires_at, names_version};
-use crate::cache::{LargePart, Part};
+use crate::cache::{LargePart, Part, Version};
 use crate::caller::DeviceCaller;
 use crate::error::{Error, Result};
 use crate::ports::{App, Tx, read};
@@ -86,11 +86,17 @@ fn serve(
 
 fn whole(tx: &mut dyn Tx, app: &App, input: NamesInput<'_>, head: &Head) -> Result<Arc<LargePart>> {
     let NamesInput { organization_id, event_id, version, labels } = input;
-    app.manifests.get_or_build(organization_id, event_id, Part::Names, (head.epoch, version), || {
-        let names = names(tx.names_since(event_id, 0)?, labels);
-        let count = names.len();
-        Ok(kept(names_part(input, names), version, count))
-    })
+    app.manifests.get_or_build(
+        organization_id,
+        event_id,
+        Part::Names,
+        Version { epoch: head.epoch, number: version },
+        || {
+            let names = names(tx.names_since(event_id, 0)?, labels);
+            let count = names.len();
+            Ok(kept(names_part(input, names), version, count))
+        },
+    )
 }
 
 /// The part of a guest that may be on a device: of their fields those that verdicts show, and never e-mail or phone.

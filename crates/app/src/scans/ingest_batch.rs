@@ -189,7 +189,7 @@ fn store_batch(tx: &mut dyn Tx, arriving: &Arriving<'_>, seeded: &mut SeededIds)
     }
     let mut taken = Vec::with_capacity(parts.len());
     for part in parts {
-        taken.push(intake_part(tx, part, &carrier, (u64::MAX, &part.rejected), arriving.received_at, seeded)?);
+        taken.push(intake_part(tx, part, &carrier, all_of(part), arriving.received_at, seeded)?);
     }
     let arrivals = arrivals(&carrier, arriving, &taken);
     carrier.device.health.arrivals = arrivals.1;

@@ -58,6 +58,25 @@ pub(super) struct Taken {
     pub incidents: bool,
 }
 
+/// The part of a batch that may be stored.
+#[derive(Clone, Copy)]
+pub(super) struct Allowed<'a> {
+    /// How many new contents may be stored at most.
+    pub room: u64,
+    /// The items refused for good that are to be stored.
+    pub refused: &'a [Refused],
+}
+
+/// Every scan of a part, and all of its refused items.
+pub(super) fn all_of(part: &Batch) -> Allowed<'_> {
+    Allowed { room: u64::MAX, refused: &part.rejected }
+}
+
+impl Allowed<'_> {
+    /// Every scan, of a batch without refused items.
+    pub const ALL_SCANS: Self = Self { room: u64::MAX, refused: &[] };
+}
+
 /// The changes by a batch in one event.
 #[derive(Debug, Clone)]
 pub(super) struct Arrived {
@@ -89,13 +108,12 @@ impl Arrived {
     }
 }
 
-/// ③–⑧ of a batch of one event; the caller adds the batch row and the line of the ledger. `refused`: the items refused for
-/// good that are to be stored.
+/// ③–⑧ of a batch of one event; the caller adds the batch row and the line of the ledger.
 pub(super) fn intake_part(
     tx: &mut dyn Tx,
     part: &Batch,
     carrier: &Carrier,
-    (room, refused): (u64, &[Refused]),
+    allowed: Allowed<'_>,
     received_at: Timestamp,
     seeded: &mut SeededIds,
 ) -> Result<Taken> {
@@ -103,9 +121,9 @@ pub(super) fn intake_part(
     let stamp = tx.stamp(&part.event_id)?;
     let quarantine =
         Quarantine::of(tx, part, Some(&carrier.device), &carrier.keys)?.and_all(carrier.revoked || carrier.held);
-    let taken = intake_within(tx, part, stamp, &quarantine, (room, refused), received_at, seeded)?;
-    if !refused.is_empty() {
-        let records: Vec<RejectedRecord> = refused.iter().map(|item| item.record.clone()).collect();
+    let taken = intake_within(tx, part, stamp, &quarantine, allowed, received_at, seeded)?;
+    if !allowed.refused.is_empty() {
+        let records: Vec<RejectedRecord> = allowed.refused.iter().map(|item| item.record.clone()).collect();
         tx.insert_rejected(&part.event_id, &records)?;
     }
     Ok(taken)
@@ -120,7 +138,7 @@ pub(crate) fn intake(
     received_at: Timestamp,
     seeded: &mut SeededIds,
 ) -> Result<(usize, Rejudged)> {
-    let taken = intake_within(tx, batch, stamp, quarantine, (u64::MAX, &[]), received_at, seeded)?;
+    let taken = intake_within(tx, batch, stamp, quarantine, Allowed::ALL_SCANS, received_at, seeded)?;
     Ok((taken.stored.new, Rejudged { incidents_changed: taken.incidents, ..taken.rejudged }))
 }
 
@@ -130,16 +148,16 @@ pub(super) fn intake_within(
     part: &Batch,
     stamp: Stamp,
     quarantine: &Quarantine,
-    (room, refused): (u64, &[Refused]),
+    allowed: Allowed<'_>,
     received_at: Timestamp,
     seeded: &mut SeededIds,
 ) -> Result<Taken> {
     // ④ ⑤ What is new of it becomes facts.
-    let mut stored = store_facts(tx, &part.device_id, part, stamp, quarantine, room)?;
+    let mut stored = store_facts(tx, &part.device_id, part, stamp, quarantine, allowed.room)?;
     // ⑥ ⑦ ⑧ The subjects it touches are reduced anew.
     let touched = std::mem::take(&mut stored.touched);
     let rejudged = rejudge_touched(tx, &part.event_id, touched, stamp, received_at, seeded)?;
-    let logs = receive_logs(tx, part, &stored, refused)?;
+    let logs = receive_logs(tx, part, &stored, allowed.refused)?;
     let reuse = settle_ids(tx, part, &stored, logs, stamp, received_at, seeded)?;
     let incidents = rejudged.incidents_changed || reuse;
     Ok(Taken { stamp, stored, rejudged, incidents })
@@ -177,7 +195,7 @@ pub(super) fn withhold(
             out.kept.extend(known);
             continue;
         }
-        let taken = intake_part(tx, part, carrier, (room, &fresh), received_at, seeded)?;
+        let taken = intake_part(tx, part, carrier, Allowed { room, refused: &fresh }, received_at, seeded)?;
         out.room = room.saturating_sub(taken.stored.new as u64);
         audit(tx, part, "batch_quarantined", &changes_of(part, &taken.stored, &taken.rejudged), &json!({}))?;
         out.arrived.push(Arrived::of(part, &taken));

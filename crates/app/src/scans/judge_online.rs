@@ -102,7 +102,7 @@ pub async fn judge_online(app: &App, caller: &DeviceCaller, request: OnlineReque
     let done = {
         let caller = caller.clone();
         write(&*app.store, scope, move |tx| {
-            let done = judge(tx, &caller, &asked, (one.tells, received_at), &mut seeded.clone());
+            let done = judge(tx, &caller, &asked, one.tells, received_at, &mut seeded.clone());
             one.found(matches!(done, Ok(Done::Judged { unknown: true, .. })));
             done
         })
@@ -197,7 +197,7 @@ fn of_s2(caller: &DeviceCaller, sent: ScanS2, assignments: &Assignments) -> Resu
         sent.spellings().map_err(invalid)?.iter().map(|text| BarcodeHash::of(text)).collect();
     let place = assignments.at(sent.scanned_at);
     let evidence = Evidence { signature: None, sent: sent.sent.clone(), named: None };
-    let scan = sent.into_scan(&caller.device_id, place, spellings[0]).map_err(invalid)?;
+    let scan = sent.into_scan(&caller.device_id, place.0, place.1, spellings[0]).map_err(invalid)?;
     asked(scan, evidence, SignatureState::Bearer, spellings)
 }
 
@@ -227,7 +227,8 @@ fn judge(
     tx: &mut dyn Tx,
     caller: &DeviceCaller,
     asked: &Asked,
-    (tells, received_at): (bool, Timestamp),
+    tells: bool,
+    received_at: Timestamp,
     seeded: &mut SeededIds,
 ) -> Result<Done> {
     // ③ Who asks, and was it asked before?
@@ -270,16 +271,16 @@ fn judge(
     // ⑤–⑧ The scan, with the answer, becomes a fact.
     let judged = Judged { serial: head.serial, outcome: verdict.outcome };
     let part = as_batch(asked, matched, judged, received_at);
-    let mut taken = intake_part(tx, &part, &carrier, (u64::MAX, &[]), received_at, seeded)?;
+    let mut taken = intake_part(tx, &part, &carrier, Allowed::ALL_SCANS, received_at, seeded)?;
     tx.note_seen(&carrier.device.device_id, received_at)?;
     // ⑨ The answer, its row and the ledger's line belong to the same commit.
-    let place = (Cursor::at(head.epoch, taken.stamp.serial), received_at);
-    let body = answer(&part.items[0].fact.scan, ticket_id, &verdict, &state, place);
+    let cursor = Cursor::at(head.epoch, taken.stamp.serial);
+    let body = answer(&part.items[0].fact.scan, ticket_id, &verdict, &state, cursor, received_at);
     tx.insert_batch(&row(&part, asked.digest, &body, taken.stamp, received_at))?;
     line(tx, &part, &verdict, taken.stamp)?;
     let unknown = !std::mem::take(&mut taken.stored.unknown).is_empty();
     if unknown && tells {
-        warn_of_guessing(tx, (&part, received_at), &mut taken, seeded)?;
+        warn_of_guessing(tx, &part, received_at, &mut taken, seeded)?;
     }
     let arrived = Arrived::of(&part, &taken);
     let head = Some(tx.head(&event_id)?);
@@ -291,7 +292,8 @@ fn judge(
 /// and a person is told.
 fn warn_of_guessing(
     tx: &mut dyn Tx,
-    (part, received_at): (&Batch, Timestamp),
+    part: &Batch,
+    received_at: Timestamp,
     taken: &mut Taken,
     seeded: &mut SeededIds,
 ) -> Result<()> {
@@ -414,7 +416,8 @@ fn answer(
     ticket_id: Option<TicketId>,
     verdict: &Verdict,
     state: &TicketState,
-    (cursor, server_time): (Cursor, Timestamp),
+    cursor: Cursor,
+    server_time: Timestamp,
 ) -> String {
     let last = state.entries.last();
     let (scan_id, last_gate_id): (ScanId, Option<GateId>) =

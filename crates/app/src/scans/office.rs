@@ -14,7 +14,7 @@ use admit_core::wire::scanning::Evidence;
 
 use super::announce::{moved, remember};
 use super::decode::{Batch, item};
-use super::intake::{Arrived, intake_within};
+use super::intake::{Allowed, Arrived, intake_within};
 use super::judge_online::{ask, row};
 use super::quarantine::Quarantine;
 use crate::caller::UserCaller;
@@ -64,7 +64,9 @@ pub fn operator(tx: &mut dyn Tx, caller: &UserCaller) -> Result<String> {
 /// A scan of the office, valid and shut: judged by all that the event's head knows.
 pub fn draft(
     scan_id: ScanId,
-    (event_id, gate_id, ticket_id): (&EventId, &GateId, &TicketId),
+    event_id: &EventId,
+    gate_id: &GateId,
+    ticket_id: &TicketId,
     head: Head,
     at: Timestamp,
     operator: String,
@@ -138,7 +140,8 @@ pub fn store(
     tx: &mut dyn Tx,
     scan: Scan,
     answer: Option<([u8; 32], String)>,
-    (stamp, received_at): (Stamp, Timestamp),
+    stamp: Stamp,
+    received_at: Timestamp,
     seeded: &mut SeededIds,
 ) -> Result<Made> {
     let (device_id, event_id) = (scan.device_id.clone(), scan.event_id.clone());
@@ -148,7 +151,7 @@ pub fn store(
     let endpoint = ENDPOINT;
     let part =
         Batch { batch_id, device_id, endpoint, event_id, offset_seconds: 0, log: None, items, rejected: Vec::new() };
-    let taken = intake_within(tx, &part, stamp, &Quarantine::default(), (u64::MAX, &[]), received_at, seeded)?;
+    let taken = intake_within(tx, &part, stamp, &Quarantine::default(), Allowed::ALL_SCANS, received_at, seeded)?;
     if let Some((digest, answer)) = answer {
         tx.insert_batch(&row(&part, digest, &answer, stamp, received_at))?;
     }

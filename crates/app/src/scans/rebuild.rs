@@ -69,7 +69,8 @@ pub fn differences(tx: &mut dyn Tx, event_id: &EventId) -> Result<Differences> {
     if tx.recounts(event_id)? != recounts {
         out.lines.push("recounts: stored ones differ".to_owned());
     }
-    let marked: BTreeSet<_> = tx.all_waiting_scans(event_id)?.into_iter().map(place_of).collect();
+    let marked: BTreeSet<_> =
+        tx.all_waiting_scans(event_id)?.into_iter().map(|(device_id, scan)| place_of(device_id, scan)).collect();
     if marked != waiting {
         out.lines.push(format!("waiting scans: stored {}, recomputed {}", marked.len(), waiting.len()));
     }
@@ -102,7 +103,7 @@ pub fn differences(tx: &mut dyn Tx, event_id: &EventId) -> Result<Differences> {
 /// A scan that waits for a person: what it is about, its author, its id, its content.
 type Waiting = (String, DeviceId, ScanId, Digest);
 
-fn place_of((device_id, scan): (DeviceId, WaitingScan)) -> Waiting {
+fn place_of(device_id: DeviceId, scan: WaitingScan) -> Waiting {
     (scan.subject_key, device_id, scan.scan_id, scan.digest)
 }
 fn waiting_of<'r>(key: &'r str, reduced: &'r Reduced) -> impl Iterator<Item = Waiting> {

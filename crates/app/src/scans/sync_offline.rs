@@ -51,6 +51,15 @@ struct Whole {
     started_ms: i64,
 }
 
+/// When a batch came, and what its device may still learn.
+struct Arrival {
+    received_at: Timestamp,
+    /// Monotonic clock then.
+    started_ms: i64,
+    /// Unknown codes the device may still be told about.
+    left: u32,
+}
+
 /// The result of the transaction.
 #[derive(Clone)]
 enum Done {
@@ -75,7 +84,7 @@ pub async fn sync_offline(app: &App, caller: &DeviceCaller, request: ScansSyncRe
     check_age(request.batch_created_at, received_at)?;
     // Steps 12 and 15, before any lock: was it answered already? Whose codes are these, at which event?
     let left = app.unknown_codes.left(&caller.organization_id, &caller.device_id, started_ms);
-    let (whole, stored) = read_whole(app, caller, request, (received_at, started_ms, left)).await?;
+    let (whole, stored) = read_whole(app, caller, request, Arrival { received_at, started_ms, left }).await?;
     if let Some(answer) = stored {
         return Ok(answer);
     }
@@ -137,9 +146,9 @@ async fn read_whole(
     app: &App,
     caller: &DeviceCaller,
     request: ScansSyncRequest,
-    (received_at, started_ms, left): (Timestamp, i64, u32),
+    arrival: Arrival,
 ) -> Result<(Whole, Option<IngestAnswer>)> {
-    let caller = caller.clone();
+    let (caller, Arrival { received_at, started_ms, left }) = (caller.clone(), arrival);
     read(&*app.store, &caller.organization_id.clone(), move |tx| {
         let carrier = Carrier::of(tx, &caller)?;
         let assignments = Assignments::read(tx, &carrier.device)?;
@@ -209,7 +218,7 @@ fn as_batch(
         let matched = known.unwrap_or_else(|| BarcodeHash::of(&spellings[0]));
         let (code, at) = (scan.ticket_code.clone(), scan.scanned_at);
         let evidence = Evidence { signature: None, sent: scan.sent.clone(), named: None };
-        let scan = scan.into_scan(&caller.device_id, place, matched);
+        let scan = scan.into_scan(&caller.device_id, place.0, place.1, matched);
         let scan = scan.map_err(|error| invalid(error.under(&format!("scans[{index}]"))))?;
         sent.push(Sent { scan_id: scan.scan_id.clone(), code, at });
         items.push(item(scan, evidence, SignatureState::Bearer, 0, received_at));
@@ -256,7 +265,7 @@ fn store_whole(
     }
     let mut taken = Vec::with_capacity(whole.parts.len());
     for part in &whole.parts {
-        taken.push(intake_part(tx, part, &carrier, (u64::MAX, &part.rejected), whole.received_at, seeded)?);
+        taken.push(intake_part(tx, part, &carrier, all_of(part), whole.received_at, seeded)?);
     }
     touch_health(tx, &carrier, whole.received_at)?;
     let found = Found::of(whole, &taken, &caller.device_id);

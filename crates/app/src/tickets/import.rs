@@ -248,7 +248,7 @@ impl Begun {
         let known = Known::load(tx, event_id)?;
         let lists = Lists::load(tx, event_id, sheet, columns, now, seeded)?;
         let policy = self.mapping.new_entry_types.unwrap_or(NewTypes::Create);
-        let types = Types::of_file(&known.entry_types, event_id, (sheet, columns), policy, now, seeded)?;
+        let types = Types::of_file(&known.entry_types, event_id, sheet, columns, policy, now, seeded)?;
         let reading = Reading {
             sheet,
             columns,
@@ -267,7 +267,7 @@ impl Begun {
     }
 
     fn report(&self, plan: &Plan, types: &Types) -> ImportReport {
-        report::of((&self.file.sheet, &self.columns, &self.mapping), self.mail_passes, plan, types)
+        report::of(&self.file.sheet, &self.columns, &self.mapping, self.mail_passes, plan, types)
     }
 
     /// The order of the file's dates: as a person said, else by their own evidence.

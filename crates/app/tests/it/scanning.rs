@@ -9,6 +9,7 @@ mod lists;
 mod versions;
 mod damage;
 mod s1;
+mod small_scope;
 mod hung_up;
 
 use admit_app::error::Error;
@@ -32,14 +33,23 @@ pub fn name_of_key(world: &World, phone: &Phone<'_>) -> KeyId {
 /// A scan of our form, opened, not signed yet.
 pub fn scan_of(world: &World, phone: &Phone<'_>, scan_id: &str, seq: u64, code: &str, at: Timestamp) -> Scan {
     Scan {
+        key_id: Some(name_of_key(world, phone)),
+        epoch: Some(now(world.app.store.epoch()).unwrap()),
+        ..unsigned(&world.event, &phone.caller.device_id, scan_id, seq, code, at)
+    }
+}
+
+/// The same without the key and the epoch, which a store must be asked for.
+fn unsigned(event_id: &EventId, device_id: &DeviceId, scan_id: &str, seq: u64, code: &str, at: Timestamp) -> Scan {
+    Scan {
         form: Form::V2,
         scan_id: scan_id.parse().unwrap(),
-        device_id: phone.caller.device_id.clone(),
+        device_id: device_id.clone(),
         log_id: Some("log".parse().unwrap()),
         seq: Some(seq),
         prev: Some([0; 16]),
-        key_id: Some(name_of_key(world, phone)),
-        event_id: world.event.clone(),
+        key_id: None,
+        event_id: event_id.clone(),
         gate_id: gate("main"),
         kind: ScanKind::Entry,
         stage: Stage::Final,
@@ -60,7 +70,7 @@ pub fn scan_of(world: &World, phone: &Phone<'_>, scan_id: &str, seq: u64, code: 
         at,
         uncertainty_ms: 100,
         clock: Some(ClockEvidence { wall_ms: at.ms(), mono_ms: 1, session_id: "s".into(), corrected: false }),
-        epoch: Some(now(world.app.store.epoch()).unwrap()),
+        epoch: None,
         manifest_version: 0,
         cursor: 0,
         practice: false,

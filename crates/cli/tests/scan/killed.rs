@@ -28,7 +28,7 @@ fn random(state: &mut u64) -> u64 {
 
 /// Reads codes until it is killed, so long after its start or after its first verdict; gives the next code that no verdict
 /// came for, and how many verdicts came.
-async fn live(mut gate: Gate, (from_start, life): (bool, Duration), mut next: usize, told: &mut Told) -> (usize, u64) {
+async fn live(mut gate: Gate, from_start: bool, life: Duration, mut next: usize, told: &mut Told) -> (usize, u64) {
     let mut verdicts = 0;
     if !from_start {
         note(&gate.scan(&format!("TICKET-{next}")).await, told);
@@ -97,8 +97,7 @@ async fn no_verdict_is_told_without_its_scan_however_often_the_scanner_is_killed
         }
         let life = Duration::from_millis(random(&mut state) % LIFE_MS);
         // A quarter dies while it starts.
-        let life = (kill % 4 == 3, life);
-        let (after, came) = live(Gate::start(command), life, next, &mut told).await;
+        let (after, came) = live(Gate::start(command), kill % 4 == 3, life, next, &mut told).await;
         cut_off += u64::from(came > 0);
         (next, verdicts) = (after, verdicts + came);
     }

@@ -312,7 +312,7 @@ impl State {
             Ask::Pair => self.pairing_answered(answer),
             Ask::Time { gaps_ms } => self.time_answered(*gaps_ms, answer),
             Ask::List { event_id, .. } => self.list_answered(&ask, event_id, answer),
-            Ask::Changes { event_id, of } => self.changes_answered(&ask, (event_id, *of), answer),
+            Ask::Changes { event_id, of } => self.changes_answered(&ask, event_id, *of, answer),
             Ask::Names { event_id, seen } => self.names_answered(&ask, event_id, *seen, answer),
             Ask::Heartbeat => self.heartbeat_answered(answer),
             Ask::Sync => self.upload_answered(answer),

@@ -331,7 +331,7 @@ impl State {
     }
 
     /// The answer to it.
-    pub fn changes_answered(&mut self, ask: &Ask, (event_id, of): (&EventId, Epoch), answer: &Answer<'_>) {
+    pub fn changes_answered(&mut self, ask: &Ask, event_id: &EventId, of: Epoch, answer: &Answer<'_>) {
         let Some(changes) = answer.read::<ChangesAnswer>() else { return self.refused_by_server(ask, answer) };
         if !self.follow_epoch(changes.cursor.epoch) {
             return self.failed(ask);

@@ -51,7 +51,9 @@ impl State {
             gate_name: paired.map(|paired: &Paired| self.gate_name(&paired.gate_id)).unwrap_or_default(),
             gate_direction: self.gate().map(|gate| gate.direction),
             direction: self.direction(),
-            gates: list.map(|list| list.gates.iter().map(gate_view).collect()).unwrap_or_default(),
+            gates: list
+                .map(|list| list.gates.iter().map(|(id, gate)| gate_view(id, gate)).collect())
+                .unwrap_or_default(),
             gate_gone: list.is_some() && self.gate().is_none(),
             operator: self.journal.operator.clone(),
             list: list.map(|list| ListView {
@@ -176,7 +178,7 @@ impl State {
     }
 }
 
-fn gate_view((id, gate): (&GateId, &GateRules)) -> GateView {
+fn gate_view(id: &GateId, gate: &GateRules) -> GateView {
     GateView { id: id.clone(), name: gate.name.clone(), direction: gate.direction }
 }
 

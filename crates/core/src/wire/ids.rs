@@ -50,6 +50,10 @@ as_text! {
     to_string: crate::barcode::BarcodeHash, crate::rule::Epoch,
 }
 
+crate::words::described!(crate::barcode::BarcodeHash, &[]);
+crate::words::described!(crate::rule::Epoch, &[]);
+crate::words::described!(crate::time::Timestamp, &[], DateTime);
+
 impl Serialize for crate::time::Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)

@@ -120,6 +120,7 @@ impl<'de> Deserialize<'de> for Group {
 
 /// A gate in a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ManifestGate {
     /// The gate's id.
     pub gate_id: GateId,
@@ -140,6 +141,7 @@ pub struct ManifestGate {
 
 /// S1's rules of a gate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AccessRules {
     /// Zones it admits.
     pub zones: Vec<String>,
@@ -308,6 +310,7 @@ pub struct NamesHead {
 
 /// A guest as a device at a gate with names shows them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct GuestName {
     /// The ticket they hold.
     pub ticket_id: TicketId,

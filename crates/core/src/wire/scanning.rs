@@ -62,6 +62,8 @@ impl Cursor {
 #[error("must be a cursor as the server gave it")]
 pub struct CursorError;
 
+crate::words::described!(Cursor, &[]);
+
 impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.epoch, self.serial)?;
@@ -206,6 +208,7 @@ impl SyncRequest {
 
 /// The answer to a sync; its stored bytes are given again to a repeat (spec D2).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SyncAnswer {
     /// The batch.
     pub batch_id: BatchId,
@@ -225,6 +228,7 @@ pub struct SyncAnswer {
 
 /// An item refused for good: it leaves the outbox for a problem list, never the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Rejected {
     /// Its id, where it could be read.
     pub scan_id: Option<String>,
@@ -266,6 +270,7 @@ words! {
 
 /// A finding caused by an upload (spec §5).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Conflict {
     /// The uploaded scan it is about.
     pub scan_id: ScanId,
@@ -295,6 +300,7 @@ impl Conflict {
 
 /// A scan's part in a conflict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ConflictScan {
     /// The device that made the scan.
     pub device_id: DeviceId,
@@ -326,6 +332,7 @@ pub struct RevokedDetails {
 
 /// `POST /api/scanning/pair` (S1 §8.1, spec D11).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PairRequest {
     /// From the organiser's screen, or from this device's own request.
     pub pairing_token: String,
@@ -347,6 +354,7 @@ pub struct PairRequest {
 
 /// The answer to a pairing.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PairAnswer {
     /// The device.
     pub device_id: DeviceId,
@@ -378,6 +386,7 @@ impl fmt::Debug for PairAnswer {
 
 /// `POST /api/scanning/pairing-requests`: a device asks for itself (spec D11 way (b)).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PairingAsk {
     /// The device's own id, kept over re-pairing.
     pub device_id: DeviceId,
@@ -391,6 +400,7 @@ pub struct PairingAsk {
 
 /// The answer to it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PairingTicket {
     /// The token that the device shows as a QR code. Alone it opens nothing.
     pub pairing_token: String,
@@ -420,6 +430,7 @@ pub struct SuspendedDetails {
 
 /// `POST /api/scanning/events/{id}/heartbeat`, every 30 s while online.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct HeartbeatRequest {
     /// The device's log.
     pub log_id: LogId,
@@ -429,6 +440,7 @@ pub struct HeartbeatRequest {
     pub pending: u64,
     /// Battery level in percent; absent where the device does not know it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 100))]
     pub battery: Option<u8>,
     /// Version of its app.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -449,6 +461,7 @@ pub struct HeartbeatRequest {
 
 /// The answer to a heartbeat: what the device should know without asking.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct HeartbeatAnswer {
     /// The server's time.
     pub server_time: Timestamp,
@@ -477,6 +490,7 @@ pub struct HeartbeatAnswer {
 
 /// `GET /api/scanning/time`: the second and third of the four timestamps, by the database's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TimeAnswer {
     /// When the request came, milliseconds since 1970.
     pub received_at_ms: i64,
@@ -488,6 +502,7 @@ pub struct TimeAnswer {
 
 /// `POST /api/scanning/log-status`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LogStatusRequest {
     /// The log.
     pub log_id: LogId,
@@ -497,8 +512,10 @@ pub struct LogStatusRequest {
 
 /// The part of a log that the server lacks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LogStatusAnswer {
     /// Ranges `[from, to]`, both inclusive, rising, not touching.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Vec<u64>>))]
     pub missing: Vec<(u64, u64)>,
 }
 
@@ -547,6 +564,7 @@ pub struct ChangedTicket {
 
 /// A device and how staff call it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NamedDevice {
     /// The device.
     pub device_id: DeviceId,

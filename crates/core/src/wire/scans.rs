@@ -20,13 +20,16 @@ pub const REPEATED: &str = "Batch already synced (idempotent)";
 
 /// A scan in S2's form (S2 §5 step 8).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ScanS2 {
     /// The code as read.
+    #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 512))]
     pub ticket_code: String,
     /// When, by the device's clock: S2's form has no correction, this is canonical (spec §4).
     pub scanned_at: Timestamp,
     /// Its id within the device; without it, one is made of device, code and time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, min_length = 1, max_length = 128, pattern = "^[!-~]+$"))]
     pub offline_id: Option<ScanId>,
     /// The scan as sent, where it holds a field that this version does not know: see [`Evidence::sent`].
     #[serde(skip)]
@@ -61,7 +64,8 @@ impl ScanS2 {
     pub fn into_scan(
         self,
         device_id: &DeviceId,
-        (event_id, gate_id): (&EventId, &GateId),
+        event_id: &EventId,
+        gate_id: &GateId,
         matched: BarcodeHash,
     ) -> Result<Scan, FieldError> {
         Ok(Scan {
@@ -147,6 +151,7 @@ struct Keys {
 
 /// The answer to `POST /api/scans`: the server's verdict under the head.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct OnlineAnswer {
     /// The scan.
     pub scan_id: ScanId,
@@ -172,17 +177,22 @@ pub struct OnlineAnswer {
 
 /// `POST /api/scans/sync` (S2 §5 step 8).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ScansSyncRequest {
     /// Idempotency key.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, min_length = 1, max_length = 128, pattern = "^[!-~]+$"))]
     pub batch_id: BatchId,
     /// Must be the authenticated device.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, min_length = 1, max_length = 128, pattern = "^[!-~]+$"))]
     pub device_id: DeviceId,
     /// When this attempt was made.
     pub batch_created_at: Timestamp,
     /// The scans; reading stops where there are too many.
     #[serde(deserialize_with = "scans")]
+    #[cfg_attr(feature = "openapi", schema(min_items = 1, max_items = 10000))]
     pub scans: Vec<ScanS2>,
     /// How many they are, as the sender counted them.
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 10000))]
     pub batch_size: u64,
 }
 
@@ -259,6 +269,7 @@ pub struct ScansSyncAnswer {
 
 /// A batch's scans by kind (S2 §4).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Summary {
     /// All scans of the batch.
     pub total_scans: u64,
@@ -274,6 +285,7 @@ pub struct Summary {
 
 /// A scan that S2 would not have inserted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ScanError {
     /// Its id: as sent, or as made for it.
     pub offline_id: ScanId,
@@ -364,8 +376,8 @@ mod tests {
     fn the_same_scan_has_the_same_digest_wherever_it_is_put() {
         let (device, sent) = (DeviceId::new("d").unwrap(), ScanS2::read(scan("3KQR7F924M1X").as_bytes()).unwrap());
         let put = |event: &str, gate: &str, code: &str, sent: ScanS2| {
-            let place = (&EventId::new(event).unwrap(), &GateId::new(gate).unwrap());
-            crate::sign::content_digest(&sent.into_scan(&device, place, BarcodeHash::of(code)).unwrap())
+            let (event_id, gate_id) = (EventId::new(event).unwrap(), GateId::new(gate).unwrap());
+            crate::sign::content_digest(&sent.into_scan(&device, &event_id, &gate_id, BarcodeHash::of(code)).unwrap())
         };
         let first = put("e", "g", "3KQR7F924M1X", sent.clone());
         assert_eq!(put("f", "h", "3KQR-7F92-4M1X", sent.clone()), first);
@@ -375,7 +387,7 @@ mod tests {
             form: Form::V1,
             ..ScanS2::read(scan("A").as_bytes())
                 .unwrap()
-                .into_scan(&device, (&EventId::new(event).unwrap(), &GateId::new("g").unwrap()), BarcodeHash::of("A"))
+                .into_scan(&device, &EventId::new(event).unwrap(), &GateId::new("g").unwrap(), BarcodeHash::of("A"))
                 .unwrap()
         };
         assert_eq!(crate::sign::content_digest(&v1("e")), crate::sign::content_digest(&v1("f")));

@@ -33,6 +33,7 @@ pub fn complete(document: &mut OpenApi) {
         for (safe, operation) in operations {
             if let Some(operation) = operation {
                 name_roles(operation);
+                name_credentials(operation);
                 let name = operation.operation_id.as_deref().unwrap_or_default();
                 if let (true, Some(RefOr::T(body))) = (BODY_AT_WILL.contains(&name), &mut operation.request_body) {
                     body.required = Some(Required::False);
@@ -50,6 +51,14 @@ fn name_roles(operation: &mut Operation) {
     let roles: Vec<&str> = Role::ALL.iter().filter(|role| may(role)).map(|role| role.as_str()).collect();
     let roles = ExtensionsBuilder::new().add(ROLES, json!(roles)).build();
     operation.extensions.get_or_insert_default().merge(roles);
+}
+
+/// Whatever a role opens, a session's cookie and an API token open alike.
+fn name_credentials(operation: &mut Operation) {
+    if operation.security.is_none() && actions(operation).is_some() {
+        let named = |name: &str| SecurityRequirement::new::<_, [&str; 0], &str>(name, []);
+        operation.security = Some(vec![named("session"), named("api_token")]);
+    }
 }
 
 /// The actions that a caller's role must allow; absent where no person calls.
@@ -80,7 +89,9 @@ fn add_answers(path: &str, safe: bool, operation: &mut Operation) {
     } else if !safe {
         answers.push(("403", "`cross_site_request`: a browser sent it from another site's page"));
     }
-    if in_path {
+    if path.starts_with("/api/events/{id}") {
+        answers.push(("404", "No such event"));
+    } else if in_path {
         answers.push(("404", "No such thing, or another organisation's"));
     }
     if body {
@@ -91,6 +102,15 @@ fn add_answers(path: &str, safe: bool, operation: &mut Operation) {
     }
     if path.starts_with("/api/") {
         answers.push(("503", "Not now: try again, after `Retry-After` where it is given"));
+    }
+    // A route names its own errors by status and description; all of them are problems.
+    for (status, answer) in &mut operation.responses.responses {
+        if let RefOr::T(answer) = answer
+            && status.as_str() >= "400"
+            && answer.content.is_empty()
+        {
+            *answer = problem(&answer.description);
+        }
     }
     for (status, description) in answers {
         operation.responses.responses.entry(status.to_owned()).or_insert_with(|| RefOr::T(problem(description)));

@@ -15,7 +15,6 @@ use super::shape::{List, word};
 use crate::auth::user::User;
 use crate::body::{JsonBody, Path};
 use crate::error::Result;
-use crate::openapi::ProblemDoc;
 use crate::state::AppState;
 
 /// The routes.
@@ -34,12 +33,9 @@ struct ApiTokenView {
     /// than its user.
     role: String,
     /// From when on it opens nothing.
-    #[schema(value_type = String, format = DateTime)]
     expires_at: Timestamp,
-    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// When it was withdrawn.
-    #[schema(value_type = Option<String>, format = DateTime)]
     revoked_at: Option<Timestamp>,
 }
 
@@ -65,7 +61,6 @@ struct ApiTokenRequest {
     /// The role that bounds what the token may do; absent: your own role.
     role: Option<String>,
     /// From when on it opens nothing, at most two years ahead; a year from now where absent.
-    #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,
 }
 
@@ -79,7 +74,7 @@ struct NewApiTokenView {
 }
 
 /// API tokens of the organisation, newest first, withdrawn ones included.
-#[utoipa::path(get, path = "/api/api-tokens", tag = "organisers", extensions(("x-actions" = json!(["manage_tokens"]))), security(("session" = []), ("api_token" = [])), responses(
+#[utoipa::path(get, path = "/api/api-tokens", tag = "organisers", extensions(("x-actions" = json!(["manage_tokens"]))), responses(
     (status = 200, description = "All of them", body = List<ApiTokenView>),
 ))]
 async fn list(State(state): State<AppState>, User(caller): User) -> Result<Json<List<ApiTokenView>>> {
@@ -89,9 +84,8 @@ async fn list(State(state): State<AppState>, User(caller): User) -> Result<Json<
 
 /// Makes a token that acts as the caller.
 #[utoipa::path(post, path = "/api/api-tokens", tag = "organisers", request_body = ApiTokenRequest,
-    extensions(("x-actions" = json!(["manage_tokens"]))), security(("session" = []), ("api_token" = [])), responses(
+    extensions(("x-actions" = json!(["manage_tokens"]))), responses(
     (status = 201, description = "Made; its text is shown this once", body = NewApiTokenView),
-    (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
 async fn create(
     State(state): State<AppState>,
@@ -106,9 +100,9 @@ async fn create(
 
 /// Withdraws a token at once.
 #[utoipa::path(delete, path = "/api/api-tokens/{id}", tag = "organisers",
-    params(("id" = String, Path, description = "API token")), extensions(("x-actions" = json!(["manage_tokens"]))), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "API token")), extensions(("x-actions" = json!(["manage_tokens"]))), responses(
     (status = 204, description = "Withdrawn"),
-    (status = 404, description = "No such token", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such token"),
 ))]
 async fn revoke(State(state): State<AppState>, User(caller): User, Path(id): Path<String>) -> Result<StatusCode> {
     api_tokens::revoke(&state.app, &caller, &id).await?;

@@ -17,7 +17,6 @@ use super::shape::{List, page};
 use crate::auth::user::User;
 use crate::body::Query;
 use crate::error::Result;
-use crate::openapi::ProblemDoc;
 use crate::state::AppState;
 
 /// The routes.
@@ -32,7 +31,6 @@ struct AuditView {
     n: u64,
     /// Serial of the event's change.
     serial: u64,
-    #[schema(value_type = String, format = DateTime)]
     at: Timestamp,
     event_id: Option<String>,
     /// Who; absent for devices and the system.
@@ -88,9 +86,9 @@ struct AuditQuery {
         ("limit" = Option<usize>, Query, description = "1–500, 50 by default", minimum = 1, maximum = 500),
         ("cursor" = Option<String>, Query),
         ("event_id" = Option<String>, Query, description = "The event's ledger; the organisation's own where absent"),
-    ), extensions(("x-actions" = json!(["read_audit"]))), security(("session" = []), ("api_token" = [])), responses(
+    ), extensions(("x-actions" = json!(["read_audit"]))), responses(
     (status = 200, description = "A page", body = List<AuditView>),
-    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such event"),
 ))]
 async fn list(
     State(state): State<AppState>,

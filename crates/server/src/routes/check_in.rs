@@ -15,7 +15,6 @@ use utoipa_axum::routes;
 use crate::auth::user::User;
 use crate::body::{JsonBody, Path};
 use crate::error::Result;
-use crate::openapi::ProblemDoc;
 use crate::state::AppState;
 
 /// The routes.
@@ -27,10 +26,8 @@ pub fn routes() -> OpenApiRouter<AppState> {
 #[derive(Deserialize, ToSchema)]
 struct CheckInRequest {
     /// A new UUID for each check-in. The same again is answered again and counts once.
-    #[schema(value_type = String)]
     scan_id: ScanId,
     /// The gate that it counts for: one that lets guests in.
-    #[schema(value_type = String)]
     gate_id: GateId,
     /// Persons, 1 to 10,000.
     count: u32,
@@ -52,7 +49,6 @@ struct CheckInView {
     /// Persons let in by it; 0 where it was refused.
     persons: u32,
     /// When the ticket let somebody in before.
-    #[schema(value_type = Option<String>, format = DateTime)]
     last_at: Option<Timestamp>,
     /// Name of the gate of that entry.
     last_gate: Option<String>,
@@ -70,7 +66,6 @@ impl From<CheckInAnswer> for CheckInView {
 #[derive(Deserialize, ToSchema)]
 struct UndoCheckInRequest {
     /// The `scan_id` of a check-in from the office.
-    #[schema(value_type = String)]
     scan_id: ScanId,
 }
 
@@ -84,12 +79,12 @@ struct UndoneCheckInView {
 /// Checks a guest in by a scan of their ticket, judged like one at a door. A refusal is an answer too: nobody is let in, and
 /// it is on record. Asked again with a new `scan_id` and an `override_reason`, the guest is let in.
 #[utoipa::path(post, path = "/api/guests/{id}/check-in", tag = "organisers", request_body = CheckInRequest,
-    params(("id" = String, Path, description = "Guest")), extensions(("x-actions" = json!(["manage_guests"]))), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Guest")), extensions(("x-actions" = json!(["manage_guests"]))), responses(
     (status = 200, description = "Judged and stored", body = CheckInView),
-    (status = 400, description = "A field is wrong; `count` also where fewer persons may still come in", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 404, description = "No such guest", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 409, description = "`no_ticket`; `scan_id_reused`: the id stands for another check-in", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 422, description = "`event_not_live`: the event is a draft", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 400, description = "A field is wrong; `count` also where fewer persons may still come in"),
+    (status = 404, description = "No such guest"),
+    (status = 409, description = "`no_ticket`; `scan_id_reused`: the id stands for another check-in"),
+    (status = 422, description = "`event_not_live`: the event is a draft"),
 ))]
 async fn check_in(
     State(state): State<AppState>,
@@ -104,10 +99,10 @@ async fn check_in(
 
 /// Undoes a check-in from the office. The same again changes nothing. A phone's scan is undone on the phone.
 #[utoipa::path(post, path = "/api/guests/{id}/check-in/undo", tag = "organisers", request_body = UndoCheckInRequest,
-    params(("id" = String, Path, description = "Guest")), extensions(("x-actions" = json!(["manage_guests"]))), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Guest")), extensions(("x-actions" = json!(["manage_guests"]))), responses(
     (status = 200, description = "Undone", body = UndoneCheckInView),
-    (status = 404, description = "No such guest, or no such check-in from the office", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 409, description = "`no_ticket`", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such guest, or no such check-in from the office"),
+    (status = 409, description = "`no_ticket`"),
 ))]
 async fn undo(
     State(state): State<AppState>,

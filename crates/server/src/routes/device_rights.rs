@@ -17,7 +17,6 @@ use super::pairing_tokens::PairingTokenView;
 use crate::auth::user::User;
 use crate::body::{LinesBody, Path, Query};
 use crate::error::{ApiError, Result};
-use crate::openapi::ProblemDoc;
 use crate::state::AppState;
 
 /// The routes.
@@ -67,7 +66,6 @@ struct ResumedView {
 struct ClosedLogView {
     log_id: String,
     head: u64,
-    #[schema(value_type = Option<String>, format = DateTime)]
     closed_at: Option<Timestamp>,
 }
 
@@ -120,10 +118,10 @@ struct ImportQuery {
 
 /// Makes a token that gives a device, and no other, a new key. The new key's first use starts the old one's last hour.
 #[utoipa::path(post, path = "/api/scanning/devices/{id}/rotate-key", tag = "organisers",
-    params(("id" = String, Path, description = "Device")), extensions(("x-actions" = json!(["manage_devices"]))), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Device")), extensions(("x-actions" = json!(["manage_devices"]))), responses(
     (status = 201, description = "Made", body = PairingTokenView),
-    (status = 404, description = "No such device", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 409, description = "`device_revoked`", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such device"),
+    (status = 409, description = "`device_revoked`"),
 ))]
 async fn rotate_key(
     State(state): State<AppState>,
@@ -139,17 +137,16 @@ async fn rotate_key(
 #[derive(Serialize, ToSchema)]
 struct RingView {
     id: String,
-    #[schema(value_type = String, format = DateTime)]
     rung_at: Timestamp,
 }
 
 /// Makes a device noticed: it sounds, vibrates and says that an organiser looks for it. It hears of this within half a minute
 /// where it has a network.
 #[utoipa::path(post, path = "/api/scanning/devices/{id}/ring", tag = "organisers",
-    params(("id" = String, Path, description = "Device")), extensions(("x-actions" = json!(["manage_devices"]))), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Device")), extensions(("x-actions" = json!(["manage_devices"]))), responses(
     (status = 200, description = "It is told", body = RingView),
-    (status = 404, description = "No such device", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 409, description = "`device_revoked`", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such device"),
+    (status = 409, description = "`device_revoked`"),
 ))]
 async fn ring(
     State(state): State<AppState>,
@@ -163,10 +160,10 @@ async fn ring(
 
 /// Lets a suspended device go on, and counts what was held of it.
 #[utoipa::path(post, path = "/api/scanning/devices/{id}/resume", tag = "organisers",
-    params(("id" = String, Path, description = "Device")), extensions(("x-actions" = json!(["manage_devices"]))), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Device")), extensions(("x-actions" = json!(["manage_devices"]))), responses(
     (status = 200, description = "It goes on", body = ResumedView),
-    (status = 404, description = "No such device", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 409, description = "`device_revoked`", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such device"),
+    (status = 409, description = "`device_revoked`"),
 ))]
 async fn resume(
     State(state): State<AppState>,
@@ -181,9 +178,9 @@ async fn resume(
 /// Counts every proven scan of a device that waits for a person: those that came in while it was revoked or suspended,
 /// and those since it was lost.
 #[utoipa::path(post, path = "/api/scanning/devices/{id}/accept", tag = "organisers",
-    params(("id" = String, Path, description = "Device")), extensions(("x-actions" = json!(["review"]))), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Device")), extensions(("x-actions" = json!(["review"]))), responses(
     (status = 200, description = "Counted", body = CountedView),
-    (status = 404, description = "No such device", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such device"),
 ))]
 async fn accept(
     State(state): State<AppState>,
@@ -196,9 +193,9 @@ async fn accept(
 
 /// Takes back all that was accepted of a device, by whichever act and person: those scans wait for a person again.
 #[utoipa::path(post, path = "/api/scanning/devices/{id}/take-back", tag = "organisers",
-    params(("id" = String, Path, description = "Device")), extensions(("x-actions" = json!(["review"]))), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Device")), extensions(("x-actions" = json!(["review"]))), responses(
     (status = 200, description = "Taken back", body = TakenBackView),
-    (status = 404, description = "No such device", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such device"),
 ))]
 async fn take_back(
     State(state): State<AppState>,
@@ -212,9 +209,9 @@ async fn take_back(
 /// Closes a log that nobody will hand over any more: its gap stays on record and is no longer waited for.
 #[utoipa::path(post, path = "/api/scanning/devices/{id}/logs/{log_id}/close", tag = "organisers",
     params(("id" = String, Path, description = "Device"), ("log_id" = String, Path, description = "Log")),
-    extensions(("x-actions" = json!(["manage_devices"]))), security(("session" = []), ("api_token" = [])), responses(
+    extensions(("x-actions" = json!(["manage_devices"]))), responses(
     (status = 200, description = "Closed", body = ClosedLogView),
-    (status = 404, description = "No such log", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such log"),
 ))]
 async fn close_log(
     State(state): State<AppState>,
@@ -234,10 +231,9 @@ async fn close_log(
     request_body(content = String, content_type = "application/x-ndjson"), params(
         ("id" = String, Path, description = "Event"),
         ("accept" = Option<String>, Query, description = "`1`: count what waits of this file"),
-    ), extensions(("x-actions" = json!(["manage_devices"]))), security(("session" = []), ("api_token" = [])), responses(
+    ), extensions(("x-actions" = json!(["manage_devices"]))), responses(
     (status = 200, description = "Done", body = ImportedLogView),
-    (status = 400, description = "The file cannot be read", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 400, description = "The file cannot be read"),
 ))]
 async fn import_log(
     State(state): State<AppState>,

@@ -18,7 +18,6 @@ use crate::auth::user::User;
 use crate::body::{JsonBody, Path};
 use crate::error::Result;
 use crate::events;
-use crate::openapi::ProblemDoc;
 use crate::state::AppState;
 
 /// The routes.
@@ -37,13 +36,9 @@ struct DeviceView {
     gate_id: String,
     /// `active`, `suspended` or `revoked`.
     state: &'static str,
-    #[schema(value_type = Option<String>, format = DateTime)]
     revoked_at: Option<Timestamp>,
-    #[schema(value_type = Option<String>, format = DateTime)]
     lost_since: Option<Timestamp>,
-    #[schema(value_type = Option<String>, format = DateTime)]
     last_seen_at: Option<Timestamp>,
-    #[schema(value_type = Option<String>, format = DateTime)]
     last_sync_at: Option<Timestamp>,
     /// Scans it says it has not sent.
     pending: u64,
@@ -61,11 +56,9 @@ struct DeviceView {
     /// Its scans, of whatever event, that count nothing until a person accepts them.
     waiting: u64,
     /// When somebody else last tried the code it was paired with: a code is for one device, look who has it.
-    #[schema(value_type = Option<String>, format = DateTime)]
     code_reused_at: Option<Timestamp>,
     /// Syncs refused in a row (400, 409); five suspend it.
     failed_syncs: u32,
-    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
 
@@ -79,7 +72,6 @@ struct LogView {
     missing: Vec<(u64, u64)>,
     missing_count: u64,
     /// Closed by a person.
-    #[schema(value_type = Option<String>, format = DateTime)]
     closed_at: Option<Timestamp>,
 }
 
@@ -132,9 +124,7 @@ struct RevokedView {
     id: String,
     /// `revoked`.
     state: &'static str,
-    #[schema(value_type = Option<String>, format = DateTime)]
     revoked_at: Option<Timestamp>,
-    #[schema(value_type = Option<String>, format = DateTime)]
     lost_since: Option<Timestamp>,
 }
 
@@ -148,7 +138,6 @@ pub fn no_body(headers: &HeaderMap) -> bool {
 #[derive(Default, Deserialize, ToSchema)]
 struct RevokeRequest {
     /// Scans at or after it count nothing until reviewed.
-    #[schema(value_type = Option<String>, format = DateTime)]
     lost_since: Option<Timestamp>,
 }
 
@@ -158,15 +147,13 @@ struct DevicePatchRequest {
     /// How staff call it.
     name: Option<String>,
     /// Another gate of its event: the phone learns of it by its next heartbeat.
-    #[schema(value_type = Option<String>)]
     gate_id: Option<GateId>,
 }
 
 /// Devices of an event, oldest first, with the scans each has not handed over.
 #[utoipa::path(get, path = "/api/events/{id}/devices", tag = "organisers",
-    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["read_scans"]))), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["read_scans"]))), responses(
     (status = 200, description = "All of them", body = List<DeviceView>),
-    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
 async fn list(
     State(state): State<AppState>,
@@ -181,9 +168,9 @@ async fn list(
 /// reviewed.
 #[utoipa::path(delete, path = "/api/scanning/devices/{id}", tag = "organisers",
     request_body(content = RevokeRequest, description = "May be left out"),
-    params(("id" = String, Path, description = "Device")), extensions(("x-actions" = json!(["manage_devices"]))), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Device")), extensions(("x-actions" = json!(["manage_devices"]))), responses(
     (status = 200, description = "Withdrawn", body = RevokedView),
-    (status = 404, description = "No such device", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such device"),
 ))]
 async fn revoke(
     State(state): State<AppState>,
@@ -210,11 +197,10 @@ async fn revoke(
 /// Renames a device, or moves it to another gate of its event. The phone learns of the gate by its next heartbeat, within 30
 /// seconds while it is online; its scans until then name the gate it stood at.
 #[utoipa::path(patch, path = "/api/scanning/devices/{id}", tag = "organisers", request_body = DevicePatchRequest,
-    params(("id" = String, Path, description = "Device")), extensions(("x-actions" = json!(["manage_devices"]))), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Device")), extensions(("x-actions" = json!(["manage_devices"]))), responses(
     (status = 200, description = "Changed", body = DeviceView),
-    (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 404, description = "No such device", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 409, description = "`device_is_revoked`: it must be paired again before it moves", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such device"),
+    (status = 409, description = "`device_is_revoked`: it must be paired again before it moves"),
 ))]
 async fn update(
     State(state): State<AppState>,

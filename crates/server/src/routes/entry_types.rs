@@ -15,7 +15,6 @@ use super::shape::{List, present};
 use crate::auth::user::User;
 use crate::body::{JsonBody, Path};
 use crate::error::Result;
-use crate::openapi::ProblemDoc;
 use crate::state::AppState;
 
 /// The routes.
@@ -33,7 +32,6 @@ struct EntryTypeView {
     /// Place in the order; the first is the default.
     position: i64,
     /// Its own re-entry mode: `never`, `after_gap`, `after_exit` or `daily`; null where the event's holds.
-    #[schema(value_type = Option<String>)]
     re_entry: Option<ReEntry>,
     /// The limit of a ticket holds at each gate by itself.
     per_gate: bool,
@@ -80,9 +78,8 @@ struct EntryTypeRequest {
 
 /// Entry types of an event, in their order.
 #[utoipa::path(get, path = "/api/events/{id}/entry-types", tag = "organisers",
-    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["read_events"]))), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["read_events"]))), responses(
     (status = 200, description = "All of them", body = List<EntryTypeView>),
-    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
 async fn list(
     State(state): State<AppState>,
@@ -95,10 +92,9 @@ async fn list(
 
 /// Makes an entry type, last in the order.
 #[utoipa::path(post, path = "/api/events/{id}/entry-types", tag = "organisers", request_body = EntryTypeRequest,
-    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["manage_events"]))), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["manage_events"]))), responses(
     (status = 201, description = "Made", body = EntryTypeView),
-    (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 409, description = "`entry_type_exists`", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 409, description = "`entry_type_exists`"),
 ))]
 async fn create(
     State(state): State<AppState>,
@@ -116,11 +112,10 @@ async fn create(
 /// next list.
 #[utoipa::path(patch, path = "/api/events/{id}/entry-types/{entry_type_id}", tag = "organisers", request_body = EntryTypePatchRequest,
     params(("id" = String, Path, description = "Event"), ("entry_type_id" = String, Path, description = "Entry type")),
-    extensions(("x-actions" = json!(["manage_events"]))), security(("session" = []), ("api_token" = [])), responses(
+    extensions(("x-actions" = json!(["manage_events"]))), responses(
     (status = 200, description = "Changed", body = EntryTypeView),
-    (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 404, description = "No such event or entry type", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 409, description = "`entry_type_exists`", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such event or entry type"),
+    (status = 409, description = "`entry_type_exists`"),
 ))]
 async fn update(
     State(state): State<AppState>,

@@ -15,7 +15,6 @@ use super::shape::{List, present};
 use crate::auth::user::User;
 use crate::body::{JsonBody, Path};
 use crate::error::Result;
-use crate::openapi::ProblemDoc;
 use crate::state::AppState;
 
 /// The routes.
@@ -32,7 +31,6 @@ struct GateView {
     /// Zones it admits.
     zones: Vec<String>,
     /// `in`, `out` or `both`.
-    #[schema(value_type = String)]
     direction: Direction,
     /// Persons its area holds; advice only.
     capacity: Option<u32>,
@@ -41,7 +39,6 @@ struct GateView {
     /// Whether staff here may add guests who have no ticket.
     walk_ins: bool,
     /// `check_ticket_valid`, `check_not_duplicate`.
-    #[schema(value_type = Vec<String>)]
     entry_rules: Vec<EntryRule>,
 }
 
@@ -65,14 +62,12 @@ impl From<Gate> for GateView {
 struct GateRequest {
     /// Slug: lower-case letters and digits with dashes between them. Also read as `gate_id`.
     #[serde(alias = "gate_id")]
-    #[schema(value_type = String)]
     id: GateId,
     /// The slug where absent.
     name: Option<String>,
     /// Those of the event's entry types where absent.
     zones: Option<Vec<String>>,
     /// `in` where absent.
-    #[schema(value_type = Option<String>)]
     direction: Option<Direction>,
     capacity: Option<u32>,
     /// On where absent.
@@ -80,7 +75,6 @@ struct GateRequest {
     /// Whether staff here may add guests who have no ticket; false when absent.
     walk_ins: Option<bool>,
     /// Both where absent; cannot be changed later.
-    #[schema(value_type = Option<Vec<String>>)]
     entry_rules: Option<Vec<EntryRule>>,
 }
 
@@ -89,7 +83,6 @@ struct GateRequest {
 struct GatePatchRequest {
     name: Option<String>,
     zones: Option<Vec<String>>,
-    #[schema(value_type = Option<String>)]
     direction: Option<Direction>,
     /// Null for no limit.
     #[serde(default, deserialize_with = "present")]
@@ -102,9 +95,8 @@ struct GatePatchRequest {
 
 /// Gates of an event, by id.
 #[utoipa::path(get, path = "/api/events/{id}/gates", tag = "organisers", params(("id" = String, Path, description = "Event")),
-    extensions(("x-actions" = json!(["read_events"]))), security(("session" = []), ("api_token" = [])), responses(
+    extensions(("x-actions" = json!(["read_events"]))), responses(
     (status = 200, description = "All of them", body = List<GateView>),
-    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
 async fn list(
     State(state): State<AppState>,
@@ -117,10 +109,9 @@ async fn list(
 
 /// Makes a gate.
 #[utoipa::path(post, path = "/api/events/{id}/gates", tag = "organisers", request_body = GateRequest,
-    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["manage_events"]))), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["manage_events"]))), responses(
     (status = 201, description = "Made", body = GateView),
-    (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 409, description = "`gate_exists`: a gate of this id is there", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 409, description = "`gate_exists`: a gate of this id is there"),
 ))]
 async fn create(
     State(state): State<AppState>,
@@ -145,10 +136,9 @@ async fn create(
 /// Changes a gate from now on.
 #[utoipa::path(patch, path = "/api/events/{id}/gates/{gate_id}", tag = "organisers", request_body = GatePatchRequest,
     params(("id" = String, Path, description = "Event"), ("gate_id" = String, Path, description = "Gate")),
-    extensions(("x-actions" = json!(["manage_events"]))), security(("session" = []), ("api_token" = [])), responses(
+    extensions(("x-actions" = json!(["manage_events"]))), responses(
     (status = 200, description = "Changed", body = GateView),
-    (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 404, description = "No such gate", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such gate"),
 ))]
 async fn update(
     State(state): State<AppState>,
@@ -170,10 +160,10 @@ async fn update(
 /// Removes a gate that nothing uses.
 #[utoipa::path(delete, path = "/api/events/{id}/gates/{gate_id}", tag = "organisers",
     params(("id" = String, Path, description = "Event"), ("gate_id" = String, Path, description = "Gate")),
-    extensions(("x-actions" = json!(["manage_events"]))), security(("session" = []), ("api_token" = [])), responses(
+    extensions(("x-actions" = json!(["manage_events"]))), responses(
     (status = 204, description = "Removed"),
-    (status = 404, description = "No such gate", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 409, description = "`gate_in_use`: devices are paired to it, tickets are limited to it, or people were scanned at it", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such gate"),
+    (status = 409, description = "`gate_in_use`: devices are paired to it, tickets are limited to it, or people were scanned at it"),
 ))]
 async fn remove(
     State(state): State<AppState>,

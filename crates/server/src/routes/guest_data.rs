@@ -18,7 +18,6 @@ use super::tickets::{CodeView, TicketView};
 use crate::auth::user::User;
 use crate::body::Path;
 use crate::error::Result;
-use crate::openapi::ProblemDoc;
 use crate::state::AppState;
 
 /// The routes.
@@ -57,9 +56,9 @@ impl From<GuestCopy> for GuestDataView {
 
 /// Everything that is kept of a guest, as a file for them. The ledger gets a line, `guest_data_copied`.
 #[utoipa::path(get, path = "/api/guests/{id}/data", tag = "organisers",
-    params(("id" = String, Path, description = "Guest")), extensions(("x-actions" = json!(["manage_guests"]))), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Guest")), extensions(("x-actions" = json!(["manage_guests"]))), responses(
     (status = 200, description = "All of it", body = GuestDataView),
-    (status = 404, description = "No such guest", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such guest"),
 ))]
 async fn copy(State(state): State<AppState>, User(caller): User, Path(guest_id): Path<GuestId>) -> Result<Response> {
     let data: GuestDataView = guests::copy(&state.app, &caller, guest_id).await?.into();
@@ -71,9 +70,9 @@ async fn copy(State(state): State<AppState>, User(caller): User, Path(guest_id):
 /// Erases a guest's personal data: name, addresses, notes, fields, and what is known by them. Counted persons stay
 /// counted, and the guest's ticket stays as it is. It cannot be taken back.
 #[utoipa::path(post, path = "/api/guests/{id}/erase", tag = "organisers",
-    params(("id" = String, Path, description = "Guest")), extensions(("x-actions" = json!(["manage_guests"]))), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Guest")), extensions(("x-actions" = json!(["manage_guests"]))), responses(
     (status = 200, description = "Erased", body = GuestView),
-    (status = 404, description = "No such guest", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such guest"),
 ))]
 async fn erase(
     State(state): State<AppState>,

@@ -50,7 +50,7 @@ struct Check {
 /// server unready.
 #[utoipa::path(get, path = "/readyz", tag = "watching", responses(
     (status = 200, description = "Ready", body = Ready),
-    (status = 503, description = "Not ready", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+    (status = 503, description = "Not ready"),
 ))]
 async fn readyz(State(state): State<AppState>) -> Result<Json<Ready>> {
     let not_ready =

@@ -20,7 +20,6 @@ use super::shape::{List, blocking, flag};
 use crate::auth::user::User;
 use crate::body::{Path, Query, TableBody};
 use crate::error::Result;
-use crate::openapi::ProblemDoc;
 use crate::state::AppState;
 
 /// Longest name of a file that is remembered, in characters.
@@ -96,7 +95,6 @@ struct ImportResult {
     /// Columns that are not read.
     ignored_columns: Vec<String>,
     /// Kinds of codes beside QR that all codes of the file look like; a suggestion for the event's `barcode_kinds`.
-    #[schema(value_type = Vec<String>)]
     barcode_kinds: Vec<BarcodeKind>,
 }
 
@@ -313,10 +311,9 @@ impl From<RowReport> for RowView {
         ("mail_passes" = Option<bool>, Query, description = "`1`: mail passes to guests who are new or whose pass changes"),
         ("file_name" = Option<String>, Query, description = "What the file is called", max_length = 200),
         ("progress" = Option<String>, Query, description = "A word of your own under which `/api/imports/progress` tells how far it is", max_length = 64),
-    ), extensions(("x-actions" = json!(["manage_guests", "manage_own_guests"]))), security(("session" = []), ("api_token" = [])), responses(
+    ), extensions(("x-actions" = json!(["manage_guests", "manage_own_guests"]))), responses(
     (status = 200, description = "What was done, or would be", body = ImportResult),
-    (status = 400, description = "The file cannot be read, or the mapping is wrong", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 400, description = "The file cannot be read, or the mapping is wrong"),
 ))]
 async fn create(
     State(state): State<AppState>,
@@ -365,9 +362,7 @@ struct ImportView {
     created: u64,
     /// Tickets and guests that it changed.
     updated: u64,
-    #[schema(value_type = String, format = DateTime)]
     imported_at: Timestamp,
-    #[schema(value_type = Option<String>, format = DateTime)]
     undone_at: Option<Timestamp>,
 }
 
@@ -386,9 +381,8 @@ impl From<ImportRecord> for ImportView {
 
 /// The newest imports of an event, newest first, at most fifty.
 #[utoipa::path(get, path = "/api/events/{id}/imports", tag = "organisers",
-    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["manage_guests"]))), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["manage_guests"]))), responses(
     (status = 200, description = "All of them", body = List<ImportView>),
-    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
 async fn list(
     State(state): State<AppState>,
@@ -412,10 +406,10 @@ struct UndoneView {
 
 /// Undoes an import as a whole, while nobody of it was scanned.
 #[utoipa::path(post, path = "/api/events/{id}/imports/{import_id}/undo", tag = "organisers",
-    params(("id" = String, Path, description = "Event"), ("import_id" = String, Path, description = "Import")), extensions(("x-actions" = json!(["manage_guests", "manage_own_guests"]))), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Event"), ("import_id" = String, Path, description = "Import")), extensions(("x-actions" = json!(["manage_guests", "manage_own_guests"]))), responses(
     (status = 200, description = "Undone", body = UndoneView),
-    (status = 404, description = "No such event or import", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 409, description = "`import_in_use`: a ticket of it was scanned; `import_undone`", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such event or import"),
+    (status = 409, description = "`import_in_use`: a ticket of it was scanned; `import_undone`"),
 ))]
 async fn undo(
     State(state): State<AppState>,
@@ -441,7 +435,7 @@ struct ProgressView {
 
 /// How far the imports of your organisation are that this server carries out now and whose requests gave a word.
 #[utoipa::path(get, path = "/api/imports/progress", tag = "organisers",
-    extensions(("x-actions" = json!(["manage_guests", "manage_own_guests"]))), security(("session" = []), ("api_token" = [])), responses(
+    extensions(("x-actions" = json!(["manage_guests", "manage_own_guests"]))), responses(
     (status = 200, description = "All of them", body = List<ProgressView>),
 ))]
 async fn progress(State(state): State<AppState>, User(caller): User) -> Result<Json<List<ProgressView>>> {

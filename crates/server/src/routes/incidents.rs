@@ -20,7 +20,6 @@ use super::shape::{List, flag, page, word};
 use crate::auth::user::User;
 use crate::body::{JsonBody, Path, Query};
 use crate::error::{ApiError, Result};
-use crate::openapi::ProblemDoc;
 use crate::state::AppState;
 
 /// The routes.
@@ -61,9 +60,7 @@ struct IncidentView {
     /// The decisions in force about scans of its ticket or code, oldest first, by whichever incident or act they were
     /// said. The decision `restore` takes them back.
     decided: Vec<DecidedScanView>,
-    #[schema(value_type = String, format = DateTime)]
     opened_at: Timestamp,
-    #[schema(value_type = String, format = DateTime)]
     updated_at: Timestamp,
 }
 
@@ -130,7 +127,6 @@ struct IncidentScanView {
     /// `entry` took the entry, `double_entry` came on top, `subject` is what it is about.
     role: &'static str,
     gate_id: String,
-    #[schema(value_type = String, format = DateTime)]
     at: Timestamp,
     /// ±.
     uncertainty_ms: u64,
@@ -151,7 +147,6 @@ struct ResolutionView {
     /// `accept`, `exclude`, `restore` or `note`.
     decision: String,
     note: String,
-    #[schema(value_type = String, format = DateTime)]
     at: Timestamp,
 }
 
@@ -164,7 +159,6 @@ struct DecidedScanView {
     decision: &'static str,
     user_id: String,
     note: String,
-    #[schema(value_type = String, format = DateTime)]
     at: Timestamp,
 }
 
@@ -182,9 +176,7 @@ struct ResolveRequest {
 /// Names a scan.
 #[derive(Deserialize, ToSchema)]
 struct ScanName {
-    #[schema(value_type = String)]
     device_id: DeviceId,
-    #[schema(value_type = String)]
     scan_id: ScanId,
 }
 
@@ -276,9 +268,8 @@ fn view(shown: ShownIncident, sees_codes: bool) -> Result<IncidentView> {
         ("status" = Option<String>, Query, description = "`open`, `resolved` or `cleared`; all where absent"),
         ("decided" = Option<String>, Query, description = "`1`: only those that a person answered and that are not open again"),
         ("kind" = Option<String>, Query, description = "Of this kind"),
-    ), extensions(("x-actions" = json!(["read_scans"]))), security(("session" = []), ("api_token" = [])), responses(
+    ), extensions(("x-actions" = json!(["read_scans"]))), responses(
     (status = 200, description = "A page", body = List<IncidentView>),
-    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
 async fn list(
     State(state): State<AppState>,
@@ -304,9 +295,8 @@ fn decision(text: &str) -> Result<Option<Decision>> {
 
 /// The review queue in numbers.
 #[utoipa::path(get, path = "/api/events/{id}/incidents/counts", tag = "organisers",
-    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["read_scans"]))), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["read_scans"]))), responses(
     (status = 200, description = "The counts", body = IncidentCountsView),
-    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
 async fn counts(
     State(state): State<AppState>,
@@ -322,10 +312,8 @@ async fn counts(
 /// Answers many incidents of an event at once, each as the single call does. Incidents that cannot be answered are
 /// listed and do not stop the others.
 #[utoipa::path(post, path = "/api/events/{id}/incidents/resolve", tag = "organisers", request_body = ResolveManyRequest,
-    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["review"]))), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["review"]))), responses(
     (status = 200, description = "What became of each", body = ResolvedManyView),
-    (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
 async fn resolve_many(
     State(state): State<AppState>,
@@ -344,9 +332,9 @@ async fn resolve_many(
 
 /// One incident.
 #[utoipa::path(get, path = "/api/incidents/{id}", tag = "organisers",
-    params(("id" = String, Path, description = "Incident")), extensions(("x-actions" = json!(["read_scans"]))), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Incident")), extensions(("x-actions" = json!(["read_scans"]))), responses(
     (status = 200, description = "The incident", body = IncidentView),
-    (status = 404, description = "No such incident", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such incident"),
 ))]
 async fn show(
     State(state): State<AppState>,
@@ -361,11 +349,10 @@ async fn show(
 /// `restore` takes back what was decided, also where the decision itself cleared the incident, and with it the answer: one
 /// whose cause is back, or holds still, is open.
 #[utoipa::path(post, path = "/api/incidents/{id}/resolve", tag = "organisers", request_body = ResolveRequest,
-    params(("id" = String, Path, description = "Incident")), extensions(("x-actions" = json!(["review"]))), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Incident")), extensions(("x-actions" = json!(["review"]))), responses(
     (status = 200, description = "As it stands now", body = IncidentView),
-    (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 404, description = "No such incident", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 409, description = "`incident_cleared`: its cause is gone and there is nothing to take back", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such incident"),
+    (status = 409, description = "`incident_cleared`: its cause is gone and there is nothing to take back"),
 ))]
 async fn resolve(
     State(state): State<AppState>,

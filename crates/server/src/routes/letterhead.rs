@@ -13,7 +13,6 @@ use super::shape::present;
 use crate::auth::user::User;
 use crate::body::JsonBody;
 use crate::error::Result;
-use crate::openapi::ProblemDoc;
 use crate::state::AppState;
 
 /// The routes.
@@ -54,16 +53,15 @@ struct LetterheadPatchRequest {
 
 /// How mails look.
 #[utoipa::path(get, path = "/api/letterhead", tag = "organisers", extensions(("x-actions" = json!(["read_events"]))),
-    security(("session" = []), ("api_token" = [])), responses((status = 200, description = "The letterhead", body = LetterheadView)))]
+    responses((status = 200, description = "The letterhead", body = LetterheadView)))]
 async fn show(State(state): State<AppState>, User(caller): User) -> Result<Json<LetterheadView>> {
     Ok(Json(organizations::letterhead(&state.app, &caller).await?.into()))
 }
 
 /// Changes how mails look.
 #[utoipa::path(patch, path = "/api/letterhead", tag = "organisers", request_body = LetterheadPatchRequest,
-    extensions(("x-actions" = json!(["manage_events"]))), security(("session" = []), ("api_token" = [])), responses(
+    extensions(("x-actions" = json!(["manage_events"]))), responses(
     (status = 200, description = "Changed", body = LetterheadView),
-    (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
 async fn update(
     State(state): State<AppState>,

@@ -17,7 +17,6 @@ use super::shape::{List, blocking, word};
 use crate::auth::user::User;
 use crate::body::{JsonBody, Path};
 use crate::error::Result;
-use crate::openapi::ProblemDoc;
 use crate::state::AppState;
 
 /// The routes.
@@ -35,7 +34,6 @@ struct MemberView {
     name: String,
     /// `owner`, `manager`, `promoter`, `door` or `viewer`, for callers who give lists or rights to members.
     role: Option<String>,
-    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
 
@@ -72,7 +70,7 @@ struct RoleRequest {
 
 /// Members, oldest first. A caller who manages members sees their addresses; one who gives guest lists to them sees
 /// their roles. Others see names alone.
-#[utoipa::path(get, path = "/api/members", tag = "organisers", extensions(("x-actions" = json!([]))), security(("session" = []), ("api_token" = [])), responses(
+#[utoipa::path(get, path = "/api/members", tag = "organisers", extensions(("x-actions" = json!([]))), responses(
     (status = 200, description = "All of them", body = List<MemberView>),
 ))]
 async fn list(State(state): State<AppState>, User(caller): User) -> Result<Json<List<MemberView>>> {
@@ -88,10 +86,9 @@ async fn list(State(state): State<AppState>, User(caller): User) -> Result<Json<
 
 /// Makes a member. Owners only.
 #[utoipa::path(post, path = "/api/members", tag = "organisers", request_body = MemberRequest,
-    extensions(("x-actions" = json!(["manage_members"]))), security(("session" = []), ("api_token" = [])), responses(
+    extensions(("x-actions" = json!(["manage_members"]))), responses(
     (status = 201, description = "Made", body = MemberView),
-    (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 409, description = "`email_taken`", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 409, description = "`email_taken`"),
 ))]
 async fn create(
     State(state): State<AppState>,
@@ -107,10 +104,10 @@ async fn create(
 
 /// Changes a member's role. Owners only; the last owner stays one.
 #[utoipa::path(patch, path = "/api/members/{id}", tag = "organisers", request_body = RoleRequest,
-    params(("id" = String, Path, description = "User")), extensions(("x-actions" = json!(["manage_members"]))), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "User")), extensions(("x-actions" = json!(["manage_members"]))), responses(
     (status = 200, description = "Changed", body = MemberView),
-    (status = 404, description = "No such member", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 409, description = "`last_owner`", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such member"),
+    (status = 409, description = "`last_owner`"),
 ))]
 async fn update(
     State(state): State<AppState>,
@@ -124,10 +121,10 @@ async fn update(
 
 /// Removes a member with their sessions and API tokens here. Owners only; the last owner stays.
 #[utoipa::path(delete, path = "/api/members/{id}", tag = "organisers",
-    params(("id" = String, Path, description = "User")), extensions(("x-actions" = json!(["manage_members"]))), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "User")), extensions(("x-actions" = json!(["manage_members"]))), responses(
     (status = 204, description = "Removed"),
-    (status = 404, description = "No such member", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 409, description = "`last_owner`", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such member"),
+    (status = 409, description = "`last_owner`"),
 ))]
 async fn delete(State(state): State<AppState>, User(caller): User, Path(user_id): Path<UserId>) -> Result<StatusCode> {
     members::delete(&state.app, &caller, user_id).await?;

@@ -14,7 +14,6 @@ use super::devices::no_body;
 use crate::auth::user::User;
 use crate::body::{JsonBody, Path};
 use crate::error::{ApiError, Result};
-use crate::openapi::ProblemDoc;
 use crate::state::AppState;
 
 /// The routes.
@@ -30,14 +29,12 @@ struct PairingRequestView {
     name: String,
     /// `ipad`, `phone`, `desktop` or `terminal`.
     device_type: String,
-    #[schema(value_type = String, format = DateTime)]
     expires_at: Timestamp,
     /// State of the device of this id that is known here: `active`, `suspended` or `revoked`; absent for a new one.
     #[serde(skip_serializing_if = "Option::is_none")]
     known: Option<&'static str>,
     /// Since when that one is thought lost: approving it needs `found`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = DateTime)]
     lost_since: Option<Timestamp>,
     /// Where that one stands.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,9 +66,7 @@ impl From<PairingRequest> for PairingRequestView {
 /// Where an approved device is to scan. May be left out for a device that is known here: it goes back to where it stood.
 #[derive(Default, Deserialize, ToSchema)]
 struct ApproveRequest {
-    #[schema(value_type = Option<String>)]
     event_id: Option<EventId>,
-    #[schema(value_type = Option<String>)]
     gate_id: Option<GateId>,
     /// The device was marked lost and is in your hands again: from now on its scans count, those of the time it was away
     /// go on waiting for review.
@@ -92,10 +87,10 @@ struct ApprovedView {
 /// The pairing request behind the token that a device shows.
 #[utoipa::path(get, path = "/api/pairing-requests/{token}", tag = "organisers",
     params(("token" = String, Path, description = "As the device shows it")),
-    extensions(("x-actions" = json!(["manage_devices"]))), security(("session" = []), ("api_token" = [])), responses(
+    extensions(("x-actions" = json!(["manage_devices"]))), responses(
     (status = 200, description = "The device that asks", body = PairingRequestView),
-    (status = 404, description = "No such request, or another organisation approved it", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 410, description = "`pairing_token_expired`", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such request, or another organisation approved it"),
+    (status = 410, description = "`pairing_token_expired`"),
 ))]
 async fn show(
     State(state): State<AppState>,
@@ -109,12 +104,11 @@ async fn show(
 #[utoipa::path(post, path = "/api/pairing-requests/{token}/approve", tag = "organisers",
     request_body(content = ApproveRequest, description = "May be left out for a device that is known here"),
     params(("token" = String, Path, description = "As the device shows it")),
-    extensions(("x-actions" = json!(["manage_devices"]))), security(("session" = []), ("api_token" = [])), responses(
+    extensions(("x-actions" = json!(["manage_devices"]))), responses(
     (status = 200, description = "Approved: the device fetches its key", body = ApprovedView),
-    (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 404, description = "No such request, or another organisation approved it", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 409, description = "`already_approved`, `device_lost`", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 410, description = "`pairing_token_expired`", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such request, or another organisation approved it"),
+    (status = 409, description = "`already_approved`, `device_lost`"),
+    (status = 410, description = "`pairing_token_expired`"),
 ))]
 async fn approve(
     State(state): State<AppState>,

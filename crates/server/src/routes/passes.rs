@@ -20,7 +20,6 @@ mod page;
 use crate::auth::peer::Client;
 use crate::body::{Path, Query};
 use crate::error::{ApiError, Result};
-use crate::openapi::ProblemDoc;
 use crate::state::AppState;
 
 /// The page.
@@ -43,7 +42,7 @@ struct PassQuery {
     (status = 200, description = "The pass", body = String, content_type = "text/html"),
     (status = 404, description = "No such pass; a page that tells nothing", body = String, content_type = "text/html"),
     (status = 429, description = "Too many wrong tokens from this address", body = String, content_type = "text/html"),
-    (status = 503, description = "Not now", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 503, description = "Not now"),
 ))]
 async fn show(
     State(state): State<AppState>,

@@ -17,7 +17,6 @@ use super::shape::{List, page, word};
 use crate::auth::user::User;
 use crate::body::{Path, Query};
 use crate::error::Result;
-use crate::openapi::ProblemDoc;
 use crate::state::AppState;
 
 /// The routes.
@@ -44,11 +43,8 @@ pub(super) struct RunView {
     /// Of a run that is done: what there is to say about it, such as that nothing was mailed and why.
     note: Option<String>,
     /// When that step is tried again.
-    #[schema(value_type = Option<String>, format = DateTime)]
     next_at: Option<Timestamp>,
-    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-    #[schema(value_type = String, format = DateTime)]
     updated_at: Timestamp,
 }
 
@@ -80,9 +76,7 @@ struct StepView {
     /// Tries it took, the good one included.
     tries: u32,
     /// When the good try began.
-    #[schema(value_type = String, format = DateTime)]
     began_at: Timestamp,
-    #[schema(value_type = String, format = DateTime)]
     done_at: Timestamp,
 }
 
@@ -115,9 +109,8 @@ struct RunQuery {
         ("cursor" = Option<String>, Query),
         ("state" = Option<String>, Query, description = "Standing so"),
         ("guest_id" = Option<String>, Query, description = "About one guest"),
-    ), extensions(("x-actions" = json!(["read_guests"]))), security(("session" = []), ("api_token" = [])), responses(
+    ), extensions(("x-actions" = json!(["read_guests"]))), responses(
     (status = 200, description = "A page", body = List<RunView>),
-    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
 async fn list(
     State(state): State<AppState>,
@@ -137,9 +130,9 @@ async fn list(
 /// One run with its steps.
 #[utoipa::path(get, path = "/api/events/{id}/runs/{run_id}", tag = "organisers", params(
         ("id" = String, Path, description = "Event"), ("run_id" = String, Path, description = "Run"),
-    ), extensions(("x-actions" = json!(["read_guests"]))), security(("session" = []), ("api_token" = [])), responses(
+    ), extensions(("x-actions" = json!(["read_guests"]))), responses(
     (status = 200, description = "The run", body = RunWithStepsView),
-    (status = 404, description = "No such run", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such run"),
 ))]
 async fn show(
     State(state): State<AppState>,
@@ -154,10 +147,10 @@ async fn show(
 /// Tries a run that gave up, or that waits, again at once. Steps that are done stay done.
 #[utoipa::path(post, path = "/api/events/{id}/runs/{run_id}/retry", tag = "organisers", params(
         ("id" = String, Path, description = "Event"), ("run_id" = String, Path, description = "Run"),
-    ), extensions(("x-actions" = json!(["manage_guests"]))), security(("session" = []), ("api_token" = [])), responses(
+    ), extensions(("x-actions" = json!(["manage_guests"]))), responses(
     (status = 200, description = "On its way again", body = RunView),
-    (status = 404, description = "No such run", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 409, description = "`run_done`", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such run"),
+    (status = 409, description = "`run_done`"),
 ))]
 async fn retry(
     State(state): State<AppState>,
@@ -177,9 +170,8 @@ struct RetriedView {
 /// Tries all runs of an event that gave up again at once. Steps that are done stay done.
 #[utoipa::path(post, path = "/api/events/{id}/runs/retry", tag = "organisers", params(
         ("id" = String, Path, description = "Event"),
-    ), extensions(("x-actions" = json!(["manage_guests"]))), security(("session" = []), ("api_token" = [])), responses(
+    ), extensions(("x-actions" = json!(["manage_guests"]))), responses(
     (status = 200, description = "On their way again", body = RetriedView),
-    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
 async fn retry_all(
     State(state): State<AppState>,

@@ -1,8 +1,6 @@
 //! The routes of devices (S1 §2, §4, §8; spec §5 "Devices").
 
-pub mod doc_counted;
 pub mod doc;
-pub mod doc_scans;
 pub mod pair;
 pub mod health;
 pub mod manifest;

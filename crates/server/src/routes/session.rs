@@ -22,7 +22,6 @@ use crate::auth::user::{self, User};
 use crate::auth::{session, token};
 use crate::body::JsonBody;
 use crate::error::{ApiError, Result};
-use crate::openapi::ProblemDoc;
 use crate::state::AppState;
 
 /// Passwords hashed at once: each takes a core and 19 MiB.
@@ -43,7 +42,6 @@ struct SignIn {
     /// The password.
     password: String,
     /// One of theirs; the one they joined first where absent.
-    #[schema(value_type = Option<String>)]
     organization_id: Option<OrganizationId>,
 }
 
@@ -60,9 +58,9 @@ struct Session {
 }
 
 /// The signed-in user.
-#[utoipa::path(get, path = "/api/session", tag = "organisers", extensions(("x-actions" = json!([]))), security(("session" = []), ("api_token" = [])), responses(
+#[utoipa::path(get, path = "/api/session", tag = "organisers", extensions(("x-actions" = json!([]))), responses(
     (status = 200, description = "The caller", body = Session),
-    (status = 401, description = "Nobody", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 401, description = "Nobody"),
 ))]
 async fn show(State(state): State<AppState>, User(caller): User) -> Result<Json<Session>> {
     Ok(Json(me(&state, &caller).await?))
@@ -74,8 +72,8 @@ async fn show(State(state): State<AppState>, User(caller): User) -> Result<Json<
 /// minute. The session that the browser had before ends.
 #[utoipa::path(post, path = "/api/session", tag = "organisers", request_body = SignIn, responses(
     (status = 200, description = "Signed in; `Set-Cookie` holds the session", body = Session),
-    (status = 401, description = "`wrong_credentials`", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 429, description = "`rate_limited`, with Retry-After", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 401, description = "`wrong_credentials`"),
+    (status = 429, description = "`rate_limited`, with Retry-After"),
 ))]
 async fn create(
     State(state): State<AppState>,
@@ -163,9 +161,8 @@ struct NewPassword {
 #[utoipa::path(post, path = "/api/session/password", tag = "organisers", request_body = NewPassword,
     extensions(("x-actions" = json!([]))), security(("session" = [])), responses(
     (status = 200, description = "Changed; `Set-Cookie` holds a fresh session", body = Session),
-    (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 403, description = "`session_needed`: an API token changes no password", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 429, description = "`rate_limited`, with Retry-After", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 403, description = "`session_needed`: an API token changes no password"),
+    (status = 429, description = "`rate_limited`, with Retry-After"),
 ))]
 async fn change_password(
     State(state): State<AppState>,
@@ -203,7 +200,7 @@ async fn change_password(
 /// Signs out. An API token is withdrawn at `/api/api-tokens`, not here.
 #[utoipa::path(delete, path = "/api/session", tag = "organisers", extensions(("x-actions" = json!([]))), security(("session" = [])), responses(
     (status = 204, description = "Signed out"),
-    (status = 401, description = "Nobody was", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 401, description = "Nobody was"),
 ))]
 async fn delete(State(state): State<AppState>, User(caller): User, headers: HeaderMap) -> Result<Response> {
     if let Some(secret) = user::secret(&state, &headers) {

@@ -14,7 +14,6 @@ use utoipa_axum::routes;
 use crate::auth::user::User;
 use crate::body::Path;
 use crate::error::Result;
-use crate::openapi::ProblemDoc;
 use crate::state::AppState;
 
 /// The routes.
@@ -26,7 +25,6 @@ pub fn routes() -> OpenApiRouter<AppState> {
 #[derive(Serialize, ToSchema)]
 struct StatisticsView {
     /// The first minute's start; there are sixty, the last is the running one.
-    #[schema(value_type = String, format = DateTime)]
     from: Timestamp,
     /// One item a gate and minute, by gate, then by time; zeros included.
     minutes: Vec<MinuteView>,
@@ -36,7 +34,6 @@ struct StatisticsView {
 #[derive(Serialize, ToSchema)]
 struct MinuteView {
     /// The minute's start.
-    #[schema(value_type = String, format = DateTime)]
     at: Timestamp,
     gate_id: String,
     /// Persons let in.
@@ -58,7 +55,6 @@ struct QuartersView {
 #[derive(Serialize, ToSchema)]
 struct QuarterView {
     /// Its start.
-    #[schema(value_type = String, format = DateTime)]
     at: Timestamp,
     gate_id: String,
     /// Persons let in.
@@ -78,9 +74,8 @@ impl From<MinuteFlow> for QuarterView {
 
 /// Persons a minute per gate, by the scans' own times.
 #[utoipa::path(get, path = "/api/events/{id}/statistics", tag = "live",
-    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["read_events"]))), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["read_events"]))), responses(
     (status = 200, description = "The last hour", body = StatisticsView),
-    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
 async fn show(
     State(state): State<AppState>,
@@ -100,9 +95,8 @@ async fn show(
 
 /// Persons a quarter hour per gate, by the scans' own times, from twelve hours before the event's start on.
 #[utoipa::path(get, path = "/api/events/{id}/statistics/quarters", tag = "live",
-    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["read_events"]))), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["read_events"]))), responses(
     (status = 200, description = "The whole event, 32 days at most", body = QuartersView),
-    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
 async fn quarters(
     State(state): State<AppState>,

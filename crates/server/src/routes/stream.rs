@@ -57,8 +57,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
         ("Last-Event-ID" = Option<String>, Header, description = "Set by browsers when they come back"),
     ), extensions(("x-actions" = json!(["read_events"]))), security(("session" = []), ("api_token" = []), ("device_key" = [])), responses(
     (status = 200, description = "The stream", body = String, content_type = "text/event-stream"),
-    (status = 401, description = "Not signed in", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
-    (status = 404, description = "No such event", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+    (status = 401, description = "Not signed in"),
 ))]
 async fn stream(
     State(state): State<AppState>,

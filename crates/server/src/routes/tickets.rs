@@ -24,7 +24,6 @@ use super::shape::{List, flag, page, present, sought};
 use crate::auth::user::User;
 use crate::body::{self, JsonBody, Path, Query, RawJson};
 use crate::error::{ApiError, Result};
-use crate::openapi::ProblemDoc;
 use crate::state::AppState;
 
 /// The routes.
@@ -48,16 +47,12 @@ pub(super) struct TicketView {
     code_end: Option<String>,
     zone: String,
     /// Gates it admits at; empty = any whose zones hold its zone.
-    #[schema(value_type = Vec<String>)]
     gate_ids: Vec<GateId>,
     /// Number of persons that the ticket admits.
     entry_limit: u32,
     /// `active`, `used`, `voided` or `refunded`: set by people or import.
-    #[schema(value_type = String)]
     status: TicketStatus,
-    #[schema(value_type = Option<String>, format = DateTime)]
     valid_from: Option<Timestamp>,
-    #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,
     /// The number of the purchase it belongs to; tickets of one order share it.
     order_id: Option<String>,
@@ -67,7 +62,6 @@ pub(super) struct TicketView {
     /// Scans that let somebody in.
     scan_count: usize,
     /// The last of them.
-    #[schema(value_type = Option<String>, format = DateTime)]
     scanned_at: Option<Timestamp>,
     last_gate_id: Option<String>,
     /// Persons let in within the limit.
@@ -76,7 +70,6 @@ pub(super) struct TicketView {
     over: u32,
     /// Persons inside now, within the limit.
     inside: u32,
-    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
 
@@ -201,19 +194,14 @@ struct TicketRequest {
     /// That of the entry type where absent.
     zone: Option<String>,
     /// The event's first where absent.
-    #[schema(value_type = Option<String>)]
     entry_type_id: Option<EntryTypeId>,
     #[serde(default)]
-    #[schema(value_type = Option<Vec<String>>)]
     gate_ids: Option<Vec<GateId>>,
     /// The guest's party where absent, else 1.
     entry_limit: Option<u32>,
     /// `active` where absent.
-    #[schema(value_type = Option<String>)]
     status: Option<TicketStatus>,
-    #[schema(value_type = Option<String>, format = DateTime)]
     valid_from: Option<Timestamp>,
-    #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,
     /// The number of the purchase it belongs to, at most 64 characters.
     order_id: Option<String>,
@@ -238,10 +226,8 @@ pub(super) struct GuestRequest {
     fields: Fields,
     /// The organiser's own id.
     external_id: Option<String>,
-    #[schema(value_type = Option<String>)]
     guest_list_id: Option<GuestListId>,
     /// The event's first where absent; not read inside a ticket, which has its own.
-    #[schema(value_type = Option<String>)]
     pub(super) entry_type_id: Option<EntryTypeId>,
     /// The number of the purchase, at most 64 characters; not read inside a ticket, which has its own.
     pub(super) order_id: Option<String>,
@@ -302,10 +288,8 @@ enum NewTicketsView {
 #[derive(Deserialize, ToSchema)]
 struct TicketPatchRequest {
     /// `active`, `used`, `voided` or `refunded`.
-    #[schema(value_type = Option<String>)]
     status: Option<TicketStatus>,
     entry_limit: Option<u32>,
-    #[schema(value_type = Option<Vec<String>>)]
     gate_ids: Option<Vec<GateId>>,
     zone: Option<String>,
     /// Null for always.
@@ -338,9 +322,8 @@ struct TicketQuery {
         ("q" = Option<String>, Query, description = "Beginnings of words of a guest's name, in any order, or the start of an id, external id or order number, and unless you only look of a code; or a whole code, or its short code", max_length = 512),
         ("status" = Option<String>, Query, description = "`active`, `used`, `voided`, `refunded`"),
         ("entered" = Option<bool>, Query, description = "Only those with (or without) anybody let in"),
-    ), extensions(("x-actions" = json!(["read_guests"]))), security(("session" = []), ("api_token" = [])), responses(
+    ), extensions(("x-actions" = json!(["read_guests"]))), responses(
     (status = 200, description = "A page", body = List<TicketView>),
-    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
 async fn list(
     State(state): State<AppState>,
@@ -383,9 +366,8 @@ struct CountQuery {
 #[utoipa::path(get, path = "/api/events/{id}/tickets/counts", tag = "organisers", params(
         ("id" = String, Path, description = "Event"),
         ("q" = Option<String>, Query, description = "As in the list of tickets", max_length = 512),
-    ), extensions(("x-actions" = json!(["read_guests"]))), security(("session" = []), ("api_token" = [])), responses(
+    ), extensions(("x-actions" = json!(["read_guests"]))), responses(
     (status = 200, description = "The counts", body = TicketCountsView),
-    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
 async fn counts(
     State(state): State<AppState>,
@@ -399,10 +381,9 @@ async fn counts(
 
 /// Makes one ticket or many (an array, at most 10,000): all or none.
 #[utoipa::path(post, path = "/api/events/{id}/tickets", tag = "organisers", request_body = TicketsRequest,
-    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["manage_guests", "manage_own_guests"]))), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["manage_guests", "manage_own_guests"]))), responses(
     (status = 201, description = "Made: a ticket for one, an array for an array", body = NewTicketsView),
-    (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 409, description = "`barcode_taken`", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 409, description = "`barcode_taken`"),
 ))]
 async fn create(
     State(state): State<AppState>,
@@ -427,9 +408,8 @@ async fn create(
 
 /// All tickets and guests as CSV. Imported again it changes nothing.
 #[utoipa::path(get, path = "/api/events/{id}/tickets/export", tag = "organisers",
-    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["manage_guests"]))), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["manage_guests"]))), responses(
     (status = 200, description = "The file", body = String, content_type = "text/csv"),
-    (status = 404, description = "No such event", body = ProblemDoc, content_type = "application/problem+json"),
 ))]
 async fn export(State(state): State<AppState>, User(caller): User, Path(event_id): Path<EventId>) -> Result<Response> {
     let file = tickets::export(&state.app, &caller, event_id).await?;
@@ -442,9 +422,9 @@ async fn export(State(state): State<AppState>, User(caller): User, Path(event_id
 
 /// One ticket.
 #[utoipa::path(get, path = "/api/tickets/{id}", tag = "organisers", params(("id" = String, Path, description = "Ticket")),
-    extensions(("x-actions" = json!(["read_guests"]))), security(("session" = []), ("api_token" = [])), responses(
+    extensions(("x-actions" = json!(["read_guests"]))), responses(
     (status = 200, description = "The ticket", body = TicketView),
-    (status = 404, description = "No such ticket", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such ticket"),
 ))]
 async fn show(
     State(state): State<AppState>,
@@ -456,10 +436,9 @@ async fn show(
 
 /// Changes a ticket, from now on or from the start; its scans are judged anew.
 #[utoipa::path(patch, path = "/api/tickets/{id}", tag = "organisers", request_body = TicketPatchRequest,
-    params(("id" = String, Path, description = "Ticket")), extensions(("x-actions" = json!(["manage_guests"]))), security(("session" = []), ("api_token" = [])), responses(
+    params(("id" = String, Path, description = "Ticket")), extensions(("x-actions" = json!(["manage_guests"]))), responses(
     (status = 200, description = "Changed", body = TicketView),
-    (status = 400, description = "A field is wrong", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 404, description = "No such ticket", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such ticket"),
 ))]
 async fn update(
     State(state): State<AppState>,
@@ -488,9 +467,9 @@ async fn update(
 /// Shows a ticket's code, and the page of its pass. A person who has the code can be let in: the ledger gets a line,
 /// `ticket_code_shown`. A promoter sees those of their own lists.
 #[utoipa::path(post, path = "/api/tickets/{id}/code", tag = "organisers", params(("id" = String, Path, description = "Ticket")),
-    extensions(("x-actions" = json!(["manage_guests", "manage_own_guests"]))), security(("session" = []), ("api_token" = [])), responses(
+    extensions(("x-actions" = json!(["manage_guests", "manage_own_guests"]))), responses(
     (status = 200, description = "The code", body = ShownCodeView),
-    (status = 404, description = "No such ticket", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such ticket"),
 ))]
 async fn show_code(
     State(state): State<AppState>,

@@ -14,7 +14,6 @@ use utoipa_axum::routes;
 use crate::auth::webhook::Webhook;
 use crate::body::{is_object, parse};
 use crate::error::{ApiError, Result};
-use crate::openapi::ProblemDoc;
 use crate::state::AppState;
 
 /// The routes.
@@ -63,10 +62,10 @@ struct WebhookAnswerDoc {
 #[utoipa::path(post, path = "/api/webhooks/guests/{endpoint}", tag = "webhooks", security(("webhook_signature" = [])),
     params(("endpoint" = String, Path, description = "Endpoint")), request_body = GuestMessageDoc, responses(
     (status = 200, description = "Taken in", body = WebhookAnswerDoc),
-    (status = 401, description = "`webhook_not_signed`, `webhook_refused` (no such endpoint, or a wrong signature), `webhook_too_old`, `webhook_too_new`", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 409, description = "`webhook_id_reused`", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 410, description = "`webhook_endpoint_disabled`", body = ProblemDoc, content_type = "application/problem+json"),
-    (status = 429, description = "`rate_limited`, with Retry-After", body = ProblemDoc, content_type = "application/problem+json"),
+    (status = 401, description = "`webhook_not_signed`, `webhook_refused` (no such endpoint, or a wrong signature), `webhook_too_old`, `webhook_too_new`"),
+    (status = 409, description = "`webhook_id_reused`"),
+    (status = 410, description = "`webhook_endpoint_disabled`"),
+    (status = 429, description = "`rate_limited`, with Retry-After"),
 ))]
 async fn receive(State(state): State<AppState>, webhook: Webhook) -> Result<Response> {
     state.webhooks.take(&webhook.caller.endpoint_id, state.app.clock.monotonic_ms())?;

@@ -147,7 +147,9 @@ pub struct RowReport {
 
 /// Tells a plan.
 pub(super) fn of(
-    (sheet, columns, mapping): (&Sheet, &Columns, &Mapping),
+    sheet: &Sheet,
+    columns: &Columns,
+    mapping: &Mapping,
     mails: bool,
     plan: &Plan,
     types: &Types,

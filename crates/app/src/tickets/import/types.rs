@@ -49,7 +49,8 @@ impl Types {
     pub fn of_file(
         known: &[EntryTypeRecord],
         event_id: &EventId,
-        (sheet, columns): (&Sheet, &Columns),
+        sheet: &Sheet,
+        columns: &Columns,
         policy: NewTypes,
         now: Timestamp,
         seeded: &mut SeededIds,

@@ -205,7 +205,7 @@ pub async fn undo(app: &App, caller: &UserCaller, event_id: EventId, import_id: 
             let stamp = tx.stamp(&event_id)?;
             let mut changes = withdraw(tx, &event_id, &kept.created, stamp)?;
             let withdrawn = kept.created.len();
-            let (restored, others) = restore(tx, &event_id, (&record, &kept.changed), stamp.serial, now)?;
+            let (restored, others) = restore(tx, &event_id, &record, &kept.changed, stamp.serial, now)?;
             let undone = Undone { withdrawn, restored: restored.count, kept: others };
             changes.extend(restored.changes);
             let when = Effective::At(stamp.effective_at);
@@ -270,7 +270,8 @@ struct Restored {
 fn restore(
     tx: &mut dyn Tx,
     event_id: &EventId,
-    (record, kept): (&ImportRecord, &[KeptTicket]),
+    record: &ImportRecord,
+    kept: &[KeptTicket],
     now_serial: u64,
     now: Timestamp,
 ) -> Result<(Restored, usize)> {

@@ -63,7 +63,7 @@ impl Phone {
 
     fn scan(&mut self, at_ms: i64) -> anyhow::Result<()> {
         let (ticket_id, hash) = self.queue.pop_front().context("nobody is left")?;
-        let item = self.phone.admit(ScanId::new(uuid()?)?, (&ticket_id, hash), at_ms);
+        let item = self.phone.admit(ScanId::new(uuid()?)?, &ticket_id, hash, at_ms);
         self.held.push(item.map_err(|error| anyhow::anyhow!("{error}"))?);
         Ok(())
     }

@@ -9,14 +9,17 @@ pub const MOST_BUCKETS: usize = 25;
 
 /// The figures that a device measured since the last heartbeat that was answered (S1 §10.2, S2 §11).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Figures {
     /// Names this set of figures within the device: a heartbeat that is sent again carries the same, and counts once.
     pub id: i64,
     /// From reading a code to the verdict on the screen, milliseconds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Vec<u64>>))]
     pub scan_ms: Vec<Observed>,
     /// From a scan to the receipt that names it, milliseconds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Vec<u64>>))]
     pub sync_ms: Vec<Observed>,
     /// How long ago the device knew its list to be the newest, milliseconds; absent without a list.
     #[serde(default, skip_serializing_if = "Option::is_none")]

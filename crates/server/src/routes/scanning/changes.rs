@@ -55,7 +55,7 @@ struct Asked {
         ("wait" = Option<u64>, Query, description = "Seconds to wait for news, at most 25", maximum = 25),
     ), security(("device_key" = [])), responses(
     (status = 200, description = "Changes", body = doc::ChangesAnswer),
-    (status = 404, description = "Not this device's event", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "Not this device's event"),
 ))]
 async fn changes(
     State(state): State<AppState>,

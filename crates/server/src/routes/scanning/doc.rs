@@ -1,45 +1,17 @@
-//! The wire shapes of `admit_core::wire::{scanning, manifest}` as `/openapi.json` describes them. Core knows no OpenAPI;
-//! a test compares the members of each shape with those of core's own type, so that the two cannot drift apart.
+//! The wire shapes of devices as `/openapi.json` describes them. Most are core's own types, which describe themselves.
+//!
+//! The types below describe what core reads or writes by code of its own: items that are read one by one, and lists
+//! that are written as bytes. A test compares their members with what core reads.
 #![cfg_attr(not(test), expect(dead_code, reason = "described, never made: what is sent are core's types"))]
 #![cfg_attr(test, allow(dead_code))]
 
+pub use admit_core::wire::manifest::{GuestName, ManifestGate};
+pub use admit_core::wire::scanning::{
+    Conflict, HeartbeatAnswer, HeartbeatRequest, LogStatusAnswer, LogStatusRequest, NamedDevice, PairAnswer,
+    PairRequest, PairingAsk, PairingTicket, Rejected, SyncAnswer, TimeAnswer,
+};
+pub use admit_core::wire::scans::{OnlineAnswer, ScanError, ScanS2, ScansSyncRequest, Summary};
 use utoipa::ToSchema;
-
-use super::doc_counted::{HeadcountDoc, WalkInDoc};
-
-/// `POST /api/scanning/pair`.
-#[derive(ToSchema)]
-pub struct PairRequest {
-    /// From the organiser's screen, or from the device's own request.
-    pairing_token: String,
-    /// The device's own id, kept over re-pairing; printable ASCII, 1–128 characters.
-    device_id: String,
-    /// Only for a request the device made itself: what it got with the token.
-    claim_secret: Option<String>,
-    /// How staff call it.
-    name: Option<String>,
-    /// `ipad`, `phone`, `desktop` or `terminal`.
-    device_type: Option<String>,
-    /// Version of its app.
-    app_version: Option<String>,
-}
-
-/// The answer to a pairing.
-#[derive(ToSchema)]
-pub struct PairAnswer {
-    device_id: String,
-    /// Shown this once.
-    api_key: String,
-    /// The key's name, for v2 signatures.
-    key_id: String,
-    organization_id: String,
-    event_id: String,
-    gate_id: String,
-    /// The server's epoch.
-    epoch: String,
-    /// How staff call the device: as it asked, unless another has that name and the server makes such names.
-    name: String,
-}
 
 /// A device that asked for itself waits for an organiser.
 #[derive(ToSchema)]
@@ -48,108 +20,6 @@ pub struct PairingWaiting {
     status: String,
     /// The end of its code.
     expires_at: String,
-}
-
-/// A device asks for itself.
-#[derive(ToSchema)]
-pub struct PairingAsk {
-    /// The device's own id, kept over re-pairing; printable ASCII, 1–128 characters.
-    device_id: String,
-    /// How staff call it.
-    name: Option<String>,
-    /// `ipad`, `phone`, `desktop` or `terminal`.
-    device_type: Option<String>,
-}
-
-/// The answer to a device that asks to be paired.
-#[derive(ToSchema)]
-pub struct PairingTicket {
-    /// The token that the device shows as a QR code. Alone it opens nothing.
-    pairing_token: String,
-    /// The secret that the device shows to nobody.
-    claim_secret: String,
-    /// The end of both.
-    expires_at: String,
-}
-
-/// A device tells how it is.
-#[derive(ToSchema)]
-pub struct HeartbeatRequest {
-    log_id: String,
-    /// Highest `seq` of the log; 0 = empty.
-    head: u64,
-    /// Scans no receipt names yet.
-    pending: u64,
-    /// Battery level in percent; absent where the device does not know it.
-    #[schema(minimum = 0, maximum = 100)]
-    battery: Option<u8>,
-    app_version: Option<String>,
-    /// Version of the list it decides by; 0 without one.
-    manifest_version: Option<u64>,
-    /// Server time − device wall clock, milliseconds.
-    clock_offset_ms: Option<i64>,
-    /// The figures that only the device can measure; absent from clients that measure none.
-    figures: Option<Figures>,
-    /// The gate of its event that staff chose on the device, until an answer names it: the server moves the device there.
-    gate_id: Option<String>,
-}
-
-/// The figures that a device measured since the last heartbeat that was answered.
-#[derive(ToSchema)]
-pub struct Figures {
-    /// Names this set of figures within the device: sent again it counts once.
-    id: i64,
-    /// From reading a code to the verdict on the screen: pairs of an upper bound in milliseconds, a power of two, and a count.
-    scan_ms: Option<Vec<Vec<u64>>>,
-    /// From a scan to the receipt that names it, likewise.
-    sync_ms: Option<Vec<Vec<u64>>>,
-    /// How long ago the device knew its list to be the newest, milliseconds.
-    list_age_ms: Option<u64>,
-}
-
-/// The facts that a device should know without asking.
-#[derive(ToSchema)]
-pub struct HeartbeatAnswer {
-    server_time: String,
-    /// The device's event now.
-    event_id: String,
-    /// The device's gate now.
-    gate_id: String,
-    manifest_version: u64,
-    cursor: String,
-    /// The device's uploads are held until the organiser counts them; left out where they are not.
-    suspended: Option<bool>,
-    /// Persons in the gate's area now; only for a gate with a capacity.
-    area_inside: Option<u32>,
-    /// Persons added at all doors; only for a gate that adds guests.
-    walk_ins: Option<u32>,
-    /// When an organiser last looked for this device; left out after two minutes.
-    rung_at: Option<String>,
-}
-
-/// The server's times, by the database's clock.
-#[derive(ToSchema)]
-pub struct TimeAnswer {
-    /// Milliseconds since 1970.
-    received_at_ms: i64,
-    /// Milliseconds since 1970.
-    sent_at_ms: i64,
-    server_time: String,
-}
-
-/// `{log_id, head}`.
-#[derive(ToSchema)]
-pub struct LogStatusRequest {
-    log_id: String,
-    /// Highest `seq`; 0 = empty.
-    head: u64,
-}
-
-/// The part of a log that the server lacks.
-#[derive(ToSchema)]
-pub struct LogStatusAnswer {
-    /// Ranges `[from, to]`, both included, rising.
-    missing: Vec<Vec<u64>>,
 }
 
 /// An upload.
@@ -267,56 +137,6 @@ pub struct ClockDoc {
     corrected: Option<bool>,
 }
 
-/// Receipts, refusals, findings.
-#[derive(ToSchema)]
-pub struct SyncAnswer {
-    batch_id: String,
-    /// Every scan now stored, new or known.
-    processed: Vec<String>,
-    /// Always empty.
-    skipped: Vec<String>,
-    rejected: Vec<Rejected>,
-    conflicts: Vec<Conflict>,
-    cursor: String,
-    server_time: String,
-}
-
-/// An item refused for good.
-#[derive(ToSchema)]
-pub struct Rejected {
-    scan_id: Option<String>,
-    /// Place in the request, from 0.
-    index: usize,
-    reason: String,
-    /// Whether the server keeps its bytes: then this is a receipt.
-    kept: bool,
-}
-
-/// A finding caused by an upload.
-#[derive(ToSchema)]
-pub struct Conflict {
-    scan_id: String,
-    ticket_id: Option<String>,
-    /// `DOUBLE_ENTRY` or `DUPLICATE_SCAN`.
-    result: String,
-    /// `CRITICAL` or `LOW`.
-    severity: String,
-    conflict_reason: String,
-    entry_scans: Vec<ConflictScan>,
-    double_entry_scans: Vec<ConflictScan>,
-}
-
-/// A scan's part in a conflict.
-#[derive(ToSchema)]
-pub struct ConflictScan {
-    device_id: String,
-    scan_id: String,
-    gate_id: String,
-    at: String,
-    uncertainty_ms: u64,
-    count: u32,
-}
-
 /// The changes after a cursor.
 #[derive(ToSchema)]
 pub struct ChangesAnswer {
@@ -336,13 +156,6 @@ pub struct ChangesAnswer {
     /// The cursor was of another epoch: begin anew.
     resync: Option<bool>,
     server_time: String,
-}
-
-/// A device and how staff call it.
-#[derive(ToSchema)]
-pub struct NamedDevice {
-    device_id: String,
-    name: String,
 }
 
 /// A ticket that changed.
@@ -417,27 +230,6 @@ pub struct Manifest {
     signature: String,
 }
 
-/// A gate in a list.
-#[derive(ToSchema)]
-pub struct ManifestGate {
-    gate_id: String,
-    name: String,
-    access_rules: AccessRules,
-    /// `in`, `out` or `both`.
-    direction: String,
-    names_on_devices: bool,
-    /// Whether staff here may add guests; absent where not.
-    walk_ins: Option<bool>,
-}
-
-/// S1's rules of a gate.
-#[derive(ToSchema)]
-pub struct AccessRules {
-    zones: Vec<String>,
-    max_concurrent: Option<u32>,
-    entry_rules: Vec<String>,
-}
-
 /// A code in a list.
 #[derive(ToSchema)]
 pub struct ManifestTicket {
@@ -473,23 +265,85 @@ pub struct Names {
     signature: String,
 }
 
-/// A guest as staff see them at the door.
+/// A guest added at the door: what is signed, and beside it the name that the signed digest is of.
+#[derive(ToSchema, serde::Deserialize)]
+#[schema(as = WalkIn)]
+pub struct WalkInDoc {
+    zone: String,
+    #[schema(minimum = 1, maximum = 10000)]
+    party: u32,
+    /// SHA-256 of the salt and the name behind it, hexadecimal.
+    name_digest: String,
+    name: Option<String>,
+    /// 16 random bytes, hexadecimal.
+    salt: Option<String>,
+}
+
+/// Staff's count: `change` or `recount`, never both.
+#[derive(ToSchema, serde::Deserialize)]
+#[schema(as = Headcount)]
+pub struct HeadcountDoc {
+    change: Option<HeadcountChangeDoc>,
+    recount: Option<RecountDoc>,
+}
+
+/// People without a ticket who came in, or went out.
+#[derive(ToSchema, serde::Deserialize)]
+#[schema(as = HeadcountChange)]
+pub struct HeadcountChangeDoc {
+    /// `staff`, `crew`, `child` or `other`.
+    class: String,
+    /// Persons who came in, 1 to 50; below zero, who went out.
+    #[schema(minimum = -50, maximum = 50)]
+    delta: i32,
+}
+
+/// Everybody in the area behind the gate.
+#[derive(ToSchema, serde::Deserialize)]
+#[schema(as = Recount)]
+pub struct RecountDoc {
+    #[schema(maximum = 1000000)]
+    inside: u32,
+}
+
+/// The question: a scan in S2's form, or a signed claim of ours.
+#[derive(ToSchema, serde::Deserialize)]
+#[serde(untagged)]
+pub enum OnlineRequest {
+    /// A claim: `stage` is `claim`.
+    Claim(Box<ScanV2>),
+    /// S2's form.
+    S2(ScanS2),
+}
+
+/// The result of a batch. A repeat brings `message` beside.
 #[derive(ToSchema)]
-pub struct GuestName {
-    ticket_id: String,
-    name: String,
-    party_size: u32,
-    note: Option<String>,
-    flag: Option<String>,
-    /// Values of the fields that `labels` names, one a label, empty where there is none; absent where all would be empty.
-    fields: Option<Vec<String>>,
+pub struct ScansSyncAnswer {
+    batch_id: String,
+    /// `completed`, or `partial_success` where an error is other than `already_scanned`.
+    status: String,
+    /// Scans without an error.
+    processed_count: u64,
+    /// Scans listed in `errors`.
+    error_count: u64,
+    summary: Summary,
+    /// The scans with an error. A listed scan is stored all the same: being listed is a receipt.
+    errors: Vec<ScanError>,
+    /// Times of the oldest and the newest scan.
+    #[schema(min_items = 2, max_items = 2)]
+    timestamp_range: Vec<String>,
+    #[schema(format = DateTime)]
+    timestamp: String,
+    sync_duration_seconds: f64,
+    /// `Batch already synced (idempotent)`, for a repeat only.
+    message: Option<String>,
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
-    use admit_core::wire::{manifest, scanning};
+    use admit_core::wire::{scanning, scans};
     use serde::Serialize;
     use serde::de::DeserializeOwned;
     use serde_json::{Value, json};
@@ -515,20 +369,6 @@ mod tests {
 
     #[test]
     fn requests_are_described_as_core_reads_them() {
-        same::<scanning::PairRequest, PairRequest>(json!({
-            "pairing_token": "t", "device_id": "d", "claim_secret": "s", "name": "n", "device_type": "phone",
-            "app_version": "1",
-        }));
-        same::<scanning::PairingAsk, PairingAsk>(json!({ "device_id": "d", "name": "n", "device_type": "phone" }));
-        same::<scanning::HeartbeatRequest, HeartbeatRequest>(json!({
-            "log_id": "l", "head": 1, "pending": 1, "battery": 1, "app_version": "1", "manifest_version": 1,
-            "clock_offset_ms": 1, "figures": { "id": 1 },
-            "gate_id": "g",
-        }));
-        same::<scanning::Figures, Figures>(
-            json!({ "id": 1, "scan_ms": [[8, 1]], "sync_ms": [[8, 1]], "list_age_ms": 1 }),
-        );
-        same::<scanning::LogStatusRequest, LogStatusRequest>(json!({ "log_id": "l", "head": 1 }));
         same::<scanning::SyncRequest, SyncRequest>(json!({
             "device_id": "d", "sync_batch_id": "b", "format": 2, "batch_created_at": TIME, "offset_seconds": 1,
             "log_id": "l", "head": 1, "scans": [],
@@ -551,40 +391,15 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_described_as_core_writes_them() {
-        let part = json!({
-            "device_id": "d", "scan_id": "s", "gate_id": "g", "at": TIME, "uncertainty_ms": 1, "count": 1,
+    fn a_batch_of_s2s_form_is_answered_as_described_and_a_repeat_has_a_message_beside() {
+        let mut members = described::<ScansSyncAnswer>();
+        assert!(members.remove("message"));
+        let answer = json!({
+            "batch_id": "b", "status": "completed", "processed_count": 0, "error_count": 0, "summary": {
+                "total_scans": 1, "new_scans": 1, "duplicate_scans": 0, "missing_tickets": 0, "invalid_tickets": 0,
+            }, "errors": [], "timestamp_range": [TIME, TIME], "timestamp": TIME, "sync_duration_seconds": 0.5,
         });
-        let conflict = json!({
-            "scan_id": "s", "ticket_id": "t", "result": "DOUBLE_ENTRY", "severity": "CRITICAL",
-            "conflict_reason": "double_entry", "entry_scans": [part], "double_entry_scans": [],
-        });
-        let rejected = json!({ "scan_id": "s", "index": 0, "reason": "r", "kept": true });
-        same::<scanning::ConflictScan, ConflictScan>(part);
-        same::<scanning::Conflict, Conflict>(conflict.clone());
-        same::<scanning::Rejected, Rejected>(rejected.clone());
-        same::<scanning::SyncAnswer, SyncAnswer>(json!({
-            "batch_id": "b", "processed": ["s"], "skipped": [], "rejected": [rejected], "conflicts": [conflict],
-            "cursor": format!("{EPOCH}.1"), "server_time": TIME,
-        }));
-        same::<scanning::PairAnswer, PairAnswer>(json!({
-            "device_id": "d", "api_key": "k", "key_id": "k", "organization_id": "o", "event_id": "e", "gate_id": "g",
-            "epoch": EPOCH, "name": "n",
-        }));
-        same::<scanning::HeartbeatAnswer, HeartbeatAnswer>(json!({
-            "server_time": TIME, "event_id": "e", "gate_id": "g", "manifest_version": 1, "cursor": format!("{EPOCH}.1"),
-            "suspended": true, "area_inside": 7, "walk_ins": 2, "rung_at": TIME,
-        }));
-        same::<scanning::PairingTicket, PairingTicket>(json!({
-            "pairing_token": "t", "claim_secret": "s", "expires_at": TIME,
-        }));
-        same::<scanning::LogStatusAnswer, LogStatusAnswer>(json!({ "missing": [[1, 2]] }));
-        same::<scanning::TimeAnswer, TimeAnswer>(json!({ "received_at_ms": 1, "sent_at_ms": 1, "server_time": TIME }));
-        let gate = json!({
-            "gate_id": "g", "name": "n", "access_rules": { "zones": [], "max_concurrent": 1, "entry_rules": [] },
-            "direction": "in", "names_on_devices": false, "walk_ins": true,
-        });
-        same::<manifest::AccessRules, AccessRules>(gate["access_rules"].clone());
-        same::<manifest::ManifestGate, ManifestGate>(gate);
+        let core: scans::ScansSyncAnswer = serde_json::from_value(answer).unwrap();
+        assert_eq!(keys(&serde_json::to_value(core).unwrap()), members);
     }
 }

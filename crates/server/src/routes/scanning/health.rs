@@ -29,7 +29,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
     params(("id" = String, Path, description = "Event")), security(("device_key" = [])),
     request_body = doc::HeartbeatRequest, responses(
     (status = 200, description = "Noted", body = doc::HeartbeatAnswer),
-    (status = 403, description = "`device_revoked`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+    (status = 403, description = "`device_revoked`"),
 ))]
 async fn heartbeat(
     State(state): State<AppState>,

@@ -52,8 +52,8 @@ struct Asked {
         ("X-Signature" = String, description = "HMAC-SHA256= and 64 hexadecimal digits"),
     )),
     (status = 304, description = "The device has the newest"),
-    (status = 403, description = "`device_revoked`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
-    (status = 404, description = "Not this device's event", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+    (status = 403, description = "`device_revoked`"),
+    (status = 404, description = "Not this device's event"),
 ))]
 async fn manifest(
     State(state): State<AppState>,

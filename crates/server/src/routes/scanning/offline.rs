@@ -14,7 +14,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::sync::{ended, note_failure};
-use super::{doc_scans, upload};
+use super::{doc, upload};
 use crate::auth::device::{Device, WitnessOf};
 use crate::body::is_object;
 use crate::error::{ApiError, Result};
@@ -33,16 +33,16 @@ pub fn routes() -> OpenApiRouter<AppState> {
 /// path. The same batch again gets the stored answer with `message` beside; the same id with other content 409
 /// `batch_id_reused`. Counted by the sync limit, together with `/api/scanning/sync`.
 #[utoipa::path(post, path = "/api/scans/sync", tag = "devices", security(("device_key" = [])),
-    request_body = doc_scans::ScansSyncRequest, responses(
-    (status = 200, description = "Stored", body = doc_scans::ScansSyncAnswer),
-    (status = 400, description = "A field is wrong; `batch_too_old`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
-    (status = 401, description = "`device_mismatch`, `unknown_key`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
-    (status = 403, description = "`device_revoked` with `kept`, `rejected` and `quota_left`; `device_suspended` with `kept`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
-    (status = 409, description = "`batch_id_reused`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
-    (status = 413, description = "`body_too_large`, `body_too_deep`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
-    (status = 422, description = "`event_not_live`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
-    (status = 429, description = "`rate_limited`, with Retry-After", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
-    (status = 503, description = "`busy`, with Retry-After: more comes than there is room for", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+    request_body = doc::ScansSyncRequest, responses(
+    (status = 200, description = "Stored", body = doc::ScansSyncAnswer),
+    (status = 400, description = "A field is wrong; `batch_too_old`"),
+    (status = 401, description = "`device_mismatch`, `unknown_key`"),
+    (status = 403, description = "`device_revoked` with `kept`, `rejected` and `quota_left`; `device_suspended` with `kept`"),
+    (status = 409, description = "`batch_id_reused`"),
+    (status = 413, description = "`body_too_large`, `body_too_deep`"),
+    (status = 422, description = "`event_not_live`"),
+    (status = 429, description = "`rate_limited`, with Retry-After"),
+    (status = 503, description = "`busy`, with Retry-After: more comes than there is room for"),
 ))]
 async fn sync(State(state): State<AppState>, Device(caller): Device, request: Request) -> Result<Response> {
     let started = state.app.clock.monotonic_ms();

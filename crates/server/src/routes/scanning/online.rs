@@ -12,7 +12,7 @@ use tracing::Instrument as _;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::doc_scans;
+use super::doc;
 use crate::auth::device::{Device, WitnessOf, tell_newest};
 use crate::body::{RawJson, is_object};
 use crate::error::{ApiError, Result};
@@ -30,14 +30,13 @@ pub fn routes() -> OpenApiRouter<AppState> {
 /// The same scan again gets the original answer. Outside the sync limit; after too many unknown codes in a minute 429,
 /// whatever is asked.
 #[utoipa::path(post, path = "/api/scans", tag = "devices", security(("device_key" = [])),
-    request_body = doc_scans::OnlineRequest, responses(
-    (status = 200, description = "Stored, with the server's verdict", body = doc_scans::OnlineAnswer),
-    (status = 400, description = "A field is wrong", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
-    (status = 401, description = "`device_mismatch`, `unknown_key`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
-    (status = 403, description = "`device_revoked`, `device_suspended`, `device_not_assigned`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
-    (status = 404, description = "No such event", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
-    (status = 422, description = "`event_not_live`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
-    (status = 429, description = "`rate_limited`, with Retry-After", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+    request_body = doc::OnlineRequest, responses(
+    (status = 200, description = "Stored, with the server's verdict", body = doc::OnlineAnswer),
+    (status = 401, description = "`device_mismatch`, `unknown_key`"),
+    (status = 403, description = "`device_revoked`, `device_suspended`, `device_not_assigned`"),
+    (status = 404, description = "No such event"),
+    (status = 422, description = "`event_not_live`"),
+    (status = 429, description = "`rate_limited`, with Retry-After"),
 ))]
 async fn scan(State(state): State<AppState>, Device(caller): Device, RawJson(body): RawJson) -> Result<Response> {
     is_object(&body)?;

@@ -37,11 +37,10 @@ pub fn routes() -> OpenApiRouter<AppState> {
 #[utoipa::path(post, path = "/api/scanning/pair", tag = "devices", request_body = doc::PairRequest, responses(
     (status = 200, description = "Paired", body = doc::PairAnswer),
     (status = 202, description = "Nobody approved it yet: ask again", body = doc::PairingWaiting),
-    (status = 400, description = "A field is wrong", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
-    (status = 404, description = "No such token, or not with this claim secret", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
-    (status = 409, description = "`device_id_taken`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
-    (status = 410, description = "`pairing_token_used`, `pairing_token_expired`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
-    (status = 429, description = "`rate_limited`: too many wrong tokens from this address, with Retry-After", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such token, or not with this claim secret"),
+    (status = 409, description = "`device_id_taken`"),
+    (status = 410, description = "`pairing_token_used`, `pairing_token_expired`"),
+    (status = 429, description = "`rate_limited`: too many wrong tokens from this address, with Retry-After"),
 ))]
 async fn pair(
     State(state): State<AppState>,
@@ -154,17 +153,15 @@ struct PlaceView {
     /// A name that no device of the event has: the gate's and a number. `/api/scanning/pair` gives the next one where another
     /// device took it meanwhile.
     device_name: String,
-    #[schema(value_type = String, format = DateTime)]
     expires_at: Timestamp,
 }
 
 /// Tells what a pairing token is for, and uses nothing of it up: the event, the gate, and a name for the device.
 #[utoipa::path(post, path = "/api/scanning/pairing-place", tag = "devices", request_body = PlaceRequest, responses(
     (status = 200, description = "It is good", body = PlaceView),
-    (status = 400, description = "A field is wrong", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
-    (status = 404, description = "No such token, or one of a device's own request", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
-    (status = 410, description = "`pairing_token_used`, `pairing_token_expired`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
-    (status = 429, description = "`rate_limited`: too many wrong tokens from this address, with Retry-After", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+    (status = 404, description = "No such token, or one of a device's own request"),
+    (status = 410, description = "`pairing_token_used`, `pairing_token_expired`"),
+    (status = 429, description = "`rate_limited`: too many wrong tokens from this address, with Retry-After"),
 ))]
 async fn place(
     State(state): State<AppState>,
@@ -200,9 +197,8 @@ async fn place(
 /// itself. Both are good for five minutes.
 #[utoipa::path(post, path = "/api/scanning/pairing-requests", tag = "devices", request_body = doc::PairingAsk, responses(
     (status = 201, description = "Noted: ask `/api/scanning/pair` until somebody approved", body = doc::PairingTicket),
-    (status = 400, description = "A field is wrong", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
-    (status = 429, description = "`rate_limited`: too many from this address, with Retry-After", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
-    (status = 503, description = "`too_many_pairing_requests`, with Retry-After", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+    (status = 429, description = "`rate_limited`: too many from this address, with Retry-After"),
+    (status = 503, description = "`too_many_pairing_requests`, with Retry-After"),
 ))]
 async fn ask(
     State(state): State<AppState>,

@@ -34,11 +34,11 @@ pub fn routes() -> OpenApiRouter<AppState> {
 #[utoipa::path(post, path = "/api/scanning/sync", tag = "devices", security(("device_key" = [])),
     request_body = doc::SyncRequest, responses(
     (status = 200, description = "Stored", body = doc::SyncAnswer),
-    (status = 401, description = "`device_mismatch`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
-    (status = 403, description = "`device_revoked` with `kept`, `rejected` and `quota_left`; `device_suspended` with `kept` and `rejected`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
-    (status = 409, description = "`batch_id_reused`", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
-    (status = 429, description = "`rate_limited`, with Retry-After", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
-    (status = 503, description = "`busy`, with Retry-After: more comes than there is room for", body = crate::openapi::ProblemDoc, content_type = "application/problem+json"),
+    (status = 401, description = "`device_mismatch`"),
+    (status = 403, description = "`device_revoked` with `kept`, `rejected` and `quota_left`; `device_suspended` with `kept` and `rejected`"),
+    (status = 409, description = "`batch_id_reused`"),
+    (status = 429, description = "`rate_limited`, with Retry-After"),
+    (status = 503, description = "`busy`, with Retry-After: more comes than there is room for"),
 ))]
 async fn sync(State(state): State<AppState>, Device(caller): Device, request: Request) -> Result<Response> {
     let started = state.app.clock.monotonic_ms();

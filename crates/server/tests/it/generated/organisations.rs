@@ -58,8 +58,8 @@ async fn told(answer: Response, asked: &str) -> (u16, Value) {
 }
 
 /// Of a success only that it is one (times and fresh ids differ); of a problem all of it.
-fn comparable((status, body): (u16, Value)) -> (u16, Value) {
-    if status < 300 { (status, json!(null)) } else { (status, body) }
+fn comparable(answer: (u16, Value)) -> (u16, Value) {
+    if answer.0 < 300 { (answer.0, json!(null)) } else { answer }
 }
 
 fn values<'a>(venue: &Venue, operation: &'a Operation, one: &str, whose: Whose) -> Vec<(&'a str, String)> {
