@@ -1,7 +1,8 @@
-//! `vectors/*.json` against the core, and against an independent implementation (`tests/python/verify.py`).
+//! Tests `vectors/*.json` against the core, and against an independent implementation (`tests/python/verify.py`).
 //!
-//! `ADMIT_WRITE_VECTORS=1 cargo test -p admit-core --test vectors write` writes the files anew from the inputs in
-//! `tests/vectors/`. A changed `out` is a changed wire: every device and binding in the field would have to change too.
+//! `ADMIT_WRITE_VECTORS=1 cargo test -p admit-core --test vectors write` writes the files again from the inputs in
+//! `tests/vectors/`. A changed `out` is a changed wire format: every device and binding in use would have to change
+//! too.
 
 #[path = "vectors/blocks.rs"]
 mod blocks;

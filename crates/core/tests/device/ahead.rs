@@ -1,4 +1,4 @@
-//! Scans of a phone that the server may not have: its word lacks them, so it opens no second door.
+//! Scans of a phone that the server may not have. The server's answer lacks them, so it must not open a second door.
 
 use admit_core::decide::Screen;
 use admit_core::limits;
@@ -16,7 +16,7 @@ fn told(phone: &mut Phone, server: &mut Server, sent: &Sent) {
     let reply = server.answer(sent, phone.at_ms).unwrap();
     phone.answer(sent, &reply);
 }
-/// The server's word is asked for, and comes.
+/// Shows a code, and answers the phone's question to the server. Returns the screen.
 fn confirmed(phone: &mut Phone, server: &mut Server, text: &str) -> Screen {
     code(phone, text);
     let sent = phone.take(ASK);
@@ -24,7 +24,7 @@ fn confirmed(phone: &mut Phone, server: &mut Server, text: &str) -> Screen {
     assert_eq!(phone.last_shown().decided_by, DecidedBy::Server);
     phone.last_shown().screen
 }
-/// Everything but uploads gets through.
+/// Lets time pass while the server answers everything but uploads.
 fn pass_without_uploads(phone: &mut Phone, server: &mut Server, ms: i64) {
     let end = phone.at_ms + ms;
     while phone.at_ms < end {

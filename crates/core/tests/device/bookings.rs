@@ -1,5 +1,5 @@
-//! Bookings at once: the others of an order are offered with one of its tickets, and each has a scan of its own
-//! (door.md "Bookings").
+//! Bookings: the other tickets of an order are offered with one of them, and each gets a scan of its own (door.md
+//! "Bookings").
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::decide::Screen;
@@ -12,7 +12,7 @@ use admit_core::wire::engine::{Booking, Effect, FoundGuest, Input};
 use super::phone::Phone;
 use super::server::{Server, ticket};
 
-/// Tickets of one order: five singles, of whom `A-5` is flagged where names are allowed.
+/// Tickets of one order: five tickets for one person each. `A-5` carries a flag if names are allowed.
 fn venue(codes: &[&str]) -> Server {
     let mut server = Server::new();
     for code in codes {
@@ -35,7 +35,7 @@ fn offered(phone: &mut Phone, code: &str) -> Booking {
 fn ids(booking: &Booking) -> Vec<TicketId> {
     booking.others.iter().map(|other| other.ticket_id.clone()).collect()
 }
-/// Scans `code` and lets the others in.
+/// Scans `code` and lets in the other tickets of its booking.
 fn admit_all(phone: &mut Phone, code: &str) -> Booking {
     let shown = phone.scan(code);
     let ticket_ids = ids(shown.booking.as_ref().expect("a booking"));

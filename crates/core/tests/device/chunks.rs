@@ -1,5 +1,5 @@
-//! The answer to a refused upload: the fate of its scans, and the size of the next upload (spec D2, §5; trust fault
-//! 4).
+//! What follows when the server refuses an upload: the fate of its scans, and the size of the next upload (spec D2, §5;
+//! trust fault 4).
 
 use admit_core::limits;
 use admit_core::wire::engine::Input;
@@ -10,7 +10,7 @@ use super::server::{Reply, Server};
 
 const SYNC: &str = "/api/scanning/sync";
 
-/// A phone with so many scans whose first upload is under way; answered by hand.
+/// A phone with this many scans and its first upload under way. The test answers the upload by hand.
 fn with_scans(scans: usize) -> (Phone, Server, Sent) {
     let mut server = Server::new();
     let mut phone = Phone::ready(1, &mut server);

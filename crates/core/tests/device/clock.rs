@@ -1,4 +1,4 @@
-//! The clock: true time within its own interval, whatever the phone's clocks do (spec §4 Time; trust faults 8–10).
+//! The clock's interval contains the true time, whatever the phone's clocks do (spec §4 Time; trust faults 8–10).
 
 use admit_core::device::clock::{Anchor, Clock, Exchange};
 use admit_core::scan::Scan;
@@ -35,7 +35,7 @@ impl Clocks {
         self.at_ms += ms;
         self.observe();
     }
-    /// An exchange whose request and answer took so long.
+    /// An exchange whose request took `out_ms` and whose answer took `back_ms`.
     fn exchange(&mut self, out_ms: i64, back_ms: i64) -> Option<Anchor> {
         let (sent_mono_ms, gaps_ms) = (self.mono_ms, self.clock.gaps_ms());
         self.pass(out_ms);

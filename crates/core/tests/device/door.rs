@@ -1,4 +1,4 @@
-//! The screen's answer to a code, and the scan that is recorded of it.
+//! What the screen shows for a code, and the scan that the phone records.
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::decide::Screen;
@@ -167,7 +167,8 @@ fn a_gate_that_leads_out_records_exits() {
     assert_eq!(phone.screen("A-1"), Screen::SameTicket, "a held code is one exit");
 }
 
-/// Out of a party one after the other goes with the same code: a held code is one exit, shown anew it is the next.
+/// The persons of a party leave one after the other with the same code. A code that stays before the camera is one
+/// exit. A code that is shown again is the next.
 #[test]
 fn the_next_of_a_party_leaves_from_five_seconds_on_while_any_is_inside() {
     let (mut phone, _) = at_gate("both");
@@ -216,7 +217,7 @@ fn every_field_of_the_record_says_what_the_device_knew() {
     assert_eq!(scan.ticket_id.unwrap().as_str(), "t-A-1");
 }
 
-/// The keys of a reader that is set to the computer's own layout, as a US keyboard and as that layout has them.
+/// The keys of a reader, read as a US keyboard and as the computer's own layout.
 fn by_keys(us: &str, own: &str) -> Input {
     Input::Code { text: us.into(), other: Some(own.into()), method: Method::Qr }
 }

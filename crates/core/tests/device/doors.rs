@@ -1,4 +1,4 @@
-//! Before the doors open and after the event: practice, and an end that staff with the PIN may set aside (door.md).
+//! Before doors open and after the event: practice, and an end that staff with the PIN may set aside (door.md).
 
 use admit_core::barcode::{BarcodeHash, SAMPLE_CODE};
 use admit_core::decide::Screen;

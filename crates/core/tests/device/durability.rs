@@ -1,4 +1,5 @@
-//! No verdict before its row is durable; the state after a restart is the rows that were (trust I1, promises 1 and 2).
+//! No verdict is shown before its row is durable. The state after a restart is the sum of the durable rows (trust I1,
+//! promises 1 and 2).
 
 use admit_core::decide::Screen;
 use admit_core::wire::engine::{Effect, Input, ListView, Phase, Row};
@@ -123,8 +124,8 @@ fn when_too_many_inputs_wait_staff_are_told() {
     assert!(told > 0);
 }
 
-/// Drives a phone through an evening, killing it after the n-th input, with a disk that has or has not flushed the
-/// append under way; checks what must hold of every such moment.
+/// Kills a phone after the n-th input of an evening, with the append under way flushed or not. Checks what must hold at
+/// every such moment.
 fn killed_after(n: usize, flushed: bool) -> bool {
     let (mut phone, mut server) = ready();
     phone.flushes = false;

@@ -1,4 +1,4 @@
-//! A server that was rolled back: nothing a device ever had acknowledged is lost (spec §3; trust fault 25, I11, I26).
+//! A server that was rolled back: no scan that a device had acknowledged is lost (spec §3; trust fault 25, I11, I26).
 
 use admit_core::decide::Screen;
 use admit_core::ids::{EventId, ScanId};
@@ -233,8 +233,8 @@ fn a_newer_witness_is_no_reason_to_give_up_one_the_server_was_not_asked_about() 
     }
 }
 
-/// Pairing is somebody's act. A phone that was tried out with a younger database at the same address works with the older
-/// one that is meant, and keeps what it has not sent.
+/// A person chooses the server by pairing. A phone that was tried out with a younger database at the same address works
+/// with the older one that is meant, and keeps its unsent scans.
 #[test]
 fn a_phone_that_knew_a_younger_epoch_works_where_it_is_paired_next() {
     let mut trial = Server::new();

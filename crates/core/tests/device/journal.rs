@@ -1,4 +1,4 @@
-//! The sum of a journal's rows, where no whole phone is needed to test it.
+//! The sum of a journal's rows, tested without a whole phone.
 
 use admit_core::device::journal::Journal;
 use admit_core::ids::{DeviceId, EventId, GateId, KeyId, OrganizationId};
@@ -18,7 +18,7 @@ fn add_up(rows: impl IntoIterator<Item = Entry>) -> Journal {
     rows.into_iter().for_each(|row| journal.apply(row));
     journal
 }
-/// The list of an event that scans are decided by from here on.
+/// The list by which an event's scans are decided from here on.
 fn list(of: &str, began: i64, version: u64, content_hash: &str) -> Entry {
     Entry::List {
         event_id: event(of),

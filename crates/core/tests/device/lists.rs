@@ -1,4 +1,5 @@
-//! The list: verified, swapped whole, never back (spec D5, §5; trust faults 18–20, I15).
+//! The list is verified, replaced as a whole, and never replaced by an older one (spec D5, §5; trust faults 18–20,
+//! I15).
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::decide::Screen;
@@ -23,7 +24,7 @@ fn manifest(server: &Server, sent: &Sent, phone: &Phone) -> Reply {
     server.manifest(&key(sent), phone.at_ms)
 }
 
-/// Until the phone asks for a list.
+/// Answers everything until the phone asks for a list.
 fn asks_for_list(phone: &mut Phone, server: &mut Server) -> Sent {
     for _ in 0..200 {
         if let Some(at) = phone.requests.iter().position(|sent| sent.path.contains("/manifest")) {

@@ -1,4 +1,4 @@
-//! Asking before the door opens: claim, answer, final (S2 §2 "online first", spec §5 `POST /api/scans`).
+//! Asking the server before the door opens: claim, answer, final (S2 §2 "online first", spec §5 `POST /api/scans`).
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::decide::Screen;
@@ -17,7 +17,7 @@ use super::server::{Reply, Server, ticket};
 const ASK: &str = "/api/scans";
 const SYNC: &str = "/api/scanning/sync";
 
-/// A phone that has found the way to the server to be quick. Nothing but what a test answers is answered.
+/// A phone that knows its round trip to be quick. It gets no answers but those that a test gives.
 fn quick() -> (Phone, Server) {
     let mut server = Server::new();
     let phone = another(1, &mut server);
@@ -32,7 +32,7 @@ fn another(seed: u64, server: &mut Server) -> Phone {
 fn code(phone: &mut Phone, text: &str) {
     phone.input(Input::code(text));
 }
-/// Shows a code and gives the question that left; nothing is on the screen yet.
+/// Shows a code and returns the question that left. The screen shows nothing yet.
 fn asked(phone: &mut Phone, text: &str) -> Sent {
     let before = phone.shown.len();
     code(phone, text);
@@ -338,20 +338,20 @@ fn a_party_is_counted_by_staff_and_not_asked_about() {
     assert_eq!(within(&server, "P-4"), (0, 0));
 }
 
-/// A party of three that no list knows yet.
+/// A party of three that no list has yet.
 fn late_party(server: &mut Server) {
     let id = TicketId::new("t-late").unwrap();
     server.codes.insert(BarcodeHash::of("LATE-P"), id.clone());
     server.first(admit_core::rule::Change::Ticket(id, TicketChange::First(ticket(3))));
 }
-/// The phone hears by `changes` what the server has; nothing else is answered.
+/// Lets the phone learn by `changes` what the server has. Nothing else is answered.
 fn hears(phone: &mut Phone, server: &mut Server) {
     phone.pass(1_000);
     let sent = phone.take("/api/scanning/events/event/changes");
     told(phone, server, &sent);
 }
 
-/// As many as the server said, or fewer.
+/// Staff count as many persons as the server allowed, or fewer.
 #[test]
 fn a_party_that_only_the_server_knows_is_counted_after_its_word() {
     for count in [2, 3] {
@@ -525,7 +525,7 @@ fn a_server_that_lost_its_answer_gets_claim_and_final_again() {
     assert!(!server.reduced_code("A-1").verdicts[0].basis_mismatch);
 }
 
-/// An evening of codes, cut off after the n-th step: whatever was shown as let in is on record and counts once.
+/// Cuts an evening of codes off after the n-th step. Whatever was shown as let in is on record and counts once.
 fn cut_off_after(n: usize) -> bool {
     let (mut phone, mut server) = quick();
     phone.flushes = false;

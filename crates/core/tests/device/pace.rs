@@ -1,4 +1,4 @@
-//! The moments of the phone's requests: at pairing, after news, after a failure (spec §5).
+//! When the phone sends its requests: at pairing, after news, after a failure (spec §5).
 
 use admit_core::limits;
 use admit_core::rule::EventChange;
@@ -21,7 +21,7 @@ fn ready() -> (Phone, Server) {
     let mut server = Server::new();
     (Phone::ready(1, &mut server), server)
 }
-/// A phone whose pairing was answered, and nothing since.
+/// A phone whose pairing was answered. It has had no other answer.
 fn just_paired() -> (Phone, Server) {
     let (mut phone, mut server) = (Phone::new(1), Server::new());
     phone.input(Input::Pair { code: server.pairing_link(), name: "North 1".into() });
@@ -33,7 +33,7 @@ fn told(phone: &mut Phone, server: &mut Server, sent: &Sent) {
     let reply = server.answer(sent, phone.at_ms).expect("an answer");
     phone.answer(sent, &reply);
 }
-/// Everything else is answered, until a request of a kind leaves.
+/// Answers everything else until a request of this kind leaves.
 fn until_asked(phone: &mut Phone, server: &mut Server, path: &str) -> Sent {
     for _ in 0..200 {
         if phone.asks(path) {
@@ -49,7 +49,7 @@ fn until_asked(phone: &mut Phone, server: &mut Server, path: &str) -> Sent {
     }
     panic!("{path} is never asked for");
 }
-/// How long until a request of a kind leaves, nothing being answered.
+/// How long it takes, without answers, until a request of this kind leaves, in milliseconds.
 fn asked_after(phone: &mut Phone, path: &str) -> i64 {
     let start = phone.mono_ms;
     while !phone.asks(path) {
@@ -143,7 +143,7 @@ fn a_long_poll_may_take_what_any_request_may_and_the_wait_it_asks_for() {
     assert_eq!(poll.timeout_ms, 20_000 + 25_000);
 }
 
-/// An answer to `changes` that tells of none.
+/// An answer to `changes` that holds no change.
 fn nothing(server: &Server) -> ChangesAnswer {
     ChangesAnswer {
         items: Vec::new(),

@@ -1,4 +1,4 @@
-//! The view that the page is told to draw, and when it is told.
+//! The view that the page must draw, and when the page is told to draw it.
 
 use admit_core::decide::Screen;
 use admit_core::limits;

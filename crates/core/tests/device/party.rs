@@ -1,4 +1,4 @@
-//! Parties: asked first, counted then, in parts and at several gates (spec D8, §5).
+//! Parties: staff are asked first and count then, in parts and at several gates (spec D8, §5).
 
 use admit_core::decide::Screen;
 use admit_core::ids::{DeviceId, ScanId};

@@ -1,4 +1,5 @@
-//! Which scans are put to the server before the door opens, to the millisecond and the scan (S2 §2 "online first").
+//! About which scans the phone asks the server before the door opens, to the millisecond and the scan (S2 §2 "online
+//! first").
 
 use admit_core::decide::Screen;
 use admit_core::ids::GateId;
@@ -14,7 +15,7 @@ use super::server::{Reply, Server, ticket};
 const ASK: &str = "/api/scans";
 const SYNC: &str = "/api/scanning/sync";
 
-/// A phone with a quick way to the server, known to be.
+/// A phone that knows its round trip to the server to be quick.
 pub fn quick() -> (Phone, Server) {
     let mut server = Server::new();
     let mut phone = Phone::new(1);
@@ -26,26 +27,26 @@ pub fn quick() -> (Phone, Server) {
 pub fn code(phone: &mut Phone, text: &str) {
     phone.input(Input::code(text));
 }
-/// Whether the server is asked about a code; without an answer.
+/// Whether the phone asks the server about a code. The question gets no answer.
 fn is_asked(phone: &mut Phone, text: &str) -> bool {
     code(phone, text);
     phone.scans().last().unwrap().stage == Stage::Claim && phone.asks(ASK)
 }
-/// The heartbeat measures the way to the server, and is all that comes through.
+/// Lets the heartbeat measure the round trip. Nothing else is answered.
 fn measured(phone: &mut Phone, server: &mut Server) {
     phone.input(Input::Online);
     let beat = phone.take("/api/scanning/events/event/heartbeat");
     let reply = server.answer(&beat, phone.at_ms).unwrap();
     phone.answer(&beat, &reply);
 }
-/// Everything but the question is answered, until the phone decided alone.
+/// Answers everything but the question, until the phone has decided alone.
 fn alone(phone: &mut Phone, server: &mut Server) {
     phone.requests.retain(|sent| !sent.is(ASK));
     phone.pass(limits::ASK_WAIT_MS);
     phone.settle(server);
 }
 
-/// A minute in which the way is measured, and nothing else gets through.
+/// Lets a minute pass in which only measurements of the round trip are answered.
 fn way_measured(phone: &mut Phone, server: &mut Server) {
     for _ in 0..61 {
         phone.pass(1_000);
@@ -82,7 +83,7 @@ fn what_this_phone_did_of_a_ticket_and_has_not_sent_keeps_it_from_asking_entry_o
     }
 }
 
-/// A door opened without the server's word, and the upload of it with the answer it would have had.
+/// Lets a guest in without the server's answer. Returns the upload of the scan, with the answer that it would have had.
 fn let_in_alone(phone: &mut Phone, server: &mut Server) -> (Sent, SyncAnswer) {
     assert!(is_asked(phone, "A-1"));
     phone.requests.retain(|sent| !sent.is(ASK));

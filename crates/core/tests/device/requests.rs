@@ -1,4 +1,4 @@
-//! The parts that every request carries and every answer tells beside its own matter (spec §3 "Epoch and witness",
+//! What every request carries, and what every answer says in addition to its content (spec §3 "Epoch and witness",
 //! D10).
 
 use admit_core::manifest::compact;

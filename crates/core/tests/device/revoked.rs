@@ -1,4 +1,5 @@
-//! A revoked device: guest data goes at once, the log is handed over, then the key goes (spec D10; trust fault 17, I18).
+//! A revoked device: guest data goes at once, the log is uploaded, and then the key goes (spec D10; trust fault 17,
+//! I18).
 
 use admit_core::wire::engine::{Effect, Input, Phase};
 use admit_core::wire::journal::Entry;

@@ -1,5 +1,6 @@
-//! A phone's right to speak. It shows its own code for an organiser to approve (spec D11 way (b)). It changes its key
-//! with a full queue (§5 `rotate-key`). It meets a server that holds what it sends (D19).
+//! A phone's right to talk to the server. It shows its own code for an organiser to approve (spec D11 way (b)). It
+//! changes its key with a full queue (§5 `rotate-key`). It meets a server that holds its scans without counting them
+//! (D19).
 
 use admit_core::sign::{ApiKey, verify_v2};
 use admit_core::time::Timestamp;
@@ -29,7 +30,7 @@ fn waiting() -> Reply {
     Reply::json(202, &serde_json::json!({ "status": "waiting" }))
 }
 
-/// The phone asks for itself and shows its code.
+/// Lets the phone ask to be paired and show its code.
 fn asking(phone: &mut Phone) {
     phone.input(Input::AskPairing { name: "Side door".into() });
     let sent = phone.take(ASK);

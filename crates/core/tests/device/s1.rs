@@ -1,4 +1,4 @@
-//! S1's demands on a device, sentence by sentence, where no other file speaks of them (`docs/conformance.md`).
+//! S1's demands on a device, sentence by sentence, as far as no other file tests them (`docs/conformance.md`).
 
 use std::collections::BTreeSet;
 

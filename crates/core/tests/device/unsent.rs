@@ -1,4 +1,4 @@
-//! Scans no receipt names: the number is kept, not counted, for every input asks for it.
+//! Scans that no receipt names. The journal keeps their number, since every input asks for it.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use admit_core::time::Timestamp;
 use admit_core::wire::journal::{Entry, RejectedScan, Scanned, Shown};
 use proptest::prelude::{prop, prop_assert_eq, proptest};
 
-/// A scan in a log: the claim, or a final.
+/// A scan in a log: a claim or a final.
 pub fn scan(seq: u64, id: u8, claim: bool) -> Scan {
     Scan {
         form: Form::V2,
@@ -49,7 +49,7 @@ pub fn scan(seq: u64, id: u8, claim: bool) -> Scan {
         basis: None,
     }
 }
-/// Its row.
+/// The journal row of a scan.
 pub fn row(scan: Scan) -> Entry {
     let shown = Shown {
         screen: Screen::Admit,
@@ -80,7 +80,7 @@ fn happening(what: u8, n: u8, head: u64) -> Option<Entry> {
     })
 }
 
-/// The scans with a record that no receipt names.
+/// The number of scans that have a record without a receipt.
 fn counted(journal: &Journal) -> u64 {
     let sets = [&journal.waiting, &journal.asked, &journal.poison];
     let lacking = sets.iter().flat_map(|set| set.iter()).filter_map(|seq| journal.at_seq(*seq));

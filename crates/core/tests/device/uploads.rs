@@ -1,4 +1,4 @@
-//! Uploads: their rhythm, their bytes, and what alone is a receipt (spec D1, D2, D13, §5; trust faults 2, 4, 5, 14).
+//! Uploads: their timing, their bytes, and what counts as a receipt (spec D1, D2, D13, §5; trust faults 2, 4, 5, 14).
 
 use admit_core::ids::ScanId;
 use admit_core::wire::engine::{Input, Phase};
@@ -13,7 +13,7 @@ fn ready() -> (Phone, Server) {
     let mut server = Server::new();
     (Phone::ready(1, &mut server), server)
 }
-/// A phone whose requests are answered by hand.
+/// A phone whose requests the test answers by hand.
 fn alone() -> (Phone, Server) {
     let (mut phone, server) = ready();
     phone.requests.clear();

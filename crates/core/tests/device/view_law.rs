@@ -1,6 +1,6 @@
-//! The device's law (spec §4). A device's view of a ticket at a cursor is the server's prefix and scans at that
-//! cursor, plus its own scans with no receipt at or below it. It uses the device's rules. Generated histories hold it
-//! against `reduce`.
+//! The device's law (spec §4). A device's view of a ticket at a cursor is the server's prefix and scans at that cursor,
+//! plus the device's own scans that have no receipt at or below it. It uses the device's rules. The test compares the
+//! view with `reduce` over generated histories.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use proptest::prelude::*;
 
 use super::phone::EVENING;
 
-/// One scan of a history: author 0 is this device.
+/// One scan of a history. Author 0 is this device.
 #[derive(Debug, Clone)]
 struct Told {
     author: u8,

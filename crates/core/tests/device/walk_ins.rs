@@ -1,4 +1,5 @@
-//! Guests added at the door: one signed scan is their entry, and their ticket is made from it (door.md "Walk-ins").
+//! Guests added at the door. One signed scan is the guest's entry, and the server makes the ticket from it (door.md
+//! "Walk-ins").
 
 use admit_core::decide::Screen;
 use admit_core::event::EventStatus;

@@ -1,4 +1,4 @@
-//! An event written down by hand or by the generator: its rules, reviews and scans, and what they reduce to.
+//! An event written by hand or by the generator: its rules, reviews and scans, and their reduction.
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::event::{Days, EventRules, EventStatus, ReEntry, ZoneLimits};
@@ -17,7 +17,7 @@ use admit_core::ticket::{TicketRules, TicketStatus};
 use admit_core::time::Timestamp;
 use sha2::{Digest as _, Sha256};
 
-/// The epoch of every history that speaks of none.
+/// The epoch of every history that names none.
 pub const EPOCH: Epoch = Epoch { restored_at_ms: 1_000, random: 1 };
 
 /// A time of the evening: `19:30` or `19:30:05`; hours from 24 on are after midnight.
@@ -46,7 +46,7 @@ pub fn unknown(code: &str) -> Subject {
     Subject::Unknown(BarcodeHash::of(code))
 }
 
-/// A scan of our own form, verified, by a device whose list is version 1; `.build()` gives the fact.
+/// Builds a verified scan in our form, by a device whose list is version 1. `.build()` makes the fact.
 #[derive(Clone)]
 pub struct Scanned(Fact);
 
@@ -151,18 +151,18 @@ impl Scanned {
     pub fn gate(self, id: &str) -> Self {
         self.with(|fact| fact.scan.gate_id = gate(id))
     }
-    /// The screen refused and the door stayed shut.
+    /// The screen refused, and the door stayed shut.
     pub fn shut(self, outcome: Outcome) -> Self {
         self.with(|fact| (fact.scan.outcome, fact.scan.opened) = (outcome, false))
     }
-    /// The screen refused and staff with the PIN opened.
+    /// The screen refused, and staff with the PIN opened the door.
     pub fn overridden(self, outcome: Outcome) -> Self {
         self.with(|fact| {
             fact.scan.outcome = outcome;
             fact.scan.override_ = Some(Override { by: "Ada".into(), reason: "on the list".into() });
         })
     }
-    /// S1's form.
+    /// Turns the scan into S1's form.
     pub fn v1(self, offset_seconds: i64) -> Self {
         self.with(|fact| {
             fact.scan.form = Form::V1;
@@ -171,29 +171,29 @@ impl Scanned {
             fact.offset_seconds = offset_seconds;
         })
     }
-    /// S2's form.
+    /// Turns the scan into S2's form.
     pub fn s2(self) -> Self {
         self.v1(0).with(|fact| {
             fact.scan.form = Form::S2;
             fact.signature = SignatureState::Bearer;
         })
     }
-    /// Its device knew every rule up to this serial.
+    /// The scan's device knew every rule up to this serial.
     pub fn knowing(self, serial: u64) -> Self {
         self.with(|fact| fact.scan.manifest_version = serial)
     }
-    /// Asked of the server first, which answered so under this head.
+    /// The device asked the server first. The server answered so under this head serial, or gave no answer.
     pub fn claim(self, judged: Option<(u64, Outcome)>) -> Self {
         self.with(|fact| {
             fact.scan.stage = Stage::Claim;
             fact.judged = judged.map(|(serial, outcome)| Judged { serial, outcome });
         })
     }
-    /// Taken while its device's list said draft.
+    /// The scan was taken while its device's list said `draft`.
     pub fn practice(self) -> Self {
         self.with(|fact| fact.scan.practice = true)
     }
-    /// Picked by hand: no code was read.
+    /// Staff picked the ticket by hand, so no code was read.
     pub fn picked(self, ticket: &TicketId) -> Self {
         self.with(|fact| {
             fact.scan.method = Method::Manual;
@@ -301,7 +301,7 @@ impl Case {
         self.rule(Effective::Start, Change::Ticket(ticket_id(id), TicketChange::First(rules)));
         self
     }
-    /// The first rules of a ticket, whatever its id.
+    /// Adds the first rules of a ticket with any id.
     pub fn rules_of(&mut self, id: &TicketId, rules: TicketRules) {
         self.rule(Effective::Start, Change::Ticket(id.clone(), TicketChange::First(rules)));
     }
@@ -315,7 +315,7 @@ impl Case {
         self.rule(Effective::At(from), Change::Event(change));
         self
     }
-    /// The device is thought lost since `since`.
+    /// The device is believed lost since `since`.
     pub fn lost(mut self, device_id: &str, since: Option<Timestamp>) -> Self {
         let change = Change::Device(device(device_id), DeviceChange::LostSince(since));
         self.rule(Effective::Start, change);
@@ -325,7 +325,7 @@ impl Case {
         self.facts.push(scan.build());
         self
     }
-    /// A person decides about the content of a fact that is already here.
+    /// Adds a person's decision about the content of a fact that was added before.
     pub fn review(mut self, device_id: &str, id: &str, decision: Decision) -> Self {
         let fact = self
             .facts
@@ -339,7 +339,7 @@ impl Case {
         self
     }
 
-    /// Which subject a fact is about (spec §4 "Which ticket"): codes are ticket ids here.
+    /// The subject of a fact (spec §4 "Which ticket"). In these tests codes equal ticket ids.
     pub fn subject_of(&self, fact: &Fact) -> Subject {
         let of_hash = self.rules.iter().find_map(|rule| match &rule.change {
             Change::Ticket(id, TicketChange::First(_))
@@ -358,7 +358,7 @@ impl Case {
     pub fn resolved(&self) -> Vec<Resolved> {
         self.facts.iter().map(|fact| (self.subject_of(fact), fact.clone())).collect()
     }
-    /// Every subject any fact is about.
+    /// Every subject of any fact.
     pub fn subjects(&self) -> Vec<Subject> {
         let set: std::collections::BTreeSet<_> = self.facts.iter().map(|fact| self.subject_of(fact)).collect();
         set.into_iter().collect()
@@ -386,7 +386,7 @@ impl Case {
     pub fn reduce(&self, subject: &Subject) -> Reduced {
         self.reduce_as(subject, false)
     }
-    /// Every subject's result.
+    /// The reduction of every subject.
     pub fn reduce_all(&self) -> Vec<(Subject, Reduced)> {
         let (event, facts) = (self.book(), self.resolved());
         let reduce_one = |subject: Subject| {
@@ -397,7 +397,7 @@ impl Case {
         };
         self.subjects().into_iter().map(reduce_one).collect()
     }
-    /// The ticket `t`'s result.
+    /// The reduction of the ticket `t`.
     pub fn t(&self) -> Reduced {
         self.reduce(&ticket("t"))
     }
@@ -409,7 +409,7 @@ pub fn verdict<'a>(reduced: &'a Reduced, device_id: &str, id: &str) -> &'a ScanV
     reduced.verdicts.iter().find(is).expect("the scan has a verdict")
 }
 
-/// The cause of a kind, if it holds.
+/// The cause of this kind. `None` if it does not hold.
 pub fn cause(reduced: &Reduced, kind: IncidentKind) -> Option<&Cause> {
     reduced.causes.iter().find(|cause| cause.kind == kind)
 }

@@ -1,5 +1,5 @@
-//! A scan that the server was asked about first (spec §5): a claim, its answer, its final. Whatever of the three arrives,
-//! in whatever order and however often, what happened at the door is told once.
+//! Scans about which the device asked the server first (spec §5): a claim, its answer, its final. Whichever of the
+//! three arrive, in any order and however often, the result tells once what happened at the door.
 
 use admit_core::event::ReEntry;
 use admit_core::incident::IncidentKind;
@@ -9,14 +9,14 @@ use admit_core::scan::{Fact, Outcome, Stage};
 use crate::case::{Case, Scanned, at, entry, kinds};
 use crate::generator::Rng;
 
-/// One question at the door and what became of it.
+/// One question at the door, with its outcome.
 #[derive(Debug, Clone)]
 struct Asked {
-    /// As journalled and sent first.
+    /// The claim, which is journalled and sent first.
     claim: Fact,
-    /// The server's answer, if it was asked.
+    /// The server's answer. Absent if the server never got the question.
     answer: Option<(u64, Outcome)>,
-    /// The door's action, if it was journalled.
+    /// The final. Absent if none was journalled.
     last: Option<Fact>,
 }
 

@@ -1,4 +1,5 @@
-//! `decide` as a table, in S1 §9.1's order with what it forgot, and the map from (outcome, reason) to a screen.
+//! `decide` as a table, in the order of S1 §9.1 and the checks that S1 lacks, and the map from (outcome, reason) to a
+//! screen.
 
 use admit_core::decide::{Advice, LastEntry, Question, Reason, Screen, Standing, Verdict, decide, screen};
 use admit_core::event::{Days, EventRules, EventStatus, Limits, ReEntry, ZoneLimits};
@@ -8,7 +9,7 @@ use admit_core::ticket::{TicketRules, TicketStatus};
 
 use crate::case::{at, device, gate};
 
-/// Everything one decision looks at; starts as a good ticket at a good gate.
+/// Everything that one decision depends on. It begins as a good ticket at a good gate.
 #[derive(Clone)]
 struct Door {
     event: EventRules,

@@ -1,4 +1,4 @@
-//! The door's actions decide: entries, exits, reverts and rules over time, one example a sentence of the spec.
+//! Entries, exits, reverts and rules over time. Each test is one example of a sentence of the specification.
 
 use admit_core::decide::Reason;
 use admit_core::event::ReEntry;

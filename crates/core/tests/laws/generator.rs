@@ -1,5 +1,5 @@
-//! Whole histories from a seed: everything spec §3 and §4 allow, ties and nonsense included. The seed is all that is
-//! needed to see one again.
+//! Makes whole histories from a seed. They contain everything that spec §3 and §4 allow, with ties and nonsense. The
+//! seed alone reproduces a history.
 
 use admit_core::event::{Days, EventStatus, Limits, ReEntry, ZoneLimits};
 use admit_core::gate::Direction;
@@ -11,11 +11,11 @@ use admit_core::time::Timestamp;
 
 use crate::case::{Case, EPOCH, Scanned, at, device, entry, exit, gate, headcount, revert, ticket_id, walk_in};
 
-/// Where choices come from.
+/// The source of choices.
 pub enum Rng {
-    /// splitmix64: the same numbers for a seed, everywhere.
+    /// splitmix64, which gives the same numbers for a seed on every machine.
     Seed(u64),
-    /// Bytes, the last first, that somebody looks for (crates/fuzz); noughts when they are used up.
+    /// Bytes that a fuzzer provides (crates/fuzz), taken from the end. Zeros follow when they are used up.
     Bytes(Vec<u8>),
 }
 
@@ -63,11 +63,11 @@ fn next(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A history, and what is constant in it.
+/// A history, and what stays constant in it.
 pub struct History {
     pub case: Case,
     pub mode: ReEntry,
-    /// Mode, gap and the limits of all tickets never change: the counting laws hold in their plain form.
+    /// Whether mode, gap and all tickets' limits never change. If so, the counting laws hold in their plain form.
     pub constant: bool,
 }
 
@@ -86,12 +86,12 @@ struct Making {
     scans: Vec<(String, String, String)>,
 }
 
-/// The history of a seed.
+/// The history that a seed makes.
 pub fn history(seed: u64) -> History {
     history_of(Rng::new(seed))
 }
 
-/// The history that choices make.
+/// The history that a sequence of choices makes.
 pub fn history_of(mut rng: Rng) -> History {
     let mode = *rng.pick(ReEntry::ALL);
     let quantum_ms = *rng.pick(&[1, 1, 1_000, 5_000, 60_000, 600_000]);

@@ -1,4 +1,4 @@
-//! The laws of spec §4 as properties of thousands of histories.
+//! The laws of spec §4, as properties of thousands of histories.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use admit_core::time::Timestamp;
 use crate::case::{Case, Scanned, at};
 use crate::generator::{History, Rng, history, history_of};
 
-/// Names the seed of the history that broke a law.
+/// Prints the seed of the history that broke a law.
 struct Seed(u64);
 impl Drop for Seed {
     fn drop(&mut self) {
@@ -25,7 +25,7 @@ impl Drop for Seed {
     }
 }
 
-/// Puts a law to every history: 2,000, or as many as `ADMIT_LAWS` says.
+/// Tests a law on 2,000 histories, or as many as `ADMIT_LAWS` says.
 fn for_all(law: impl Fn(&mut Rng, History)) {
     let number = |name| std::env::var(name).ok().map(|n| n.parse().expect("a whole number"));
     let (from, n) = (number("ADMIT_LAWS_FROM").unwrap_or(0), number("ADMIT_LAWS").unwrap_or(2_000));
@@ -43,7 +43,7 @@ fn id(fact: &Fact) -> Id {
 fn id_of(verdict: &ScanVerdict) -> Id {
     (verdict.device_id.to_string(), verdict.scan_id.to_string())
 }
-/// How many contents stand under each scan id.
+/// How many contents each scan id has.
 fn contents(case: &Case) -> BTreeMap<Id, std::collections::BTreeSet<[u8; 32]>> {
     let mut map = BTreeMap::<_, std::collections::BTreeSet<_>>::new();
     for fact in &case.facts {

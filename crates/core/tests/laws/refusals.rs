@@ -1,4 +1,4 @@
-//! Doors that stayed shut, codes read twice, claims, and causes that speak of receipt.
+//! Doors that stayed shut, codes read twice, claims, and causes about receipt.
 
 use admit_core::event::ReEntry;
 use admit_core::incident::IncidentKind;

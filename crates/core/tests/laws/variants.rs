@@ -1,4 +1,4 @@
-//! Which content of a scan is taken, what deliveries prove, and what a person's review does.
+//! Which content of a scan is taken, what deliveries prove, and what a person's review changes.
 
 use admit_core::decide::Reason;
 use admit_core::event::ReEntry;

@@ -1,4 +1,4 @@
-//! Inputs: signed lists, whole and as changes, and every way they are refused.
+//! Inputs: signed lists, whole lists and deltas, and every reason to refuse one.
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::sign::{ApiKey, body_signature};

@@ -1,4 +1,4 @@
-//! Inputs: tickets, their rules, reviews and scans, each a story.
+//! Inputs: tickets with their rules, reviews and scans. Each input is a small story.
 
 use admit_core::scan::Scan;
 use admit_core::sign::content_digest;

@@ -1,4 +1,4 @@
-//! Scans whose fields say anything that they can hold, drawn from a seed.
+//! Makes scans from a seed whose fields hold any value that they can hold.
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::block::Kept;

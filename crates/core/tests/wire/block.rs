@@ -1,4 +1,4 @@
-//! Blocks of scans: what is written is read back equal, whatever the fields say; damage is noticed.
+//! Blocks of scans: a block that is read back equals what was written, whatever the fields hold, and damage is noticed.
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::block::{self, BlockError, Kept};

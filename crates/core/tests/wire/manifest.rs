@@ -1,4 +1,4 @@
-//! The signed list and the index made of it.
+//! The signed list, and the index made from it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

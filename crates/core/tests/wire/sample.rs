@@ -1,4 +1,4 @@
-//! Values that have everything in them.
+//! Sample values in which every field is set.
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::event::{

@@ -1,4 +1,4 @@
-//! `/api/scanning/*`.
+//! The wire shapes of `/api/scanning/*`.
 
 use admit_core::ids::{DeviceId, EventId, ScanId};
 use admit_core::reduce::{ConflictReason, TicketState};

@@ -1,4 +1,5 @@
-//! A stored value is read back equal. A value that cannot be read is an error, never a panic or a guess.
+//! Stored values. A value that is read back equals what was written. One that cannot be read is an error, never a panic
+//! or a guess.
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::decide::Reason;
