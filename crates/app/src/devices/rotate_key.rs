@@ -1,5 +1,6 @@
-//! A new key for a device (spec §5 `rotate-key`): a token bound to it, whose pairing gives a pending key. The pending
-//! key's first use starts the old one's overlap ([`super::authenticate`]); scans queued under the old key stay proven.
+//! Gives a device a new key (spec §5 `rotate-key`). A token bound to the device pairs it and gives it a pending key.
+//! The pending key's first use starts the old key's overlap ([`super::authenticate`]). Scans queued under the old key
+//! stay proven.
 
 use admit_core::access::Action;
 use admit_core::ids::DeviceId;
@@ -23,8 +24,8 @@ fn of(tx: &mut dyn crate::ports::Tx, device_id: &DeviceId) -> Result<DeviceRecor
     Ok(device)
 }
 
-/// Makes a token that gives this device, and no other, a new key. It goes on under the old one until it has used the
-/// new one, and an hour longer.
+/// Makes a token that gives this device, and no other, a new key. The old key works until the device has used the new
+/// one, and one hour longer.
 pub async fn rotate_key(app: &App, caller: &UserCaller, device_id: DeviceId) -> Result<NewPairingToken> {
     caller.must(Action::ManageDevices)?;
     let now = app.clock.now();
