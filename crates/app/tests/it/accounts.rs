@@ -1,4 +1,4 @@
-//! Organisations, sessions, members, API tokens: who gets in, and who is out again.
+//! Organisations, sessions, members and API tokens: who gets access, and who loses it.
 
 use admit_app::api_tokens::ApiTokenWish;
 use admit_app::caller::UserCaller;

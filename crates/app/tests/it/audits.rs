@@ -1,4 +1,4 @@
-//! The ledgers: hourly the organisation's own notes where its events' end (spec D14).
+//! The ledgers: every hour the organisation's own ledger notes where its events' ledgers end (spec D14).
 
 use admit_app::audits::{self, anchor};
 use admit_app::ports::read;

@@ -1,4 +1,4 @@
-//! Devices: pairing tokens, what is missing of their logs, withdrawal.
+//! Devices: pairing tokens, missing scans of their logs, revocation.
 
 use admit_app::records::{DeviceState, Role};
 use admit_app::{devices, incidents, pairing_tokens};

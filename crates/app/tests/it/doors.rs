@@ -1,4 +1,4 @@
-//! Before the doors open, after the event, and from day to day, with a store (door.md "Event status", "Limits").
+//! Events before doors open, after their end, and from day to day, with a store (door.md "Event status", "Limits").
 
 use admit_app::entry_types::{self, EntryType, EntryTypePatch};
 use admit_app::error::Error;

@@ -1,5 +1,5 @@
-//! A guest's personal data is erased, on their wish or once the event's time is over: here, in what undoing an import
-//! would bring back, and on phones. Counted persons stay counted.
+//! A guest's personal data is erased, on the guest's wish or once the event's retention time is over. It is erased in
+//! the store, in what undoing an import would restore, and on phones. Counted persons stay counted.
 
 use admit_app::caller::DeviceCaller;
 use admit_app::events::{self, EventPatch};

@@ -1,4 +1,4 @@
-//! Events: made, changed, their life; and what a change does to scans that came before it.
+//! Events: creating them, changing them, their statuses, and what a change does to earlier scans.
 
 use admit_app::entry_types;
 use admit_app::events::{self, EventPatch};

@@ -1,5 +1,5 @@
-//! Exports of other ticketing systems, as they come: the samples of `docs/samples` (their README says whose headers these
-//! are).
+//! Exports of other ticketing systems, unchanged: the samples of `docs/samples`. Their README says whose headers these
+//! are.
 
 use admit_app::entry_types::{self, NewEntryType};
 use admit_app::guests::{self, GuestPatch};

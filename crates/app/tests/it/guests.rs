@@ -1,4 +1,4 @@
-//! Guests: made with a ticket, changed, found; a promoter's own.
+//! Guests: creating them with a ticket, changing and finding them, and a promoter's own guests.
 
 use admit_app::caller::UserCaller;
 use admit_app::entry_types::{self, NewEntryType};

@@ -1,5 +1,5 @@
-//! Where a world's data are: in memory, or with `ADMIT_TEST_STORE=postgres` in a database of the private PostgreSQL that
-//! these tests start. Either runs in place, with the same clock and the same planted faults.
+//! Where a test world's data is: in memory, or with `ADMIT_TEST_STORE=postgres` in a database of the private PostgreSQL
+//! that these tests start. Both stores run in place, with the same clock and the same injected faults.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,5 @@
-//! Importing and exporting CSV: the same file twice changes nothing, and every wrong field is told by its line.
+//! Importing and exporting CSV. Importing a file twice changes nothing, and every wrong field is reported with its
+//! line.
 
 use admit_app::entry_types::{self, NewEntryType};
 use admit_app::guest_lists;

@@ -1,4 +1,4 @@
-//! The review queue: a person's decisions are facts, and a changed cause opens again.
+//! The review queue: a person's decisions are facts, and an incident whose cause changed opens again.
 
 use admit_app::devices;
 use admit_app::incidents::{self, Resolve, ShownIncident};

@@ -1,4 +1,4 @@
-//! Durable workflows: a crash anywhere re-runs only the step that was under way.
+//! Durable workflows: after a crash at any moment, only the step that was under way runs again.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! Passes: what sends one, what sends none, and what a crash leaves behind.
+//! Passes: which changes mail one, which mail none, and what a crash leaves.
 
 mod draft;
 mod lane;

@@ -1,5 +1,5 @@
-//! A device's right to speak: how it gets its key, changes it, loses it and gets it back (spec D10, D11, D19, §3 "Log",
-//! §5 `rotate-key`; S1 §8).
+//! A device's right to upload: how it gets its key, changes it, loses it and gets it back (spec D10, D11, D19, §3
+//! "Log", §5 `rotate-key`; S1 §8).
 
 mod pairing;
 mod approval;

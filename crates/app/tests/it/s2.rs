@@ -1,4 +1,4 @@
-//! S2 (`/api/scans`, `/api/scans/sync`) row by row. A test's name begins with the section it proves.
+//! S2 (`/api/scans`, `/api/scans/sync`), row by row. A test's name begins with the section that it proves.
 
 mod online;
 mod batches;

@@ -1,4 +1,4 @@
-//! The requests of devices to the server: batches, keys, lists, changes, epochs.
+//! Requests of devices to the server: batches, keys, lists, changes, epochs.
 
 mod batches;
 mod told;

@@ -1,4 +1,4 @@
-//! Tickets: made, changed, found; and what that does to scans that came before.
+//! Tickets: creating, changing and finding them, and what that does to earlier scans.
 
 use admit_app::records::{Page, Role};
 use admit_app::rules::HoldsFrom;

@@ -1,4 +1,4 @@
-//! The mail lane: what the mail server says of the account is said once, and all letters wait for it.
+//! The mail lane: if the mail server refuses the account, the lane stops once and all letters wait.
 
 use admit_app::ports::{NO_MAIL_SERVER, NoMail};
 

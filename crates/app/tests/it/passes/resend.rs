@@ -1,4 +1,4 @@
-//! Sending a pass again: of whom, and how often.
+//! Sending a pass again: for which guests, and how often.
 
 use super::*;
 

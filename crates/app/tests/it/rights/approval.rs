@@ -1,4 +1,4 @@
-//! Way (b): the device shows a token, an organiser approves it (spec D11, S1 §8.1 steps 1–4).
+//! Pairing by way (b): the device shows a token, and an organiser approves it (spec D11, S1 §8.1 steps 1–4).
 
 use admit_app::records::{DeviceState, Role};
 use admit_core::limits::PAIRING_REQUESTS;

@@ -1,5 +1,5 @@
-//! A saved log is imported by hand. The journal can be saved as a file (spec D10), and a scan verifies whichever
-//! device carries it (D4).
+//! A person imports a saved log. A journal can be saved as a file (spec D10), and a scan's signature verifies whichever
+//! device delivers it (D4).
 
 use admit_app::devices::ImportedLog;
 

@@ -1,4 +1,4 @@
-//! Logs nobody will hand over any more (spec §3 "Log").
+//! Logs whose missing scans nobody will hand over any more (spec §3 "Log").
 
 use admit_app::devices::list::LogListing;
 use serde_json::json;

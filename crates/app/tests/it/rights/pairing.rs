@@ -1,4 +1,4 @@
-//! Way (a): the organiser's screen shows a token (spec D11, S1 §8.1).
+//! Pairing by way (a): the organiser's screen shows a token (spec D11, S1 §8.1).
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! A device loses its right to speak (spec D10, S1 §8.2).
+//! Revoking a device (spec D10, S1 §8.2).
 
 use admit_app::changes::{self, ChangesCommand};
 use admit_app::manifests::{self, FetchCommand, FetchNamesCommand};

@@ -1,4 +1,4 @@
-//! A new key for a device (spec §5 `rotate-key`, trust fault 34).
+//! Rotating a device's key (spec §5 `rotate-key`, trust fault 34).
 
 use admit_core::limits::KEY_OVERLAP_MS;
 

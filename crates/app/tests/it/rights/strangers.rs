@@ -1,4 +1,5 @@
-//! A phone speaks for the doors it was sent to: its scans of another event wait for a person (spec D10, door.md).
+//! A phone may scan only for events to which it was assigned. Its scans of another event wait for a person (spec D10,
+//! door.md).
 
 use admit_app::events;
 use admit_app::occupancy;

@@ -1,4 +1,4 @@
-//! Five failed syncs suspend a device (spec D19, S2 §7 "Repeated failed syncs").
+//! Five failed syncs in a row suspend a device (spec D19, S2 §7 "Repeated failed syncs").
 
 use admit_app::incidents::{self, Resolve};
 use admit_app::ports::{Hint, Topic};

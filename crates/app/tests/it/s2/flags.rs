@@ -1,4 +1,4 @@
-//! S2 §7 "Suspicious Patterns Flagged" and §8 "Fraud Detection" as incidents, each once a batch.
+//! S2 §7 "Suspicious Patterns Flagged" and §8 "Fraud Detection" as incidents, each once per batch.
 
 use super::*;
 

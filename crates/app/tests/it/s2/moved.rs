@@ -1,4 +1,5 @@
-//! S1's and S2's scans name no event: each belongs to the one its device was assigned to at its time (spec §4, §5).
+//! S1's and S2's scans name no event. Each belongs to the event to which its device was assigned at the scan's time
+//! (spec §4, §5).
 
 use admit_app::devices::{self, PairCommand};
 use admit_core::gate::Direction;

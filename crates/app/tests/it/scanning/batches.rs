@@ -1,4 +1,4 @@
-//! Batches: once, whole, byte for byte; what is wrong with one item is that item's alone.
+//! A batch is stored once and as a whole, byte for byte. An error in one item affects only that item.
 
 use admit_app::ports::{Scope, write};
 use admit_app::{audits, tickets};

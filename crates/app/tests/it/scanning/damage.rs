@@ -1,4 +1,5 @@
-//! Derived rows can be lost or wrong; facts make them again. A crash leaves a batch whole or absent.
+//! Derived rows that are lost or wrong can be rebuilt from the facts. After a crash a batch is stored completely or not
+//! at all.
 
 use std::sync::atomic::Ordering;
 

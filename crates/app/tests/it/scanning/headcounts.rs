@@ -1,4 +1,4 @@
-//! People without a ticket and recounts, as the server keeps and tells them (door.md "People without a ticket").
+//! How the server stores people without a ticket and recounts, and reports them (door.md "People without a ticket").
 
 use admit_app::devices;
 use admit_app::gates::{self, GatePatch};

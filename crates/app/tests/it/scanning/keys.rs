@@ -1,4 +1,4 @@
-//! Keys: pairing, withdrawal, and what a withdrawn device may still bring.
+//! Keys: pairing, revocation, and what a revoked device may still upload.
 
 use admit_app::devices::{self, PairCommand};
 use admit_app::gates::{self, GatePatch};

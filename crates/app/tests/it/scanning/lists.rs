@@ -1,4 +1,4 @@
-//! Lists, changes and epochs: what a device learns.
+//! What a device learns by lists, changes and epochs.
 
 use admit_app::changes::{self, ChangesCommand};
 use admit_app::epochs;

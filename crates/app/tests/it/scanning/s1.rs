@@ -1,4 +1,4 @@
-//! S1's demands on the server, sentence by sentence, where no other file speaks of them (`docs/conformance.md`).
+//! S1's demands on the server, sentence by sentence, as far as no other file tests them (`docs/conformance.md`).
 
 use admit_app::manifests::{self, FetchCommand, FetchedManifest};
 use admit_app::ports::{ScanFilter, Topic};

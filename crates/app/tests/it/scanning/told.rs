@@ -1,4 +1,4 @@
-//! The traces of a batch beside its scans: its row, the incidents about it, and the hints after the commit.
+//! What a batch leaves in addition to its scans: its row, the incidents about it, and the hints after the commit.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,4 +1,4 @@
-//! Versions of a list: each single edit is one, none is stored (spec §5 "same version, same content, for ever").
+//! Versions of a list: each change makes one, and none is stored (spec §5 "same version, same content, for ever").
 
 use admit_app::guests::update::{GuestPatch, update};
 use admit_app::manifests::{self, FetchCommand, FetchedManifest};
