@@ -1,6 +1,9 @@
 //! One function per use case, the jobs, and the ports they need. The crate has no HTTP and no SQL.
 //!
 //! The modules stand in reading order. A file imports only from those above it (law 12).
+//!
+//! The head of the crate `admit_core` says what `spec`, S0, S1, S2, D- and I-numbers and laws are. `docs/glossary.md`
+//! defines the words.
 
 pub mod error;
 pub mod records;

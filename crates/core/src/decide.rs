@@ -123,7 +123,7 @@ pub struct Verdict {
     pub may_admit: u32,
     /// For `duplicate`: the entry with which the scan collides. Absent otherwise.
     pub last_entry: Option<LastEntry>,
-    /// Advice beside the outcome. Absent if there is none.
+    /// Advice in addition to the outcome. Absent if there is none.
     pub advice: Option<Advice>,
     /// For `area_full`: how many more persons the area holds. Absent otherwise.
     pub places_left: Option<u32>,

@@ -23,7 +23,7 @@ pub enum JudgementError {
     /// The first byte names this version, which this code does not know.
     #[error("a subject's state is of version {0}; this version reads {VERSION}")]
     Version(u8),
-    /// This part cannot be read.
+    /// The part with this name cannot be read.
     #[error("a subject's state is damaged: {0}")]
     Damaged(&'static str),
 }

@@ -14,7 +14,7 @@ pub const NOTE_CHARS: usize = 2_000;
 pub const RETENTION_DAYS: u32 = 3_650;
 /// Most days of an event (door.md "Limits").
 pub const DAYS: usize = 400;
-/// Most fields of a guest beside those that every guest has (door.md "Names and fields at the door").
+/// Most own fields of a guest, in addition to those that every guest has (door.md "Names and fields at the door").
 pub const FIELDS: usize = 8;
 /// Longest name of such a field, in characters: it labels the value at the door.
 pub const FIELD_NAME_CHARS: usize = 24;

@@ -16,7 +16,7 @@ pub(super) fn assign(tx: &mut dyn Tx, device_id: &DeviceId, event_id: &EventId, 
     let newest = known.iter().max_by_key(|rule| (rule.effective_at, rule.serial));
     let here = DeviceChange::Assignment { event_id: event_id.clone(), gate_id: gate_id.clone() };
     if newest.is_some_and(|rule| rule.change == Change::Device(device_id.clone(), here.clone())) {
-        return Ok(()); // It stays where it is: a new key is no news for the list.
+        return Ok(()); // The assignment is unchanged, so there is no rule to store.
     }
     let first = newest.is_none();
     let rule = Rule {

@@ -27,7 +27,7 @@ pub async fn close_log(app: &App, caller: &UserCaller, device_id: DeviceId, log_
             return Ok(log);
         }
         if log.event_id != event_id {
-            return Err(Error::Later { code: "busy", retry_after_ms: 1_000 }); // It moved on in this very moment.
+            return Err(Error::Later { code: "busy", retry_after_ms: 1_000 }); // The device was moved at this moment.
         }
         let closed = LogRecord { closed_at: Some(now), ..log };
         tx.put_log(&closed)?;

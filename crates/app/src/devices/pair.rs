@@ -163,7 +163,7 @@ async fn settle(app: &App, command: PairCommand, claim_hash: Option<[u8; 32]>) -
         let scope = Scope { events: events.into_iter().collect(), ..Scope::organization(&organization_id) };
         write(&*app.store, scope, move |tx| {
             let mut seeded = seeded.clone();
-            let _ = seeded.bytes(); // The key's own.
+            let _ = seeded.bytes(); // Skips the bytes of which the key was made.
             let command = &command;
             let attempt = Attempt { command, token_hash: hash, claim_hash, api_key: &api_key, told: &told, now };
             decide(tx, &secret, &attempt, &mut seeded)

@@ -38,7 +38,7 @@ pub async fn rotate_key(app: &App, caller: &UserCaller, device_id: DeviceId) -> 
     write(&*app.store, Scope::event(&caller.organization_id, &home), move |tx| {
         let device = of(tx, &device_id)?;
         if device.event_id != home {
-            return Err(Error::Later { code: "busy", retry_after_ms: 1_000 }); // It was moved in this very moment.
+            return Err(Error::Later { code: "busy", retry_after_ms: 1_000 }); // The device was moved at this moment.
         }
         tx.stamp(&home)?;
         tx.insert_pairing_token(&PairingTokenRecord {

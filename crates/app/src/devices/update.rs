@@ -41,7 +41,7 @@ pub async fn update(app: &App, caller: &UserCaller, device_id: DeviceId, patch: 
         // 2. Compute the new values.
         let before = tx.device(&device_id)?.ok_or_else(|| Error::not_found("device"))?;
         if before.event_id != event_id {
-            return Err(Error::Later { code: "busy", retry_after_ms: 1_000 }); // It moved on in this very moment.
+            return Err(Error::Later { code: "busy", retry_after_ms: 1_000 }); // The device was moved at this moment.
         }
         let after = DeviceRecord {
             name: name.clone().unwrap_or_else(|| before.name.clone()),

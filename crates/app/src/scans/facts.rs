@@ -282,7 +282,7 @@ pub(super) fn receive_logs(
             log.head = log.head.max(*head);
         }
         if (log.head, &log.received) != (before.0, &before.1) {
-            log.closed_at = None; // A log that speaks again was not abandoned.
+            log.closed_at = None; // A device that reports a log has not abandoned it.
         }
         tx.put_log(&log)?;
         let seqs: Vec<u64> = seqs.into_iter().collect();

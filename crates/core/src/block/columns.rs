@@ -26,7 +26,7 @@ pub enum BlockError {
     /// The first byte names this version, which this code does not know.
     #[error("a block of scans is of version {0}; this version reads {VERSION}")]
     Version(u8),
-    /// This part cannot be read.
+    /// The part with this name cannot be read.
     #[error("a block of scans is damaged: {0}")]
     Damaged(&'static str),
     /// The number of scans to write is 0, or larger than a block's.

@@ -37,7 +37,7 @@ impl Engine {
         state.draws = 0;
         if let Input::Start { session_id, rows, app_version, device_type } = input {
             if !state.session_id.is_empty() {
-                return Vec::new(); // Once.
+                return Vec::new(); // A second start does nothing.
             }
             state.session_id = session_id;
             state.app_version = app_version;
@@ -56,7 +56,7 @@ impl Engine {
             state.lanes.time.hurry(now.mono_ms);
         }
         if matches!(input, Input::Tick) {
-            state.wake = None; // A timer may fire a little early: then it is set again.
+            state.wake = None; // A timer may fire a little early. It is then set again.
         }
         if state.started {
             state.note_jump();
@@ -306,7 +306,7 @@ impl State {
             if let Ask::Scan { scan_id } = &ask {
                 return self.no_word(scan_id);
             }
-            return self.failed(&ask); // An answer out of a past epoch.
+            return self.failed(&ask); // The answer is from a past epoch.
         }
         match &ask {
             Ask::Scan { scan_id } => self.scan_answered(scan_id, answer),

@@ -124,7 +124,7 @@ impl Feed {
         }
         self.active.take(answer, &[]);
         if empty {
-            return PageWrites::default(); // Nothing to keep: the next page is kept as following the last kept one.
+            return PageWrites::default(); // Nothing to store: the next page follows the last stored one.
         }
         let from = self.saved.as_ref().map(Cursor::to_string).unwrap_or_default();
         let page = CachedPage { from, body: body.to_owned(), part: None, serials: Vec::new() };

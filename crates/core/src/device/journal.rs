@@ -100,7 +100,7 @@ pub struct PinTries {
 pub struct Journal {
     /// Number of the last row.
     pub rows: u64,
-    /// This phone's device id, which it drew itself, and its log. Absent until it has drawn them.
+    /// This phone's device id, which it chose at random, and its log. Absent until it has chosen them.
     pub identity: Option<(DeviceId, LogId)>,
     /// The pairing. Absent until the device is paired.
     pub paired: Option<Paired>,

@@ -136,7 +136,7 @@ impl State {
     /// Ends a question: decides, journals the final, and shows it once it is durable.
     pub fn finish(&mut self, asking: Asking) {
         if let Err((code, message)) = self.may_scan() {
-            return self.refuse(code, message); // Revoked meanwhile: the claim stays what it is, and opened nothing.
+            return self.refuse(code, message); // Revoked meanwhile: the claim has no final, and opened nothing.
         }
         let Some(claim) = self.journal.find(&asking.scan_id).map(|own| own.scan.clone()) else { return };
         let about = self.about(&claim);

@@ -432,10 +432,10 @@ impl State {
         self.writer.rows = flight.entries;
         self.writer.probe_at = self.mono() + limits::STORAGE_PROBE_MS;
         if flight.after.contains(&After::Pair) {
-            self.pairing = None; // Without a name it can ask nobody: staff begin anew once storage is well.
+            self.pairing = None; // Without an id it cannot ask: staff begin again once storage works.
         }
         if self.pairing.is_some() && flight.after.iter().any(|after| matches!(after, After::Settled(_))) {
-            self.failed(&Ask::Pair); // The key is nowhere: asked for again, but not as fast as the network goes.
+            self.failed(&Ask::Pair); // The key was not stored: it is asked for again, after a pause.
         }
         if !flight.after.is_empty() {
             self.refuse("storage_blocked", "Nothing was recorded: this device's storage refuses. Admit nobody on it.");

@@ -300,7 +300,7 @@ fn basis_mismatch(scan: &Folding<'_>, rules: Rules<'_>) -> bool {
     };
     let known = rules.event.epochs.known(source.epoch, source.known_serial());
     if known != source.known_serial() {
-        return false; // It decided by rules of a lost future: nothing here can repeat that.
+        return false; // The device used rules of a lost future, so its decision cannot be repeated.
     }
     // A device gets a ticket's rules through `changes` too. It gets event and gates with the list alone.
     let list = When::Known(source.manifest_version);

@@ -487,9 +487,9 @@ pub struct View {
     /// The code to show to an organiser while this phone waits for approval. Absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pairing_code: Option<String>,
-    /// This device's id. Absent until it has drawn one.
+    /// The id of this device. Absent until it has chosen one at random.
     pub device_id: Option<DeviceId>,
-    /// This device's name.
+    /// The name that staff gave to this device.
     pub device_name: String,
     /// The event that the device is paired for; absent until it is paired.
     pub event_id: Option<EventId>,

@@ -20,7 +20,7 @@ tagged! { "t" "Entry":
     pub enum Entry {
         /// This phone's device id and its log, written into an empty journal (spec §3 "Log").
         Log {
-            /// The device id, which the phone drew itself. So a pairing whose answer was lost can be repeated (spec
+            /// The device id, which the phone chose at random. So a pairing whose answer was lost can be repeated (spec
             /// D11).
             device_id: DeviceId,
             /// The log's id: 128 random bits.
@@ -221,7 +221,7 @@ pub struct Shown {
 /// The summary of rows that were purged. It holds no scans: they were received, and their events ended long ago.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
-    /// This phone's device id, which it drew itself.
+    /// This phone's device id, which it chose at random.
     pub device_id: DeviceId,
     /// The log of this device.
     pub log_id: LogId,

@@ -27,7 +27,7 @@ use crate::time::Timestamp;
 pub struct ManifestHead {
     /// The event of the list.
     pub event_id: EventId,
-    /// Its name.
+    /// The event's name.
     pub event_name: String,
     /// Serial of the last rule change in it.
     pub manifest_version: u64,
@@ -125,7 +125,7 @@ impl<'de> Deserialize<'de> for Group {
 pub struct ManifestGate {
     /// The gate's id.
     pub gate_id: GateId,
-    /// Its name.
+    /// The gate's name.
     pub name: String,
     /// The gate's rules in S1's form.
     pub access_rules: AccessRules,

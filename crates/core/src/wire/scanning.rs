@@ -556,7 +556,7 @@ pub struct ChangedTicket {
 pub struct NamedDevice {
     /// The device.
     pub device_id: DeviceId,
-    /// Its name.
+    /// The name that staff use for it.
     pub name: String,
 }
 
@@ -565,7 +565,7 @@ pub struct NamedDevice {
 pub struct ChangedGate {
     /// The gate.
     pub gate_id: GateId,
-    /// Its newest rules.
+    /// The newest rules of the gate.
     pub rules: GateRules,
 }
 

@@ -328,7 +328,7 @@ const EXPORTS: &[Export] = &[
         ],
         ..NOTHING
     },
-    // Each form counts its answers anew, so their numbers identify nobody.
+    // Each form counts its answers from one, so their numbers identify nobody.
     Export {
         name: "Microsoft Forms",
         signs: &[

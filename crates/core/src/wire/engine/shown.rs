@@ -13,7 +13,7 @@ use crate::time::Timestamp;
 pub struct GateView {
     /// The gate's id.
     pub id: GateId,
-    /// Its name.
+    /// The gate's name.
     pub name: String,
     /// The direction in which people go.
     pub direction: Direction,

@@ -564,7 +564,7 @@ pub struct Readable {
     pub scan_id: Option<ScanId>,
     /// The id of its log. `None` if it is missing or wrong.
     pub log_id: Option<LogId>,
-    /// Its place in the log. `None` if it is missing or wrong.
+    /// The scan's place in the log. `None` if it is missing or wrong.
     pub seq: Option<u64>,
 }
 
