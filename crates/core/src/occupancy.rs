@@ -227,8 +227,8 @@ impl Occupancy {
     }
 
     /// The base of the count of the area behind a gate. It is the newest recount there, or an empty area when the day
-    /// begins, whichever is later. A day begins with an empty area if the event is daily and no scan ever let anybody
-    /// out of the area: yesterday's guests went home without a scan (door.md "Limits").
+    /// begins, whichever is later. A day begins with an empty area only if the event is daily and no scan ever let
+    /// anybody out of the area. In such an event, yesterday's guests went home without a scan (door.md "Limits").
     pub fn area_base<G: Borrow<GateRules>>(
         &self,
         gate_id: &GateId,

@@ -1,6 +1,6 @@
-//! Counts, in one act, every proven scan of a device that waits (spec D10, D19): scans received while the device was
-//! revoked or suspended, and scans at or after `lost_since`. Scans that no known key signed stay in the review queue,
-//! one by one.
+//! Counts, in one act, every proven scan of a device that waits (spec D10, D19). These are scans received while the
+//! device was revoked or suspended, and scans at or after `lost_since`. Scans that no known key signed stay in the
+//! review queue, one by one.
 
 use std::collections::BTreeSet;
 

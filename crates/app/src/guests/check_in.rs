@@ -148,8 +148,8 @@ fn digest(guest_id: &GuestId, wish: &CheckIn) -> [u8; 32] {
     admit_core::sign::token_hash(&said.to_string())
 }
 
-/// Writes the verdict into the scan, and whether the door opened. If the verdict is valid but more persons are asked
-/// for than may come in, the call fails: nothing is stored, and the member asks for fewer or gives a reason.
+/// Writes the verdict into the scan, and whether the door opened. Fails if the verdict is valid but more persons are
+/// asked for than may come in. In that case nothing is stored, and the member asks for fewer or gives a reason.
 fn settle(scan: &mut Scan, verdict: &Verdict, wish: &CheckIn, operator: String) -> Result<()> {
     scan.outcome = verdict.outcome;
     let fits = verdict.outcome == Outcome::Valid && scan.count <= verdict.may_admit;

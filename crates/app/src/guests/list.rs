@@ -85,7 +85,7 @@ impl GuestState {
     }
 }
 
-/// Which guests a list has.
+/// Which guests a list has. An absent member filters nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
     /// The text to find: a part of a name, the start of an e-mail, an external id or an order number, or a whole ticket

@@ -221,8 +221,8 @@ pub(super) fn find(tx: &mut dyn Tx, incident_id: &IncidentId) -> Result<Incident
     tx.incident(incident_id)?.ok_or_else(|| Error::not_found("incident"))
 }
 
-/// The contents at which the person looked, for the scan ids that they name: those of the cause, otherwise the content
-/// that was taken for another scan of the same ticket.
+/// The contents at which the person looked, for the scan ids that they name. These are the contents of the cause. For
+/// another scan of the same ticket, it is the content that was taken.
 fn contents_of(tx: &mut dyn Tx, event_id: &EventId, cause: &Cause, said: &Resolve) -> Result<BTreeSet<Content>> {
     let mut out = BTreeSet::new();
     let mut checks = Checks::default();

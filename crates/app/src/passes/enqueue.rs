@@ -54,9 +54,9 @@ pub(crate) fn enqueue(
 }
 
 /// Adds the mails that are due to guests whose ticket is active again. Such a guest gets what the newest run did not
-/// mail, for the reason of that run: the pass, or a change made while the ticket was not active. If the newest mail
-/// went out, nothing is due. A guest without any run has a code from another system. A run that is under way may have
-/// read the ticket before it was active again, so another run is added.
+/// mail, for the reason of that run. That is the pass, or a change made while the ticket was not active. If the newest
+/// mail went out, nothing is due. A guest without any run has a code from another system. A run that is under way may
+/// have read the ticket before it was active again, so another run is added.
 fn with_what_is_owed(
     tx: &mut dyn Tx,
     event: &EventRecord,

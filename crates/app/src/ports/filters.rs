@@ -21,7 +21,7 @@ impl From<&str> for Sought {
     }
 }
 
-/// Which tickets a list has.
+/// Which tickets a list has. An absent member filters nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TicketFilter {
     /// The text to find. Absent if the list is not searched. It matches as a normalized substring of the guest's name.
@@ -112,7 +112,7 @@ impl GuestSort {
     }
 }
 
-/// Which guests a list has.
+/// Which guests a list has. An absent member filters nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GuestFilter {
     /// The text to find. It matches a part of the name, without regard to case and accents. It also matches the start
@@ -130,7 +130,7 @@ pub struct GuestFilter {
     pub mail: Option<PassMail>,
 }
 
-/// Which scans a list has.
+/// Which scans a list has. An absent member filters nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ScanFilter {
     /// Only scans of this ticket.
@@ -143,7 +143,7 @@ pub struct ScanFilter {
     pub conflict: Option<bool>,
 }
 
-/// Which incidents a list has.
+/// Which incidents a list has. An absent member filters nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct IncidentFilter {
     /// Only incidents in this state.
@@ -163,7 +163,7 @@ impl From<Option<IncidentStatus>> for IncidentFilter {
     }
 }
 
-/// Which runs a list has.
+/// Which runs a list has. An absent member filters nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunFilter {
     /// Only runs of this event.

@@ -253,7 +253,7 @@ pub trait TxErasure {
     fn forget_guests(&mut self, event_id: &EventId, guests: &[GuestRecord], at: Timestamp) -> Result<()>;
     /// Guests of an event whose personal data is not erased, oldest first.
     fn unerased_guests(&mut self, event_id: &EventId, limit: usize) -> Result<Vec<GuestRecord>>;
-    /// Events with such guests that ended longer ago than the organiser's retention time.
+    /// Events that ended longer ago than the organiser's retention time, and have guests whose data is not erased.
     fn events_past_retention(&mut self, now: Timestamp) -> Result<Vec<EventId>>;
     /// The serial of the last change of a guest whose data was erased. 0 if there is none.
     fn erased_serial(&mut self, event_id: &EventId) -> Result<u64>;

@@ -132,8 +132,9 @@ fn suspended(whole: &Whole) -> Error {
     Error::Denied { code: "device_suspended", message, details }
 }
 
-/// Reads without a lock: the stored answer, if the batch was stored before. Otherwise its scans, each in the event to
-/// which its device was assigned at its time, by the spelling of its code that a ticket ever held (spec D12).
+/// Reads without a lock: the stored answer, if the batch was stored before. Otherwise it reads the scans. Each belongs
+/// to the event to which its device was assigned at its time. Its code is the spelling that a ticket ever held (spec
+/// D12).
 async fn read_whole(
     app: &App,
     caller: &DeviceCaller,

@@ -14,7 +14,7 @@ use crate::records::*;
 /// A ticket, its guest, and its state.
 pub type Listing = (TicketRecord, Option<GuestRecord>, Option<StateRecord>);
 
-/// Which tickets a list has.
+/// Which tickets a list has. An absent member filters nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
     /// The text to find: a part of a guest's name, the start of an id, an external id or an order number, or a whole

@@ -163,8 +163,8 @@ impl State {
         self.names = Some(NameBook::new(event_id.clone(), names, deltas));
     }
 
-    /// Drops names whose time is over. Names that were allowed when they were stored may no longer be allowed. The end
-    /// of the list alone ends this, without a network and without staff.
+    /// Drops names that this device may no longer hold. They were allowed when they were stored, but the list has expired
+    /// since. No network and no action of staff is needed for this.
     pub fn names_follow_time(&mut self) {
         if self.names.is_some() && !self.names_allowed() {
             self.forget_names();

@@ -25,7 +25,7 @@ use crate::wire::scanning::{ScanV2, TimeAnswer};
 use crate::wire::scans::OnlineAnswer;
 
 impl State {
-    // ----------------------------------------------------------------------------------------------------- the way
+    // ---------------------------------------------------------------------------------------------- the round trip
 
     /// Takes the time of an answer as the round trip.
     pub fn measure(&mut self, answer: &Answer<'_>) {
