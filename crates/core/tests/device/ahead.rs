@@ -75,7 +75,7 @@ fn of_an_entry_it_confirmed_the_server_is_asked_again_until_it_may_have_lost_it(
     assert_eq!(confirmed(&mut phone, &mut server, "A-1"), Screen::Admit);
     pass_without_uploads(&mut phone, &mut server, limits::SAME_TICKET_MS + 1_000);
     assert_eq!(confirmed(&mut phone, &mut server, "A-1"), Screen::AlreadyIn, "it has the claim, and counts it");
-    // The server is put back to before the claim; the phone learns of the new epoch and of nothing else.
+    // The server is restored to a state before the claim. The phone learns of the new epoch and of nothing else.
     server.roll_back(before);
     pass_without_uploads(&mut phone, &mut server, limits::SAME_TICKET_MS + 60_000);
     code(&mut phone, "A-1");
@@ -111,7 +111,7 @@ fn two_scans_that_cannot_be_read_are_offered_in_turn() {
     phone.scan("A-1");
     phone.scan("A-2");
     let second = phone.scans()[1].scan_id.clone();
-    // The first is never readable, the second from the tenth minute on.
+    // The server can never read the first scan. It can read the second from the tenth minute on.
     let begun = phone.at_ms;
     while phone.at_ms < begun + 3 * limits::POISON_EVERY_MS {
         while phone.asks(SYNC) {

@@ -111,7 +111,7 @@ fn whom_the_server_let_in_by_its_word_is_not_counted_twice() {
     let word = server.answer(&asked, phone.at_ms).unwrap();
     phone.answer(&asked, &word);
     assert_eq!((phone.last_shown().screen, phone.last_shown().decided_by), (Screen::Admit, DecidedBy::Server));
-    // Its upload is on the way as the next heartbeat leaves.
+    // The phone's upload is under way when the next heartbeat leaves.
     while !phone.asks(BEAT) {
         phone.pass(500);
         for sent in std::mem::take(&mut phone.requests) {
@@ -140,7 +140,7 @@ fn what_was_undone_before_the_server_counted_it_is_as_if_it_had_not_been() {
     assert_eq!(phone.screen("A-2"), Screen::Full);
     phone.input(Input::Undo { scan_id: entry, keep: 0 });
     assert_eq!([phone.screen("A-2"), phone.screen("A-3")], [Screen::Admit, Screen::Full]);
-    // An exit by mistake.
+    // Staff record an exit by mistake.
     let (mut phone, _) = behind_gate("both", 100);
     phone.offline();
     phone.input(Input::Direction { direction: Direction::Out });

@@ -83,7 +83,8 @@ fn after_names_that_do_not_verify_and_after_a_rotated_key_the_whole_is_asked_for
     let good = server.answer(&sent, phone.at_ms).unwrap();
     phone.answer(&sent, &good);
     assert_eq!(found(&mut phone, "brunel").0, 1);
-    // Signed under the key before: nothing of it can be continued under the new one, nor called unchanged.
+    // The list was signed under the former key. Under the new key the phone can neither continue it nor call it
+    // unchanged.
     phone.input(Input::Pair { code: server.pairing_link(), name: "North 1".into() });
     let pair = phone.take("/api/scanning/pair");
     let reply = server.answer(&pair, phone.at_ms).unwrap();

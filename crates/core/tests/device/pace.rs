@@ -74,7 +74,7 @@ fn at_pairing_the_list_waits_for_the_clock_or_for_the_news_that_it_does_not_come
     }
 }
 
-/// Stamps that measure nothing: nobody knows the time then, so the first is asked for again soon.
+/// An exchange with unusable time stamps measures nothing. The phone has no time then, so it asks again soon.
 #[test]
 fn the_first_exchange_is_tried_until_it_measures_and_a_later_one_that_does_not_waits_its_ten_minutes() {
     let nothing = |phone: &Phone| {
@@ -171,7 +171,7 @@ fn where_changes_have_more_or_begin_anew_the_next_question_follows_at_once() {
 
 #[test]
 fn a_long_poll_that_comes_back_at_once_with_nothing_is_not_repeated_at_once() {
-    // The first question is none that waits.
+    // The first request for changes is not a long poll.
     let (mut phone, mut server) = just_paired();
     let time = phone.take(TIME);
     told(&mut phone, &mut server, &time);
@@ -217,7 +217,7 @@ fn a_heartbeat_says_what_the_app_is_and_news_it_brings_are_fetched_at_once() {
         phone.answer(&sent, &Reply::json(200, &answer));
         assert_eq!(phone.asks(CHANGES), news);
         if news {
-            // They came, and the next failures find nothing new.
+            // The new rules arrived. The next failures bring nothing new.
             server.serial += 1;
             phone.pass_online(&mut server, 61_000);
         }
@@ -244,7 +244,7 @@ fn a_lost_measure_of_the_way_is_no_news_of_its_end() {
     let mut phone = Phone::new(1);
     phone.quick = true;
     phone.pair(&mut server);
-    // A code was read: for a while the way is measured.
+    // A code was read, so the phone measures its round trip for a while.
     phone.input(Input::code("A-1"));
     phone.pass_online(&mut server, 1_000);
     let ping = (0..200).find_map(|_| {
@@ -258,7 +258,8 @@ fn a_lost_measure_of_the_way_is_no_news_of_its_end() {
     assert!(phone.view().online);
 }
 
-/// The answer to another request tells it first: the upload under way is answered all the same, and the next follows.
+/// The answer to another request reports the revocation first. The upload under way is still answered, and the next
+/// follows.
 #[test]
 fn revoked_by_another_answer_while_an_upload_is_under_way_a_phone_goes_on_handing_over() {
     let (mut phone, mut server) = ready();

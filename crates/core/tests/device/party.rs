@@ -97,7 +97,7 @@ fn what_another_gate_let_in_meanwhile_is_known_when_the_party_is_counted() {
     assert_eq!(north.scans().pop().unwrap().outcome, Outcome::Duplicate);
 }
 
-/// The server may tell of the claim itself before it is counted: as one person who is in.
+/// Before staff count the party, the server may list the claim itself, as one person who is in.
 #[test]
 fn a_party_is_counted_without_its_own_claim_whoever_tells_of_it() {
     for (own, others, may) in [(false, 0, 4), (true, 0, 4), (false, 2, 2), (true, 2, 2)] {

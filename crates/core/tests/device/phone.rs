@@ -339,7 +339,7 @@ impl Phone {
     pub fn entries(&self) -> Vec<Entry> {
         self.rows.iter().map(|row| journal::read(&row.text).expect("a row of ours")).collect()
     }
-    /// The scans on the disk, in order.
+    /// The scans in the stored journal, in order.
     pub fn scans(&self) -> Vec<Scan> {
         let scans = self.entries().into_iter().filter_map(|entry| match entry {
             Entry::Scan(scanned) => Some(scanned.scan),

@@ -81,9 +81,9 @@ pub fn ticket(limit: u32) -> TicketRules {
 }
 
 impl Server {
-    /// An event of one evening: gates `north` (in), `east` (vip only), `exit` (out) and `both`; twenty single tickets
-    /// `A-1`…`A-20`, a party of four `P-4`, a voided one `V-1`, one of the VIP gate `VIP-1`, and one over at eight
-    /// `OLD-1`. The staff PIN is 4711.
+    /// A server with an event of one evening and staff PIN 4711. Its gates are `north` (in), `east` (VIP only), `exit`
+    /// (out) and `both`. Its tickets are twenty singles `A-1`…`A-20`, a party of four `P-4`, a voided `V-1`, a `VIP-1`
+    /// of the VIP gate, and `OLD-1`, which expires at eight.
     pub fn new() -> Self {
         let mut server = Self {
             organization_id: OrganizationId::new("org").unwrap(),
@@ -323,7 +323,7 @@ impl Server {
             rung_at: self.rung_at,
         }
     }
-    /// Persons added at the doors.
+    /// How many persons staff added at the doors.
     fn walk_ins(&self) -> u32 {
         self.stored.iter().map(|it| &it.fact.scan).filter(|scan| scan.walk_in.is_some()).map(|scan| scan.count).sum()
     }
@@ -539,7 +539,7 @@ impl Server {
         if self.stored.iter().any(|stored| stored.fact.digest == digest) {
             return;
         }
-        // A guest added at the door has a ticket from here on; practice makes none.
+        // From this scan on, a guest added at the door has a ticket. A practice scan makes none.
         let made = scan.ticket_id.clone().zip(scan.walk_in.clone()).filter(|_| !scan.practice);
         if let Some((ticket_id, walk_in)) = made {
             self.first(Change::Ticket(ticket_id, TicketChange::First(walk_in.rules())));

@@ -63,11 +63,11 @@ pub fn row(scan: Scan) -> Entry {
     Entry::Scan(Box::new(Scanned { scan, signature: String::new(), shown, named: None }))
 }
 
-/// An event that may happen to a journal with `head` scans.
+/// A row that can follow in a journal with `head` scans. None: this `what` stands for no row.
 fn happening(what: u8, n: u8, head: u64) -> Option<Entry> {
     let (seq, epoch) = (u64::from(n) % head.max(1) + 1, |n: u8| Epoch { restored_at_ms: i64::from(n), random: 1 });
     Some(match what {
-        // Few ids: claims get their finals, at once, later, or never.
+        // There are few ids, so that claims get their finals at once, later, or never.
         0 | 1 => row(scan(head + 1, n % 5, what == 0)),
         2 => Entry::Received { epoch: Some(epoch(1)), serial: 1, seqs: vec![(seq, seq + 2)], held: n > 40, at_ms: 0 },
         3 => Entry::Rejected {
