@@ -20,7 +20,7 @@ use sha2::{Digest as _, Sha256};
 /// The epoch of every history that names none.
 pub const EPOCH: Epoch = Epoch { restored_at_ms: 1_000, random: 1 };
 
-/// A time of the evening: `19:30` or `19:30:05`; hours from 24 on are after midnight.
+/// A time on the evening of the event: `19:30` or `19:30:05`. Hours from 24 on are after midnight.
 pub fn at(text: &str) -> Timestamp {
     let mut parts = text.split(':').map(|part| part.parse::<i64>().unwrap());
     let (hours, minutes, seconds) = (parts.next().unwrap(), parts.next().unwrap(), parts.next().unwrap_or(0));
@@ -97,15 +97,15 @@ fn scanned(kind: ScanKind, device_id: &str, id: &str, time: Timestamp, code: &st
     })
 }
 
-/// Persons go in with `code`, by `device_id` at `time`.
+/// An entry with `code`, recorded by `device_id` at `time`.
 pub fn entry(device_id: &str, id: &str, time: Timestamp, code: &str) -> Scanned {
     scanned(ScanKind::Entry, device_id, id, time, code)
 }
-/// Persons go out.
+/// An exit with `code`, recorded by `device_id` at `time`.
 pub fn exit(device_id: &str, id: &str, time: Timestamp, code: &str) -> Scanned {
     scanned(ScanKind::Exit, device_id, id, time, code).gate("out")
 }
-/// Undoes `target` = (device, scan id); `code` is the target's.
+/// A revert of `target` (device id, scan id). `code` is the target's code.
 pub fn revert(device_id: &str, id: &str, time: Timestamp, code: &str, target: (&str, &str)) -> Scanned {
     let mut out = scanned(ScanKind::Revert, device_id, id, time, code);
     out.0.scan.target_device = Some(device(target.0));
@@ -113,7 +113,7 @@ pub fn revert(device_id: &str, id: &str, time: Timestamp, code: &str, target: (&
     out
 }
 
-/// Staff add a guest of so many persons, all of whom go in.
+/// A scan in which staff add a guest of `party` persons, all of whom go in.
 pub fn walk_in(device_id: &str, id: &str, time: Timestamp, zone: &str, party: u32) -> Scanned {
     let mut out = scanned(ScanKind::Entry, device_id, id, time, "-").count(party);
     let scan = &mut out.0.scan;
@@ -122,7 +122,7 @@ pub fn walk_in(device_id: &str, id: &str, time: Timestamp, zone: &str, party: u3
     out.picked(&ticket)
 }
 
-/// Staff count people who have no ticket, or everybody inside.
+/// A headcount: staff count people who have no ticket, or everybody inside.
 pub fn headcount(device_id: &str, id: &str, time: Timestamp, headcount: Headcount) -> Scanned {
     let mut out = scanned(ScanKind::Headcount, device_id, id, time, "-").count(headcount.persons());
     let scan = &mut out.0.scan;
@@ -206,19 +206,19 @@ impl Scanned {
     pub fn uncertainty(self, ms: u64) -> Self {
         self.with(|fact| fact.scan.uncertainty_ms = ms)
     }
-    /// The fact, named by the digest of its content.
+    /// Makes the fact and names it by the digest of its content.
     pub fn build(self) -> Fact {
         let digest = Digest(Sha256::digest(format!("{:?}", self.0.scan)).into());
         Fact { digest, ..self.0 }
     }
 }
 
-/// Days that begin while people come in.
+/// Event days that begin while people come in.
 pub fn days() -> Days {
     Days::new(["06:00", "19:10", "22:00", "30:00"].map(at).to_vec())
 }
 
-/// An event from 18:00 to 02:00.
+/// The rules of an event from 18:00 to 02:00.
 pub fn event(re_entry: ReEntry) -> EventRules {
     EventRules {
         name: "Fest".into(),
@@ -246,8 +246,8 @@ pub struct Case {
 }
 
 impl Case {
-    /// An [`event`] with gates `north` and `south` (in), `vip` (in, zone vip), `free` (in, checks no
-    /// duplicates), `out`.
+    /// An [`event`] with gates `north` and `south` (in), `vip` (in, zone vip), `free` (in, does not check duplicates)
+    /// and `out`.
     pub fn new(re_entry: ReEntry) -> Self {
         let epochs = Epochs::new(vec![(EPOCH, 0)]);
         let mut case = Self { rules: Vec::new(), reviews: Vec::new(), facts: Vec::new(), epochs, serial: 0 };
@@ -277,14 +277,14 @@ impl Case {
         }
         case
     }
-    /// Adds a rule with the next serial, which it returns.
+    /// Adds a rule with the next serial, and returns that serial.
     pub fn rule(&mut self, effective_at: Effective, change: Change) -> u64 {
         self.serial += 1;
         let ordinal = self.rules.len() as u32;
         self.rules.push(Rule { serial: self.serial, ordinal, effective_at, change });
         self.serial
     }
-    /// A ticket of the zone `general`; its code is its id.
+    /// Adds a ticket of the zone `general`. Its code equals its id.
     pub fn ticket(self, id: &str, entry_limit: u32) -> Self {
         self.ticket_with(id, entry_limit, |_| {})
     }
@@ -305,12 +305,12 @@ impl Case {
     pub fn rules_of(&mut self, id: &TicketId, rules: TicketRules) {
         self.rule(Effective::Start, Change::Ticket(id.clone(), TicketChange::First(rules)));
     }
-    /// A later change of a ticket, in force from `from`.
+    /// Adds a later change of a ticket, in force from `from`.
     pub fn change(mut self, id: &str, from: Timestamp, change: TicketChange) -> Self {
         self.rule(Effective::At(from), Change::Ticket(ticket_id(id), change));
         self
     }
-    /// A later change of the event, in force from `from`.
+    /// Adds a later change of the event, in force from `from`.
     pub fn change_event(mut self, from: Timestamp, change: EventChange) -> Self {
         self.rule(Effective::At(from), Change::Event(change));
         self
@@ -403,7 +403,7 @@ impl Case {
     }
 }
 
-/// The verdict of a scan.
+/// The verdict of the scan with this device id and scan id.
 pub fn verdict<'a>(reduced: &'a Reduced, device_id: &str, id: &str) -> &'a ScanVerdict {
     let is = |verdict: &&ScanVerdict| verdict.device_id.as_str() == device_id && verdict.scan_id.as_str() == id;
     reduced.verdicts.iter().find(is).expect("the scan has a verdict")
@@ -414,7 +414,7 @@ pub fn cause(reduced: &Reduced, kind: IncidentKind) -> Option<&Cause> {
     reduced.causes.iter().find(|cause| cause.kind == kind)
 }
 
-/// The kinds of causes that hold.
+/// The kinds of the incident causes that were found.
 pub fn kinds(reduced: &Reduced) -> Vec<IncidentKind> {
     reduced.causes.iter().map(|cause| cause.kind).collect()
 }
