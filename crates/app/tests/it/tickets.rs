@@ -211,7 +211,7 @@ fn who_may_not_manage_guests_does_not() {
         assert_eq!(code(now(changed)), "forbidden", "{role}");
         assert_eq!(code(now(tickets::export(&world.app, &member, world.event.clone()))), "forbidden", "{role}");
         let import = tickets::import(&world.app, &member, world.event.clone(), b"name\nA", HowToImport::default());
-        // A promoter may, onto a list of their own.
+        // A promoter may import, but only onto a list of their own.
         let refused = if role == Role::Promoter { "invalid_request" } else { "forbidden" };
         assert_eq!(code(now(import)), refused, "{role}");
         let seen = now(tickets::show(&world.app, &member, id.clone()));

@@ -184,7 +184,7 @@ impl World {
         let (owner, event) = organization(&app, "home");
         Self { app, owner, event, heard, store, dies_in, clock }
     }
-    /// Lets time pass.
+    /// Moves the world's clock on by `ms` milliseconds.
     pub fn pass(&self, ms: i64) {
         self.clock.fetch_add(ms, Ordering::SeqCst);
     }
