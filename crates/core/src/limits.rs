@@ -180,7 +180,7 @@ pub const ANCHOR_EVERY_MS: i64 = 3_600_000;
 pub const ANCHOR_OVERLAP_MS: i64 = 600_000;
 /// Most ledgers that one line of the organisation's ledger notes.
 pub const ANCHOR_EVENTS: usize = 200;
-/// Lines of a ledger that verification reads at a time.
+/// How many lines of a ledger a verification reads at a time.
 pub const LEDGER_PAGE: usize = 1_000;
 /// The wait after the first failure of a job's step, in milliseconds. It doubles up to [`JOB_RETRY_MAX_MS`].
 pub const JOB_RETRY_FIRST_MS: i64 = 1_000;

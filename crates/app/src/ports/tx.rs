@@ -1,8 +1,8 @@
 //! A transaction, in one trait per noun. It is bound to its organisation from the start. So no method takes an
 //! organisation, and rows of others cannot be seen.
 //!
-//! An insert that breaks a unique key returns [`crate::error::Error::Conflict`]. Its code is named at the end of the
-//! method's documentation, such as `email_taken`.
+//! An insert that breaks a unique key returns [`crate::error::Error::Conflict`]. The method's documentation names its
+//! code, such as `email_taken`.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub trait TxAccounts {
     /// Locks the organisation until the end of this write. Of two writes that look and then change, the second sees
     /// what the first did. It is for checks that no constraint of the database makes.
     fn hold_organization(&mut self) -> Result<()>;
-    /// Creates a user and the membership. `email_taken`.
+    /// Creates a user and the membership. Fails with `email_taken` if another user has the address.
     fn insert_member(&mut self, user: &UserRecord, role: Role) -> Result<()>;
     /// Sets a user's password, and ends all of the user's sessions, in other organisations too. So a person who knew
     /// the old password loses access.
@@ -66,7 +66,7 @@ pub trait TxAccounts {
 
 /// Events and their order of changes.
 pub trait TxEvents {
-    /// Creates an event and its head. `event_exists`.
+    /// Creates an event and its head. Fails with `event_exists` if the id is taken.
     fn insert_event(&mut self, event: &EventRecord) -> Result<()>;
     /// One event.
     fn event(&mut self, event_id: &EventId) -> Result<Option<EventRecord>>;
@@ -120,7 +120,8 @@ pub trait TxEvents {
 
 /// Gates, entry types and guest lists.
 pub trait TxGates {
-    /// Creates a gate. Its rules hold its name, zones and so on. `gate_exists`.
+    /// Creates a gate. Its rules hold its name, zones and so on. Fails with `gate_exists` if the event has a gate of
+    /// this id.
     fn insert_gate(&mut self, event_id: &EventId, gate_id: &GateId, created_at: Timestamp) -> Result<()>;
     /// Removes a gate. Its rules stay, because they are facts.
     fn delete_gate(&mut self, event_id: &EventId, gate_id: &GateId) -> Result<()>;
@@ -130,15 +131,16 @@ pub trait TxGates {
     fn gate_has_flow(&mut self, event_id: &EventId, gate_id: &GateId) -> Result<bool>;
     /// Gate ids in order. Their values come from [`TxEvents::load_rules`].
     fn gate_ids(&mut self, event_id: &EventId) -> Result<Vec<GateId>>;
-    /// Creates an entry type. `entry_type_exists` (name).
+    /// Creates an entry type. Fails with `entry_type_exists` if the event has one of this name.
     fn insert_entry_type(&mut self, entry_type: &EntryTypeRecord) -> Result<()>;
-    /// Renames an entry type. `entry_type_exists` (name).
+    /// Renames an entry type. Fails with `entry_type_exists` if the event has another of this name.
     fn rename_entry_type(&mut self, entry_type_id: &EntryTypeId, name: &str) -> Result<()>;
     /// The event's entry types, by position.
     fn entry_types(&mut self, event_id: &EventId) -> Result<Vec<EntryTypeRecord>>;
-    /// Creates a guest list. `guest_list_exists` (name).
+    /// Creates a guest list. Fails with `guest_list_exists` if the event has one of this name.
     fn insert_guest_list(&mut self, list: &GuestListRecord) -> Result<()>;
-    /// Overwrites a guest list's name and promoter. `guest_list_exists` (name).
+    /// Overwrites a guest list's name and promoter. Fails with `guest_list_exists` if the event has another of this
+    /// name.
     fn update_guest_list(&mut self, list: &GuestListRecord) -> Result<()>;
     /// Guest lists, oldest first.
     fn guest_lists(&mut self, event_id: &EventId) -> Result<Vec<GuestListRecord>>;
@@ -146,8 +148,8 @@ pub trait TxGates {
 
 /// Tickets, their codes and their guests.
 pub trait TxTickets {
-    /// Creates tickets with their codes. `barcode_taken` if a code was ever given to another ticket of the event,
-    /// `ticket_exists`.
+    /// Creates tickets with their codes. Fails with `barcode_taken` if a code was ever given to another ticket of the
+    /// event, and with `ticket_exists` if a ticket id is taken.
     fn insert_tickets(&mut self, tickets: &[TicketRecord]) -> Result<()>;
     /// Overwrites the newest values of tickets. Their rules hold the history.
     fn update_tickets(&mut self, tickets: &[TicketRecord]) -> Result<()>;
@@ -424,7 +426,7 @@ pub trait TxDevices {
         serial: u64,
         limit: usize,
     ) -> Result<Vec<BatchRecord>>;
-    /// Stores a batch. `batch_exists`.
+    /// Stores a batch. Fails with `batch_exists` if the batch is stored already.
     fn insert_batch(&mut self, batch: &BatchRecord) -> Result<()>;
     /// Stores items that were refused and will not be taken later.
     fn insert_rejected(&mut self, event_id: &EventId, items: &[RejectedRecord]) -> Result<()>;
@@ -460,7 +462,7 @@ pub trait TxJobs {
     fn update_run(&mut self, run: &RunRecord) -> Result<bool>;
     /// The steps of a run that are done, in the order in which they were done.
     fn run_steps(&mut self, run_id: &str) -> Result<Vec<StepRecord>>;
-    /// Stores a step that is done. `step_exists`.
+    /// Stores a step that is done. Fails with `step_exists` if the run's step is stored already.
     fn insert_step(&mut self, step: &StepRecord) -> Result<()>;
     /// Locks a run until the end of this write, and extends its lease to `lease_ms` from now. Returns `false` if
     /// somebody else took the run since.
@@ -478,7 +480,7 @@ pub trait TxJobs {
 
 /// Webhook endpoints and the messages they received.
 pub trait TxWebhooks {
-    /// Creates an endpoint, which can then be found by its id. `webhook_endpoint_exists`.
+    /// Creates an endpoint, which can then be found by its id. Fails with `webhook_endpoint_exists` if the id is taken.
     fn insert_webhook_endpoint(&mut self, endpoint: &WebhookEndpointRecord) -> Result<()>;
     /// Endpoints, newest first.
     fn webhook_endpoints(&mut self) -> Result<Vec<WebhookEndpointRecord>>;
@@ -492,8 +494,8 @@ pub trait TxWebhooks {
     fn note_webhook_refused(&mut self, endpoint_id: &str, at: Timestamp, problem: &str) -> Result<()>;
     /// An accepted message. `None` if there is none.
     fn webhook_message(&mut self, endpoint_id: &str, webhook_id: &str) -> Result<Option<WebhookMessageRecord>>;
-    /// Stores an accepted message, and deletes those of its endpoint that came before `forget_before`.
-    /// `webhook_message_exists`.
+    /// Stores an accepted message, and deletes those of its endpoint that came before `forget_before`. Fails with
+    /// `webhook_message_exists` if the message is stored already.
     fn insert_webhook_message(&mut self, message: &WebhookMessageRecord, forget_before: Timestamp) -> Result<()>;
     /// The newest known change of a sender's row. `None` if none is known.
     fn webhook_row(&mut self, endpoint_id: &str, external_id: &str) -> Result<Option<WebhookRowRecord>>;

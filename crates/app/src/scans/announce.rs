@@ -19,9 +19,9 @@ pub struct Ended<'a> {
     pub batch_id: &'a BatchId,
     /// One of `completed` and `partial_success`.
     pub status: &'a str,
-    /// Number of its scans that are stored.
+    /// How many of the batch's scans are stored.
     pub processed: u64,
-    /// Number of its scans that failed.
+    /// How many of the batch's scans failed.
     pub errors: u64,
 }
 

@@ -45,7 +45,7 @@ pub struct IngestAnswer {
     pub head: Option<Head>,
 }
 
-/// The result of the transaction.
+/// What the transaction hands to the code after the commit.
 #[derive(Clone)]
 struct Done {
     answer: IngestAnswer,

@@ -81,9 +81,11 @@ impl State {
         received || claimed || apart
     }
 
-    /// Persons by which a scan that the count lacks changes it, after this device's undos. An undo of a scan that the
-    /// count includes changes nothing here. Only the server knows what it counted of that scan, so the next count shows
-    /// it.
+    /// How many persons a scan that the count lacks adds to the area, after this device's undos. The number is negative
+    /// for an exit, and 0 for a scan that let nobody in or is not final.
+    ///
+    /// An undo adds nothing if the count includes the undone scan. Only the server knows what it counted of that scan,
+    /// so the next count shows the undo.
     fn moves(&self, scan: &Scan) -> i64 {
         let persons = i64::from(self.journal.kept(scan));
         match scan.kind {

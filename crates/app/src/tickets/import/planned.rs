@@ -29,7 +29,7 @@ pub struct RowError {
 /// A ticket and its guest as they were before the import changed them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Before {
-    /// The ticket.
+    /// The ticket as it was.
     pub ticket: TicketRecord,
     /// The guest who held the ticket. Absent if nobody did.
     pub guest: Option<GuestRecord>,
