@@ -1,5 +1,5 @@
-//! API tokens: a user's key for programs. Shown once, stored as SHA-256, good in a role until its end
-//! or until withdrawn.
+//! API tokens: a user's keys for programs. A token is shown once and stored as SHA-256. It acts in a role, until it
+//! expires or is revoked.
 
 pub mod create;
 pub mod list;

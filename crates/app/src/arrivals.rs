@@ -1,4 +1,4 @@
-//! Arrivals: who came through a door last, by name.
+//! Arrivals: the guests who came through a door last, by name.
 
 pub mod list;
 

@@ -1,4 +1,4 @@
-//! The ledger of who did what (spec D14): a line with every act, read back newest first.
+//! The ledger of who did what (spec D14). Every act adds a line. Lists show the newest line first.
 
 pub mod line;
 pub mod anchor;

@@ -1,4 +1,4 @@
-//! The large parts of manifests, built once per version (architecture §4 "Manifest").
+//! Caches the large parts of manifests, so that each is built once per version (architecture §4 "Manifest").
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,22 +6,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use admit_core::ids::{EventId, OrganizationId};
 use admit_core::rule::Epoch;
 
-/// A manifest's large part: everything up to the per-request members.
+/// A manifest's large part: everything before the members made for each request.
 #[derive(Debug)]
 pub struct LargePart {
-    /// Its bytes: an unfinished JSON object, or the compact form without its end.
+    /// The bytes: an unfinished JSON object, or the compact form without its end.
     pub bytes: Vec<u8>,
-    /// `content_hash` of its tickets, or names.
+    /// The `content_hash` of the part's codes or names.
     pub content_hash: [u8; 32],
-    /// Serial of the last rule change, or change of a guest, in it.
+    /// The serial of the last rule change in the part, or of the last change of a guest.
     pub version: u64,
-    /// Codes, or names, in it.
+    /// Number of codes or names in the part.
     pub codes: usize,
-    /// The bytes as one finished zstd frame, made when first asked for.
+    /// The bytes as one finished zstd frame. It is made when it is first needed.
     pub zstd: std::sync::OnceLock<Vec<u8>>,
 }
 
-/// The document of which a large part is cached.
+/// The kinds of documents whose large part is cached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     /// The list as JSON.
@@ -41,9 +41,10 @@ pub struct Version {
     pub number: u64,
 }
 
-/// Versions kept per event and part: the newest, and the one that is still being served to devices that asked before.
+/// Versions cached per event and kind: the newest, and the one that is still being sent to devices that asked before.
 const KEPT: usize = 2;
-/// Bytes of all that is kept, beyond which what was not asked for the longest time goes: about ten lists of 20,000 tickets.
+/// Most bytes in the cache, about ten lists of 20,000 tickets. Beyond it, parts that were not used for the longest time
+/// are dropped.
 const KEPT_BYTES: usize = 48 * 1024 * 1024;
 
 type Key = (OrganizationId, EventId, Part);
@@ -51,7 +52,7 @@ type Key = (OrganizationId, EventId, Part);
 #[derive(Debug, Default)]
 struct Kept {
     versions: Vec<(Epoch, Arc<LargePart>)>,
-    /// When it was last asked for, in numbers of what was asked.
+    /// When the part was last used, as a running number of uses.
     asked: u64,
 }
 
@@ -68,18 +69,18 @@ struct All {
     asked: u64,
 }
 
-/// The newest versions of the lists of those events whose devices ask.
+/// The newest versions of lists and names, of events whose devices asked for them.
 #[derive(Debug, Default)]
 pub struct ManifestCache {
     kept: Mutex<All>,
-    /// A lock for each version that is being built now: many devices ask at one moment for a version that just came
-    /// to be.
+    /// A lock for each version that is being built. Many devices ask for a new version at the same moment.
     building: Mutex<BTreeMap<Key, Arc<Mutex<()>>>>,
 }
 
 impl ManifestCache {
-    /// A version: the one that is kept, or what `build` makes, once however many ask for it at the same time. Of its own
-    /// epoch only: another one may give the same number to another list, and this process need not be the one that began it.
+    /// Returns the cached version, or the result of `build`, which runs once however many callers ask at the same time.
+    /// Only a version of the same epoch is returned. Another epoch may give the same number to another list, and
+    /// another process may have begun the epoch.
     pub fn get_or_build<E>(
         &self,
         organization_id: &OrganizationId,
@@ -100,11 +101,12 @@ impl ManifestCache {
         };
         drop(held);
         let mut building = locked(&self.building);
-        // The map's and this one alone: nobody else waits for it.
+        // Only the map and this function hold the lock, so nobody else waits for it.
         if Arc::strong_count(&turn) == 2 {
             building.remove(&key);
         }
-        // Before the map is let go, so that of two who leave the second sees that it is the last.
+        // Drop the lock before the map is released. So of two callers that end together, the second one sees that it is
+        // the last.
         drop(turn);
         made
     }
@@ -132,7 +134,7 @@ impl ManifestCache {
             oldest.map(|key| all.parts.remove(&key));
         }
     }
-    /// Forgets everything: after a new epoch, versions may be given again.
+    /// Empties the cache. After a new epoch, version numbers are used again.
     pub fn clear(&self) {
         locked(&self.kept).parts.clear();
     }
@@ -215,7 +217,7 @@ mod tests {
                         Version { epoch: EPOCH, number: 1 },
                         || {
                             built.fetch_add(1, Ordering::Relaxed);
-                            // Until all others wait: the map holds it, and each of the eight.
+                            // Wait until all others hold the lock too: the map and each of the eight.
                             while locked(&cache.building).values().all(|turn| Arc::strong_count(turn) < 9) {
                                 std::thread::yield_now();
                             }

@@ -1,4 +1,4 @@
-//! The caller of a request: found from the credential, never from the request (spec §3, S2 §8).
+//! The caller of a request. It is found from the credential, never from the request's content (spec §3, S2 §8).
 
 use admit_core::access::{Action, Role, can};
 use admit_core::ids::{DeviceId, EventId, OrganizationId, UserId};
@@ -6,16 +6,16 @@ use admit_core::time::Timestamp;
 
 use crate::error::{Error, Result};
 
-/// A signed-in person, or an API token of theirs.
+/// A signed-in user, or an API token of a user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserCaller {
-    /// The one organisation of this session or token.
+    /// The organisation of this session or token.
     pub organization_id: OrganizationId,
     /// The user who asks.
     pub user_id: UserId,
-    /// Their role here.
+    /// The user's role in this organisation.
     pub role: Role,
-    /// When the API token ends that they came with; none with a session or at the command line.
+    /// When the API token expires. `None` for a session and at the command line.
     pub token_ends_at: Option<Timestamp>,
 }
 
@@ -28,8 +28,8 @@ impl UserCaller {
             Err(Error::denied("forbidden", format!("your role ({}) may not do this", self.role)))
         }
     }
-    /// Whether they see guests' e-mail addresses and phone numbers, and find guests by them. A user who makes guests
-    /// does. A user who only looks sees names.
+    /// Whether the caller sees guests' e-mail addresses and phone numbers, and finds guests by them. A caller who may
+    /// create guests does. A caller who may only look sees names.
     pub fn sees_contacts(&self) -> bool {
         can(self.role, Action::ManageGuests) || can(self.role, Action::ManageOwnGuests)
     }
@@ -42,16 +42,16 @@ impl UserCaller {
     }
 }
 
-/// A device with its key. Its present state is read again inside each transaction.
+/// A device with its key. Each transaction reads the device's present state again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceCaller {
     /// The organisation of the device.
     pub organization_id: OrganizationId,
     /// The device that asks.
     pub device_id: DeviceId,
-    /// SHA-256 of the key presented.
+    /// SHA-256 of the key that the device presented.
     pub token_hash: [u8; 32],
-    /// The key's text as presented: the bearer of this request, for S1's signatures and the manifest's.
+    /// The text of that key. It is the bearer token of this request, and the key of S1's signatures and the manifest's.
     pub api_key: String,
 }
 
@@ -60,10 +60,10 @@ pub struct DeviceCaller {
 pub struct WebhookCaller {
     /// The organisation of the endpoint.
     pub organization_id: OrganizationId,
-    /// Event whose guests it brings.
+    /// The event whose guests the endpoint changes.
     pub event_id: EventId,
-    /// The endpoint that the message came to.
+    /// The endpoint that received the message.
     pub endpoint_id: String,
-    /// The message's id, the same at every try.
+    /// The message's id, which is the same at every try.
     pub webhook_id: String,
 }

@@ -1,4 +1,4 @@
-//! Changes: what devices learn of each other between two lists (spec §5 `changes`).
+//! Changes: what devices learn about tickets and other devices' scans between two lists (spec §5 `changes`).
 
 pub mod poll;
 

@@ -1,4 +1,4 @@
-//! Checks of what people send: every wrong field is named, all of them at once.
+//! Checks of what people send. All wrong fields are reported at once.
 
 use admit_core::ids::GateId;
 use admit_core::limits::{
@@ -22,13 +22,13 @@ const FLAG_CHARS: usize = 80;
 const ORDER_CHARS: usize = 64;
 /// Longest name of a time zone, in characters.
 const TIME_ZONE_CHARS: usize = 64;
-/// Shortest password, in characters; longer beats odder.
+/// Shortest password, in characters. A longer password is safer than an odd one.
 const PASSWORD_CHARS: usize = 10;
-/// Characters of a password that are judged: judging more takes long, and finds no more.
+/// How many characters of a password are judged. Judging more takes long and finds no more.
 const PASSWORD_JUDGED: usize = 64;
-/// How hard to guess it must be: more than a million guesses, by zxcvbn's estimate.
+/// The lowest accepted score of a password: more than a million guesses, by zxcvbn's estimate.
 const PASSWORD_SCORE: zxcvbn::Score = zxcvbn::Score::Two;
-/// Longest password, in bytes: hashing must not become a load attack.
+/// Longest password, in bytes. The bound keeps hashing from overloading the server.
 const PASSWORD_BYTES: usize = 1_024;
 
 /// The wrong fields found so far.
@@ -43,8 +43,8 @@ pub fn path(parent: &str, field: &str) -> String {
 }
 
 impl Checks {
-    /// Notes a wrong field. `message` completes a sentence that begins with the field's name: "must be 1 or more", "is not a
-    /// gate of this event". A form puts its own label there.
+    /// Adds a wrong field. `message` completes a sentence that begins with the field's name: "must be 1 or more", "is
+    /// not a gate of this event". A form puts its own label there.
     pub fn fail(&mut self, path: impl Into<String>, message: impl Into<String>) {
         self.errors.push(FieldError { path: path.into(), message: message.into() });
     }
@@ -52,7 +52,7 @@ impl Checks {
     pub fn errors(&self) -> &[FieldError] {
         &self.errors
     }
-    /// All of them as one error, if there is any.
+    /// Fails with all wrong fields as one error, if there are any.
     pub fn finish(self) -> Result<()> {
         if self.errors.is_empty() {
             Ok(())
@@ -61,11 +61,11 @@ impl Checks {
         }
     }
 
-    /// A name of 1–200 characters without control characters; outer white space is cut off.
+    /// Checks a name: 1–200 characters without control characters. Outer white space is cut off.
     pub fn name(&mut self, path: &str, text: &str) -> String {
         self.line(path, text, 1, NAME_CHARS)
     }
-    /// One line of text, `min` to `max` characters; outer white space is cut off.
+    /// Checks one line of text: `min` to `max` characters. Outer white space is cut off.
     pub fn line(&mut self, path: &str, text: &str, min: usize, max: usize) -> String {
         let text = text.trim();
         let chars = text.chars().count();
@@ -76,7 +76,7 @@ impl Checks {
         }
         text.to_owned()
     }
-    /// A note of at most 2,000 characters; line breaks are fine. Empty is none.
+    /// Checks a note: at most 2,000 characters, with line breaks. `None` if it is empty.
     pub fn note(&mut self, path: &str, text: Option<&str>) -> Option<String> {
         let text = text?.trim();
         if text.chars().count() > NOTE_CHARS {
@@ -86,7 +86,7 @@ impl Checks {
         }
         some_text(text)
     }
-    /// A flag for the door: a few words, such as `check ID`. Empty is none.
+    /// Checks a flag for the door: a few words, such as `check ID`. `None` if it is empty.
     pub fn flag(&mut self, path: &str, text: Option<&str>) -> Option<String> {
         let text = self.line(path, text?, 0, FLAG_CHARS);
         some_text(&text)
@@ -107,7 +107,7 @@ impl Checks {
         }
         out
     }
-    /// Names of fields that a verdict shows: at most 3, each once.
+    /// Checks names of guest fields that a verdict shows: at most 3, each once.
     pub fn verdict_fields(&mut self, path: &str, names: &[String]) -> Vec<String> {
         if names.len() > VERDICT_FIELDS {
             self.fail(path, format!("must have at most {VERDICT_FIELDS} items, not {}", names.len()));
@@ -122,17 +122,17 @@ impl Checks {
         }
         out
     }
-    /// The organiser's own id: one line. Empty is none.
+    /// Checks the organiser's own id: one line. `None` if it is empty.
     pub fn external_id(&mut self, path: &str, text: Option<&str>) -> Option<String> {
         let text = self.line(path, text?, 0, ID_CHARS);
         some_text(&text)
     }
-    /// The number of an order: one line of at most 64 characters. Empty is none.
+    /// Checks the number of an order: one line of at most 64 characters. `None` if it is empty.
     pub fn order_id(&mut self, path: &str, text: Option<&str>) -> Option<String> {
         let text = self.line(path, text?, 0, ORDER_CHARS);
         some_text(&text)
     }
-    /// An e-mail address, lower-cased: something before and after one @, no spaces.
+    /// Checks an e-mail address: one @ with something before and after it, and no spaces. Returns it in lower case.
     pub fn email(&mut self, path: &str, text: &str) -> String {
         let text = text.trim().to_lowercase();
         let good = text.split_once('@').is_some_and(|(local, domain)| {
@@ -147,12 +147,12 @@ impl Checks {
         }
         text
     }
-    /// An optional e-mail address; empty is none.
+    /// Checks an optional e-mail address. `None` if it is empty.
     pub fn optional_email(&mut self, path: &str, text: Option<&str>) -> Option<String> {
         let text = text?.trim();
         (!text.is_empty()).then(|| self.email(path, text))
     }
-    /// A phone number as people write it; empty is none.
+    /// Checks a phone number as people write it. `None` if it is empty.
     pub fn phone(&mut self, path: &str, text: Option<&str>) -> Option<String> {
         let text = self.line(path, text?, 0, PHONE_CHARS);
         if text.chars().any(|c| !(c.is_ascii_digit() || " +-()./#*,;xextEXT".contains(c))) {
@@ -160,8 +160,8 @@ impl Checks {
         }
         some_text(&text)
     }
-    /// Checks a password: it has 10 characters or more, and is not one that is guessed at once. `known` are words
-    /// about its owner, such as their name. A password that is made of these words is guessed as easily.
+    /// Checks a password: it has 10 characters or more, and is hard to guess. `known` are words about its owner, such
+    /// as the owner's name. A password made of these words is easy to guess.
     pub fn password(&mut self, path: &str, text: &str, known: &[&str]) {
         if text.chars().count() < PASSWORD_CHARS || text.len() > PASSWORD_BYTES {
             self.fail(
@@ -179,32 +179,33 @@ impl Checks {
             );
         }
     }
-    /// Persons: 1–10,000.
+    /// Checks a number of persons: 1–10,000.
     pub fn party(&mut self, path: &str, persons: u32) -> u32 {
         if !(1..=PARTY).contains(&persons) {
             self.fail(path, format!("must be 1 to {PARTY}, not {persons}"));
         }
         persons
     }
-    /// An optional number of persons that fit somewhere: 1 or more.
+    /// Checks an optional number of persons that fit somewhere: 1 or more.
     pub fn capacity(&mut self, path: &str, persons: Option<u32>) -> Option<u32> {
         if persons == Some(0) {
             self.fail(path, "must be 1 or more, or null for no limit");
         }
         persons
     }
-    /// How many days after an event its guests' personal data is kept: 1 to 3,650, or absent for as long as the event.
+    /// Checks how many days after an event guests' personal data is kept: 1 to 3,650. Absent keeps it as long as the
+    /// event.
     pub fn retention_days(&mut self, path: &str, days: Option<u32>) -> Option<u32> {
         if days.is_some_and(|days| !(1..=RETENTION_DAYS).contains(&days)) {
             self.fail(path, format!("must be 1 to {RETENTION_DAYS} days, or null to keep guests' data"));
         }
         days
     }
-    /// A zone: a word or two, such as `general`.
+    /// Checks a zone: a word or two, such as `general`.
     pub fn zone(&mut self, path: &str, text: &str) -> String {
         self.line(path, text, 1, ZONE_CHARS)
     }
-    /// Zones: each once, at most 64.
+    /// Checks zones: at most 64. Returns each once.
     pub fn zones(&mut self, path: &str, zones: &[String]) -> Vec<String> {
         self.set_size(path, zones.len());
         let mut out: Vec<String> = Vec::new();
@@ -216,7 +217,7 @@ impl Checks {
         }
         out
     }
-    /// Gates that must be among `known`: each once, at most 64.
+    /// Checks gates, which must be among `known`: at most 64. Returns each once.
     pub fn gate_ids(&mut self, path: &str, gate_ids: &[GateId], known: &[GateId]) -> Vec<GateId> {
         self.set_size(path, gate_ids.len());
         let mut out: Vec<GateId> = Vec::new();
@@ -229,7 +230,7 @@ impl Checks {
         }
         out
     }
-    /// The slug of a new gate: lower-case letters, digits and single dashes between them.
+    /// Checks the slug of a new gate: lower-case letters, digits and single dashes between them.
     pub fn gate_slug(&mut self, path: &str, gate_id: &GateId) {
         let text = gate_id.as_str();
         let good = text.len() <= 64
@@ -243,8 +244,8 @@ impl Checks {
             );
         }
     }
-    /// A time zone of the IANA database that is built in: `UTC` or `Area/Place`. Gives it as the database writes it, so
-    /// that browsers, phones and mail know the same one.
+    /// Checks a time zone of the built-in IANA database: `UTC` or `Area/Place`. Returns it as the database writes it,
+    /// so that browsers, phones and mail know the same name.
     pub fn time_zone(&mut self, path: &str, text: &str) -> String {
         let text = text.trim();
         let named = text == "UTC" || text.contains('/') && text.len() <= TIME_ZONE_CHARS;
@@ -255,13 +256,13 @@ impl Checks {
         self.fail(path, "must be an IANA time zone such as Europe/Berlin, or UTC");
         text.to_owned()
     }
-    /// A staff PIN: 4–8 digits (spec D18).
+    /// Checks a staff PIN: 4–8 digits (spec D18).
     pub fn pin(&mut self, path: &str, digits: &str) {
         if !(4..=8).contains(&digits.len()) || !digits.bytes().all(|b| b.is_ascii_digit()) {
             self.fail(path, "must be 4 to 8 digits");
         }
     }
-    /// A window: its end lies after its beginning.
+    /// Checks a window: its end must lie after its beginning.
     pub fn window(&mut self, path: &str, from: Option<Timestamp>, until: Option<Timestamp>) {
         if let (Some(from), Some(until)) = (from, until)
             && until <= from
@@ -280,7 +281,7 @@ fn some_text(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// Known gates as an error lists them.
+/// The known gates, as an error lists them.
 pub fn listed(known: &[GateId]) -> String {
     if known.is_empty() {
         return "it has none yet".to_owned();
@@ -292,7 +293,7 @@ pub fn listed(known: &[GateId]) -> String {
     format!("it has {}", names.join(", "))
 }
 
-/// Lists, entry types and guests are found by their names as this writes them.
+/// The form of a name by which guest lists, entry types and guests are found.
 pub use admit_core::normalize::for_identity as folded;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Devices: pairing, keys, what they tell about themselves, and their right to speak.
+//! Devices: pairing, keys, their reports about themselves, and their right to upload.
 
 pub mod authenticate;
 mod assign;

@@ -1,4 +1,4 @@
-//! Entry types: kinds of tickets, each with the zone it admits to. The first is the default.
+//! Entry types: kinds of tickets, each with the zone to which it gives access. The first is the default.
 
 pub mod create;
 pub mod list;

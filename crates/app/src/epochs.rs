@@ -1,4 +1,4 @@
-//! Epochs and witnesses: how a server that was rolled back is found out (spec §3 "Epoch and witness").
+//! Epochs and witnesses, by which a rolled-back server is detected (spec §3 "Epoch and witness").
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,14 +15,14 @@ use crate::records::{Head, NewAudit};
 use crate::rules::{Brought, announce};
 use crate::scans::rejudge::{reduce_stored, rejudge, state_record};
 
-/// The witness of an event's head: a header of every answer to a device.
+/// The witness of an event's head. Every answer to a device carries one in a header.
 pub async fn witness(app: &App, organization_id: &OrganizationId, event_id: &EventId) -> Result<Witness> {
     let event = event_id.clone();
     let head = read(&*app.store, organization_id, move |tx| tx.head(&event)).await?;
     Ok(witness_of(app, event_id, &head))
 }
 
-/// The witness of a head already read.
+/// The witness of a head that was read already.
 pub fn witness_of(app: &App, event_id: &EventId, head: &Head) -> Witness {
     Witness {
         epoch: head.epoch,
@@ -33,8 +33,8 @@ pub fn witness_of(app: &App, event_id: &EventId, head: &Head) -> Witness {
     }
 }
 
-/// Looks at the witness a device brought. One that is truly ours, and that the ledger lacks, proves that the server was
-/// rolled back: a new epoch begins before anything is answered. Anything else is passed over in silence.
+/// Checks the witness that a device brought. If this server made it and the ledger lacks its place, the server was
+/// rolled back. In that case a new epoch begins before anything is answered. Every other witness is ignored.
 pub async fn check_witness(app: &App, organization_id: &OrganizationId, witness: &Witness) -> Result<()> {
     let Witness { epoch, event_id, serial, audit_head, mac } = witness.clone();
     if !check_witness_mac(app.secret.witness_key(), epoch, &event_id, serial, &audit_head, &mac) {
@@ -47,9 +47,9 @@ pub async fn check_witness(app: &App, organization_id: &OrganizationId, witness:
             head => head?,
         };
         let holds = match epoch.cmp(&head.epoch) {
-            // Of one that ended: it was judged when it ended.
+            // A witness of an ended epoch was checked when that epoch ended.
             Ordering::Less => true,
-            // Later than ours, so one we lost, unless the event has heard of it.
+            // A later epoch than ours was lost by this server, unless the event knows it.
             Ordering::Greater => tx.epochs(&event)?.contains(epoch),
             Ordering::Equal => {
                 serial == 0 || serial <= head.serial && tx.audit_head_at(&event, serial)? == Some(audit_head)
@@ -62,9 +62,9 @@ pub async fn check_witness(app: &App, organization_id: &OrganizationId, witness:
         Some(known) => known,
         None => {
             let current = app.store.epoch().await?;
-            // The event may be one that was lost with an epoch that ended; each device of that event shows such a witness,
-            // and must not begin another. And a device that changed organisations brings the other one's: no proof of
-            // anything here.
+            // The event itself may be lost, with an epoch that has ended. Each device of that event brings such a
+            // witness, and must not begin another epoch. A device that changed organisations brings the other one's
+            // witness, which proves nothing here.
             let holds = epoch < current || app.store.all_events().await?.iter().any(|(_, known)| *known == event_id);
             (current, holds)
         }
@@ -86,25 +86,26 @@ pub async fn begin_later(app: &App, seen: Epoch, given_up: Epoch) -> Result<()> 
     begin_after(app, seen, seen.restored_at_ms.max(given_up.restored_at_ms)).await
 }
 
-/// Also later than an epoch that devices know of and this server lost.
+/// Begins an epoch that is later than `known_ms`, the time of an epoch that devices know and this server lost.
 async fn begin_after(app: &App, seen: Epoch, known_ms: i64) -> Result<()> {
     let bytes = app.ids.random();
     let mut random = [0; 8];
     random.copy_from_slice(&bytes[..8]);
-    // Epochs are ordered by their moment; a clock set back must not make a new one look older.
+    // Epochs are ordered by their moment. A clock that was set back must not make a new epoch look older.
     let restored_at_ms = app.clock.now().ms().max(seen.restored_at_ms.max(known_ms).saturating_add(1));
     app.store.begin_epoch(seen, Epoch { restored_at_ms, random: u64::from_be_bytes(random) }).await?;
     app.manifests.clear();
     judge_anew(app).await
 }
 
-/// Subjects looked at in one read: bounds memory and the time a read takes, not the result.
+/// Subjects that one read looks at. The number limits memory and the duration of a read, and does not affect the
+/// result.
 const CHUNK: usize = 2_000;
 
-/// Judges again the scans that claim to have known what the server lost. The end of an epoch takes that knowledge
-/// from them (spec §3, `Epochs::known`), and with it the findings that rest on it. Every new epoch ends with this
-/// step. A server that stopped in between repeats it at its next start. A setting records, for each epoch, that the
-/// step is done.
+/// Judges again the scans that claim to have known what the server lost. The end of an epoch takes that knowledge from
+/// them (spec §3, `Epochs::known`), and with it the findings that rest on it. Every new epoch ends with this step. A
+/// server that stopped in between repeats it at its next start. A setting records, for each epoch, that the step is
+/// done.
 pub async fn judge_anew(app: &App) -> Result<()> {
     let present = app.store.epoch().await?;
     let done = format!("epoch_judged:{present}");
@@ -149,7 +150,8 @@ async fn judge_event(app: &App, organization_id: &OrganizationId, event_id: &Eve
     Ok(())
 }
 
-/// Which of these subjects hold a scan whose knowledge an epoch's end cut short, and are not judged by that yet.
+/// Those of these subjects that have a scan whose claimed knowledge the end of an epoch cut, and that were not judged
+/// since.
 fn stale(tx: &mut dyn Tx, event_id: &EventId, subjects: &[String]) -> Result<BTreeSet<String>> {
     let epochs = tx.epochs(event_id)?;
     let cut = |scan: &Scan| {

@@ -1,84 +1,86 @@
-//! One closed enum of errors, by what the caller should do (law 13). The server maps it to problem+json in one place.
+//! One closed enum of errors, by what the caller should do (law 13). The server converts it to problem+json in one
+//! place.
 
 use serde_json::Value;
 
-/// A field that is wrong, and how to mend it.
+/// A field that is wrong, and how to correct it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldError {
     /// Path of the field, such as `tickets[3].entry_limit`.
     pub path: String,
-    /// The error and the right value, in words.
+    /// What is wrong and what the field must be, in words.
     pub message: String,
 }
 
-/// Why a use case did not do what it was asked.
+/// Why a use case did not do what it was asked to do.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
-    /// The request is wrong: change it.
+    /// The request is wrong. The caller must change it (400).
     #[error("{code}: {}", fields(errors))]
     Invalid {
-        /// Stable word.
+        /// A stable word for programs.
         code: &'static str,
-        /// Which fields, and how to mend them.
+        /// The wrong fields, and how to correct them.
         errors: Vec<FieldError>,
     },
-    /// Nobody we know: sign in, or pair (401).
+    /// The credential is missing or unknown. The caller must sign in or pair (401).
     #[error("{code}: {message}")]
     Unauthenticated {
-        /// Stable word.
+        /// A stable word for programs.
         code: &'static str,
-        /// In plain words.
+        /// What happened, in plain words.
         message: String,
     },
-    /// Known, but not allowed (403).
+    /// The caller is known, but not allowed to do this (403).
     #[error("{code}: {message}")]
     Denied {
-        /// Stable word.
+        /// A stable word for programs.
         code: &'static str,
-        /// In plain words.
+        /// What happened, in plain words.
         message: String,
-        /// Members the answer carries beside the problem, such as `kept` and `quota_left` (spec D10).
+        /// Further members of the answer, such as `kept` and `quota_left` (spec D10). Absent if there are none.
         details: Option<Box<Value>>,
     },
-    /// No such thing, or another organisation's (404).
+    /// The thing does not exist, or it belongs to another organisation (404).
     #[error("no such {what}")]
     NotFound {
-        /// The noun.
+        /// The noun of the missing thing, such as `event`.
         what: &'static str,
     },
-    /// It was there, and is over: a used or expired token (410).
+    /// The thing existed and has ended, such as a used or expired token (410).
     #[error("{code}: {message}")]
     Gone {
-        /// Stable word.
+        /// A stable word for programs.
         code: &'static str,
-        /// In plain words.
+        /// What happened, in plain words.
         message: String,
     },
-    /// It clashes with what is stored (409).
+    /// The request conflicts with what is stored (409).
     #[error("{code}: {message}")]
     Conflict {
-        /// Stable word.
+        /// A stable word for programs.
         code: &'static str,
-        /// In plain words.
+        /// What happened, in plain words.
         message: String,
     },
-    /// Well-formed, but cannot be done as things stand (422).
+    /// The request is well-formed, but the present state does not allow it (422).
     #[error("{code}: {message}")]
     Unprocessable {
-        /// Stable word.
+        /// A stable word for programs.
         code: &'static str,
-        /// In plain words.
+        /// What happened, in plain words.
         message: String,
     },
-    /// Not now: try again after this long. `rate_limited` is 429, anything else 503.
+    /// The server cannot do this now. The caller should try again later. `rate_limited` is answered with 429, any other
+    /// code with 503.
     #[error("{code}: try again in {retry_after_ms} ms")]
     Later {
-        /// Stable word.
+        /// A stable word for programs.
         code: &'static str,
         /// Time to wait before the next try, in milliseconds.
         retry_after_ms: i64,
     },
-    /// Ours to mend (500).
+    /// A fault of the server (500). The text is for the log.
     #[error("internal: {0}")]
     Bug(String),
 }
@@ -91,22 +93,22 @@ fn fields(errors: &[FieldError]) -> String {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// One wrong field.
+    /// The error for one wrong field.
     pub fn invalid(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self::Invalid {
             code: "invalid_request",
             errors: vec![FieldError { path: path.into(), message: message.into() }],
         }
     }
-    /// A clash.
+    /// The error for a conflict with what is stored.
     pub fn conflict(code: &'static str, message: impl Into<String>) -> Self {
         Self::Conflict { code, message: message.into() }
     }
-    /// Not allowed.
+    /// The error for a caller who is not allowed to do this.
     pub fn denied(code: &'static str, message: impl Into<String>) -> Self {
         Self::Denied { code, message: message.into(), details: None }
     }
-    /// No such thing.
+    /// The error for a thing that does not exist.
     pub fn not_found(what: &'static str) -> Self {
         Self::NotFound { what }
     }

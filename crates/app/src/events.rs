@@ -1,4 +1,4 @@
-//! Events: what is scanned for.
+//! Events: what tickets are scanned for.
 
 pub mod find;
 mod days;

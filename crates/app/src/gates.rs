@@ -1,4 +1,4 @@
-//! Gates: where persons go in and out.
+//! Gates: doors where persons go in and out.
 
 pub mod find;
 pub mod create;

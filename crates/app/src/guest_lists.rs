@@ -1,4 +1,4 @@
-//! Guest lists: a promoter's own guests, kept apart.
+//! Guest lists. A promoter's list keeps the promoter's guests separate from others.
 
 pub mod promoter_scope;
 pub mod create;

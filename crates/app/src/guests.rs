@@ -1,4 +1,4 @@
-//! Guests: who holds a ticket.
+//! Guests: persons or parties who hold a ticket.
 
 pub mod create;
 pub mod holders;

@@ -1,4 +1,4 @@
-//! Incidents: what a person must look at, and what they decided.
+//! Incidents: findings that a person must look at, and the decisions about them.
 
 pub mod list;
 pub mod resolve;

@@ -1,4 +1,4 @@
-//! Wakes the one who carries out runs in this process as soon as there is one. Losing a ring costs time, never a run.
+//! Wakes this process's job runner as soon as a run is due. A lost wakeup costs time, and never a run.
 
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,12 +14,12 @@ pub struct JobWakeup {
 }
 
 impl JobWakeup {
-    /// There is a run. Called after the commit that made it.
+    /// Wakes the job runner. Call it after the commit that made a run.
     pub fn wake(&self) {
         self.is_due.store(true, Ordering::SeqCst);
         self.listener.wake();
     }
-    /// Waits until somebody woke it since the last time somebody waited.
+    /// Waits until [`JobWakeup::wake`] was called since the last wait.
     pub async fn woken(&self) {
         poll_fn(|context| {
             self.listener.register(context.waker());

@@ -1,6 +1,9 @@
-//! One function per use case, the jobs, and the ports they need. No HTTP, no SQL.
+//! One function per use case, the jobs, and the ports they need. The crate has no HTTP and no SQL.
 //!
-//! Modules in reading order; a file imports only from those above it (law 12).
+//! The modules stand in reading order. A file imports only from those above it (law 12).
+//!
+//! The head of the crate `admit_core` says what `spec`, S0, S1, S2, D- and I-numbers and laws are. `docs/glossary.md`
+//! defines the words.
 
 pub mod error;
 pub mod records;
@@ -44,6 +47,6 @@ pub mod arrivals;
 pub mod overview;
 pub mod demo;
 
-/// The store contract, run by each store crate.
+/// The store contract, which each store crate runs.
 #[cfg(feature = "suite")]
 pub mod store_suite;

@@ -1,20 +1,20 @@
-//! From the clocks of a zone to moments (door.md "Limits").
+//! Converts times on the clocks of a zone to moments (door.md "Limits").
 
 use admit_core::time::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::{AmbiguousOffset, TimeZone};
 
-/// Which end of a window a time is: a date alone is the day's beginning or its end.
+/// Which end of a window a time is. A date alone means the beginning or the end of its day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Edge {
-    /// The first moment.
+    /// The first moment of the window.
     Beginning,
-    /// The first moment that is no longer in it.
+    /// The first moment after the window.
     End,
 }
 
-/// The moment at which the clocks of a zone show this. In an hour that they skip it is the hour's end. In an hour that comes
-/// twice a beginning is the first, an end the second. `None` beyond the years of [`Timestamp`].
+/// The moment at which a zone's clocks show this time. If the clocks skip its hour, the result is the end of that hour.
+/// If the hour comes twice, a beginning is the first and an end the second. `None` beyond the years of [`Timestamp`].
 pub fn in_zone(at: DateTime, zone: &TimeZone, edge: Edge) -> Option<Timestamp> {
     let ambiguous = zone.to_ambiguous_timestamp(at);
     let found = match (ambiguous.offset(), edge) {

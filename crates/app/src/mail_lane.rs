@@ -1,19 +1,19 @@
-//! This process's knowledge of the mail lane: whether it is stopped, and which letters were refused again and again.
+//! This process's knowledge of the mail lane: whether it is stopped, and which letters were refused repeatedly.
 //!
-//! The lane is stopped where the mail server refuses the account or itself, not an address. Its row in the store is the truth
-//! ([`MailLaneRecord`](crate::records::MailLaneRecord)); this memory saves each letter a look at it, and a process that lost it
-//! finds out by the next letter.
+//! The lane is stopped when the mail server refuses the account or every letter, not just an address. The lane's row in
+//! the store decides ([`MailLaneRecord`](crate::records::MailLaneRecord)). This memory saves each letter a read of that
+//! row. A process that lost it learns of a stopped lane by its next letter.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Refusals of one letter, with letters taken between them, after which the answer is about that letter.
+/// Refusals of one letter, with other letters accepted in between, after which the letter itself is at fault.
 const OWN_AFTER: u32 = 3;
 /// Most letters whose refusals are remembered.
 const REMEMBERED: usize = 1_000;
 
-/// The memory.
+/// What this process knows of the mail lane.
 #[derive(Debug, Default)]
 pub struct MailLane {
     stopped: AtomicBool,
@@ -22,30 +22,30 @@ pub struct MailLane {
 
 #[derive(Debug, Default)]
 struct Refused {
-    /// Letters that the mail server took.
+    /// Number of letters that the mail server accepted.
     taken: u64,
-    /// By run: how often its letter was refused, and how many letters had been taken at the last time.
+    /// For each run: how often its letter was refused, and how many letters had been accepted at the last refusal.
     runs: BTreeMap<String, (u32, u64)>,
 }
 
 impl MailLane {
-    /// Whether this process stopped the lane, or found it stopped, and did not hear since that it goes on.
+    /// Whether this process stopped the lane or found it stopped, and has not seen it open since.
     pub fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::SeqCst)
     }
-    /// Notes whether it is stopped.
+    /// Notes whether the lane is stopped.
     pub fn set_stopped(&self, stopped: bool) {
         self.stopped.store(stopped, Ordering::SeqCst);
     }
-    /// The mail server took a run's letter.
+    /// Notes that the mail server accepted a run's letter.
     pub fn taken(&self, run_id: &str) {
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         refused.taken += 1;
         refused.runs.remove(run_id);
     }
-    /// The mail server refused a run's letter in words about the account. Answers whether that is about this letter after all:
-    /// it was refused [`OWN_AFTER`] times, and each time another letter had been taken since. So one letter that a server
-    /// dislikes does not stop all others for ever.
+    /// Notes that the mail server refused a run's letter, with a reason about the account. Returns whether the letter
+    /// itself is at fault. It is if it was refused [`OWN_AFTER`] times, and another letter was accepted before each
+    /// refusal. So one letter that a server dislikes does not stop all others for ever.
     pub fn is_letters_own(&self, run_id: &str) -> bool {
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = refused.taken;
@@ -69,7 +69,7 @@ mod tests {
     fn a_letter_refused_while_others_are_taken_is_refused_for_itself() {
         let lane = MailLane::default();
         assert!(!lane.is_letters_own("r1"));
-        // As often as it may be: nobody else's letter was taken meanwhile.
+        // This may repeat without limit, as long as no other letter is accepted in between.
         assert!((0..10).all(|_| !lane.is_letters_own("r1")));
         lane.taken("r2");
         assert!(!lane.is_letters_own("r1"));

@@ -1,4 +1,4 @@
-//! Manifests: the signed list a device decides by (S1 §2), and the signed names beside it.
+//! Manifests: the signed list by which a device decides (S1 §2), and the signed names.
 
 pub mod fetch;
 pub mod fetch_names;

@@ -1,4 +1,4 @@
-//! Members: people with a role in the organisation.
+//! Members: users with a role in the organisation.
 
 pub mod find;
 pub mod create;

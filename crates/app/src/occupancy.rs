@@ -1,4 +1,4 @@
-//! Occupancy: who is inside, and how fast they come.
+//! Occupancy: who is inside, and how many come per minute.
 
 pub mod area;
 pub mod flow;

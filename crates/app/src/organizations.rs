@@ -1,4 +1,4 @@
-//! Organisations: each owns all that is its own.
+//! Organisations. Each owns its own data and sees no other's.
 
 pub mod create;
 pub mod letterhead;

@@ -1,4 +1,4 @@
-//! Where an event stands before and during the doors: the figures of its first page, and what is still to be done.
+//! The overview of an event before and during the doors: its figures, and what is left to do.
 
 pub mod checklist;
 pub mod show;

@@ -1,4 +1,4 @@
-//! Pairing tokens: what a new scanner's QR carries (spec D11 way (a)).
+//! Pairing tokens, which the QR code for a new scanner carries (spec D11 way (a)).
 
 pub mod create;
 mod named;

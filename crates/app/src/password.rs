@@ -1,5 +1,5 @@
-//! Passwords: argon2id, slow on purpose. Both functions take tens of milliseconds of a core: a server calls them where
-//! blocking is allowed.
+//! Hashes passwords with argon2id, which is slow on purpose. Both functions take tens of milliseconds of a core, so a
+//! server calls them where blocking is allowed.
 
 use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _, phc::PasswordHash};
 use argon2::{Algorithm, Argon2, Params, Version};
@@ -16,7 +16,7 @@ fn argon2() -> Result<Argon2<'static>> {
     Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
 }
 
-/// The PHC text of a password under 16 bytes of fresh salt.
+/// The PHC text of a password, hashed with the first 16 bytes of `random` as salt.
 pub fn hash(password: &str, random: [u8; 32]) -> Result<String> {
     let hashed: PasswordHash = argon2()?
         .hash_password_with_salt(password.as_bytes(), &random[..16])
@@ -24,8 +24,8 @@ pub fn hash(password: &str, random: [u8; 32]) -> Result<String> {
     Ok(hashed.to_string())
 }
 
-/// Whether this is the password of a stored PHC text. Without one (nobody has this e-mail) the same work is done all the
-/// same, so that the time of the answer does not tell who has an account.
+/// Whether the password belongs to a stored PHC text. If there is none (nobody has this e-mail), the same work is done.
+/// So the time of the answer does not tell who has an account.
 pub fn verify(password: &str, stored: Option<&str>) -> Result<bool> {
     let Some(stored) = stored else {
         let _ = hash(password, [0; 32])?;

@@ -1,8 +1,8 @@
 //! The ports: what the use cases need from outside. They are a store, clocks, ids and hints.
 //!
-//! A transaction (`Tx`) is plain, synchronous Rust: the embedded store runs it on its writer thread, PostgreSQL's on a
-//! lane thread, the simulator in place. So a use case cannot hold a lock across an await, and one seed is one schedule
-//! (docs/decisions.md, "Transactions are synchronous").
+//! A transaction (`Tx`) is plain, synchronous Rust. The embedded store runs it on its writer thread, PostgreSQL's store
+//! on a lane thread, the simulator in place. So a use case cannot hold a lock across an await, and a simulator seed
+//! always gives the same schedule (docs/decisions.md, "Transactions are synchronous").
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -21,8 +21,8 @@ pub use filters::*;
 pub use outside::*;
 pub use tx::*;
 
-/// Target of the spans that a collector gets, of every crate: the log on standard error leaves them out. Their fields hold
-/// ids of organisations and events at most, nothing of devices, tickets or guests.
+/// The target of the spans that a collector gets, in every crate. The log on standard error leaves them out. Their
+/// fields hold at most ids of organisations and events, and nothing about devices, tickets or guests.
 pub const TRACES: &str = "admit::trace";
 
 /// The server's clock.
@@ -33,15 +33,16 @@ pub trait Clock: Send + Sync {
     fn monotonic_ms(&self) -> i64;
 }
 
-/// Randomness: ids, keys, tokens. Drawn before a transaction begins, so that it may run again (law 6).
+/// The source of randomness for ids, keys and tokens. Draw from it before a transaction begins, so that the transaction
+/// may run again (law 6).
 pub trait Ids: Send + Sync {
     /// 32 fresh random bytes.
     fn random(&self) -> [u8; 32];
 }
 
-/// After a commit: wakes the clients that watch. A hint may be lost without harm (law 15).
+/// Wakes, after a commit, the clients that watch an event. A hint may be lost without harm (law 15).
 pub trait Hints: Send + Sync {
-    /// Something of this event changed.
+    /// Tells that something of this event changed.
     fn hint(&self, hint: Hint);
 }
 
@@ -52,7 +53,7 @@ pub struct Hint {
     pub organization_id: OrganizationId,
     /// The event of the change.
     pub event_id: EventId,
-    /// Serial it changed at, if it is part of the event's order.
+    /// The serial of the change. Absent if the change is not part of the event's order.
     pub serial: Option<u64>,
     /// The kind of data that changed.
     pub topic: Topic,
@@ -61,60 +62,61 @@ pub struct Hint {
 /// Topics of the live stream (spec §5).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Topic {
-    /// A batch was stored: its id, status and counts as JSON (S2 §4).
+    /// A batch was stored. The text has its id, status and counts as JSON (S2 §4).
     Batch(String),
-    /// Counters changed; the JSON of S2's `occupancy` message, without totals.
+    /// Counters changed. The text is the JSON of S2's `occupancy` message, without totals.
     Occupancy(String),
     /// Incidents changed.
     Incidents,
-    /// A device changed or was heard.
+    /// A device changed, or the server heard of it.
     Devices,
     /// Rules changed.
     Rules,
 }
 
-/// Which organisation and events a write is about: the store takes the events' heads, in order of id, before the
-/// operation runs (architecture §4).
+/// Which organisation and events a write is about. Before the operation runs, the store takes the heads of these
+/// events, in order of id (architecture §4).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scope {
     /// The organisation that the operation is for.
     pub organization_id: OrganizationId,
-    /// Events whose heads are taken; none for administration.
+    /// Events whose heads are taken. Empty for the administration of an organisation.
     pub events: Vec<EventId>,
-    /// When it has its turn.
+    /// When the write has its turn among waiting writes.
     pub pace: Pace,
-    /// The keys that the operation will look at, as far as they are known.
+    /// The keys that the operation will look up, as far as they are known.
     pub prefetch: Prefetch,
 }
 
-/// Keys that the store may prefetch for an operation, as far as they are known before its turn. Where a round trip is
-/// dear, the store looks up the keys of all waiting operations together. This affects speed only.
+/// Keys that the store may prefetch for an operation, as far as they are known before its turn. If a round trip to the
+/// database is slow, the store looks up the keys of all waiting operations together. This affects speed only.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Prefetch {
-    /// Devices, with their keys.
+    /// Devices to look up, with their keys.
     pub devices: Vec<DeviceId>,
-    /// Where devices were told to scan.
+    /// Devices whose assignments to look up.
     pub assignments: Vec<DeviceId>,
-    /// Scan ids whose stored rows it will read.
+    /// Scan ids whose stored rows to look up.
     pub scans: Vec<ScanId>,
-    /// Codes of the scope's event, their tickets' rules and states.
+    /// Codes of the scope's event to look up, with their tickets' rules and states.
     pub codes: Vec<BarcodeHash>,
 }
 
-/// The order of the writes that wait. Writes for people at a door come before those that nobody waits for.
+/// The priority of waiting writes. Writes for people at a door come before those that nobody waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Pace {
-    /// Before all others: somebody stands before a closed door.
+    /// The write comes before all others, since somebody stands before a closed door.
     Urgent,
-    /// In the order of coming.
+    /// The write has its turn in the order of arrival.
     #[default]
     Usual,
-    /// After the others, and few at a time, so that none of the others waits for long: steps of runs.
+    /// The write comes after the others, and few run at a time, so that no other write waits long. Steps of runs use
+    /// it.
     Patient,
 }
 
 impl Scope {
-    /// Administration of an organisation: no event's head.
+    /// The scope of the administration of an organisation, without any event's head.
     pub fn organization(organization_id: &OrganizationId) -> Self {
         Self {
             organization_id: organization_id.clone(),
@@ -123,29 +125,30 @@ impl Scope {
             prefetch: Prefetch::default(),
         }
     }
-    /// One event.
+    /// The scope of one event.
     pub fn event(organization_id: &OrganizationId, event_id: &EventId) -> Self {
         Self { events: vec![event_id.clone()], ..Self::organization(organization_id) }
     }
 }
 
-/// An operation inside a transaction. May run more than once; whatever it decides must come from its captures and the
-/// transaction.
+/// An operation inside a transaction. It may run more than once, so its decisions may depend only on what it captured
+/// and on the transaction.
 pub type WriteOp = Box<dyn FnMut(&mut dyn Tx) -> Result<()> + Send>;
 /// An operation on one consistent snapshot.
 pub type ReadOp = Box<dyn FnOnce(&mut dyn Tx) -> Result<()> + Send>;
 
-/// A user, and the organisations they belong to, oldest membership first.
+/// A user, with the organisations that the user belongs to, oldest membership first.
 pub type SignIn = (UserRecord, Vec<OrganizationId>);
 
-/// The store. Begin, savepoint, commit and retry are its own; a use case never commits (law 6).
+/// The store. It alone begins, sets savepoints, commits and retries. A use case never commits (law 6).
 pub trait Store: Send + Sync {
-    /// Runs the operation in a durable transaction; several waiting operations may share one commit. Resolves after the
-    /// commit. On an unknown outcome (an I/O error at commit) it answers [`Error::Later`] and the store stops.
+    /// Runs the operation in a durable transaction. Several waiting operations may share one commit. The future
+    /// resolves after the commit. If the outcome is unknown (an I/O error at commit), it returns [`Error::Later`] and
+    /// the store stops.
     fn write_op(&self, scope: Scope, op: WriteOp) -> BoxFuture<'static, Result<()>>;
     /// Runs the operation on a read snapshot, scoped to the organisation.
     fn read_op(&self, organization_id: OrganizationId, op: ReadOp) -> BoxFuture<'static, Result<()>>;
-    /// The same, told beforehand what the operation will look at.
+    /// Like [`Store::read_op`], with the keys that the operation will look up.
     fn read_prefetching(
         &self,
         organization_id: OrganizationId,
@@ -154,25 +157,25 @@ pub trait Store: Send + Sync {
     ) -> BoxFuture<'static, Result<()>> {
         self.read_op(organization_id, op)
     }
-    /// Unscoped: what a secret opens, by its SHA-256 (allow-listed, law 6).
+    /// Unscoped: what a secret gives access to, by the secret's SHA-256 (allow-listed, law 6). `None` if it is unknown.
     fn credential(&self, token_hash: [u8; 32]) -> BoxFuture<'static, Result<Option<CredentialRecord>>>;
-    /// Unscoped: a user by sign-in e-mail, with the organisations they belong to, oldest membership first.
+    /// Unscoped: a user by the e-mail for signing in, with the user's organisations, oldest membership first.
     fn sign_in(&self, email: String) -> BoxFuture<'static, Result<Option<SignIn>>>;
     /// Unscoped: every (organisation, event), for `rebuild` and backups.
     fn all_events(&self) -> BoxFuture<'static, Result<Vec<(OrganizationId, EventId)>>>;
     /// Unscoped: every organisation, in order of id, for commands about the whole server.
     fn organizations(&self) -> BoxFuture<'static, Result<Vec<OrganizationId>>>;
-    /// Unscoped: notes what a device asked for itself, and forgets requests that ended before `forget_before`. `false`,
-    /// and nothing is noted, where `most` wait already.
+    /// Unscoped: stores a device's request to be paired, and removes requests that ended before `forget_before`.
+    /// Returns `false` and stores nothing if `most` requests wait already.
     fn insert_pairing_request(
         &self,
         request: PairingRequestRecord,
         forget_before: Timestamp,
         most: u64,
     ) -> BoxFuture<'static, Result<bool>>;
-    /// Unscoped: what a device asked for itself, by its token's SHA-256.
+    /// Unscoped: a device's request to be paired, by the SHA-256 of its token.
     fn pairing_request(&self, token_hash: [u8; 32]) -> BoxFuture<'static, Result<Option<PairingRequestRecord>>>;
-    /// Unscoped: makes an organisation with its first owner, both new.
+    /// Unscoped: creates an organisation and its first owner.
     fn create_organization(
         &self,
         organization: OrganizationRecord,
@@ -180,41 +183,43 @@ pub trait Store: Send + Sync {
     ) -> BoxFuture<'static, Result<()>>;
     /// The server's epoch.
     fn epoch(&self) -> BoxFuture<'static, Result<admit_core::rule::Epoch>>;
-    /// Begins a new epoch: every event's head serial is noted as its base (spec §3). Does nothing if `seen` is not the
-    /// present epoch any more (another request was first).
+    /// Begins a new epoch, and stores every event's head serial as its base (spec §3). It does nothing if `seen` is no
+    /// longer the present epoch, because another request was first.
     fn begin_epoch(
         &self,
         seen: admit_core::rule::Epoch,
         next: admit_core::rule::Epoch,
     ) -> BoxFuture<'static, Result<()>>;
-    /// A named setting of the whole server, such as the probe sealed with its secret.
+    /// A named setting of the whole server, such as the probe sealed with its secret. `None` if it is not set.
     fn setting(&self, name: String) -> BoxFuture<'static, Result<Option<String>>>;
-    /// Sets a named setting if it is not set yet; answers what is set afterwards.
+    /// Sets a named setting if it is not set yet. Returns the value that is set afterwards.
     fn settle(&self, name: String, value: String) -> BoxFuture<'static, Result<String>>;
-    /// Unscoped: takes up to `limit` due runs for `holder`, longest due first, each for `lease_ms` and under a higher fence
-    /// than anybody had it before. Two that take at once take different ones.
+    /// Unscoped: takes up to `limit` due runs for `holder`, longest due first, each for `lease_ms`. Each gets a higher
+    /// fence than any taking before. Two holders that take at the same time get different runs.
     fn take_runs(&self, holder: String, lease_ms: i64, limit: usize) -> BoxFuture<'static, Result<Vec<TakenRun>>>;
-    /// Unscoped: those of these runs that `holder` still has are its own for `lease_ms` from now.
+    /// Unscoped: extends `holder`'s leases on these runs to `lease_ms` from now. Runs that it lost are left out.
     fn renew_runs(&self, holder: String, run_ids: Vec<String>, lease_ms: i64) -> BoxFuture<'static, Result<()>>;
-    /// Unscoped: what `holder` took and did not let go of is due at once: it is a process that starts again.
+    /// Unscoped: makes the runs that `holder` still has due at once. A process that starts again calls it. Returns
+    /// their number.
     fn free_runs(&self, holder: String) -> BoxFuture<'static, Result<u64>>;
-    /// Unscoped: how long until the next run is due, in milliseconds, 0 where one is; `None` where none waits.
+    /// Unscoped: milliseconds until the next run is due, 0 if one is due now. `None` if none waits.
     fn next_run_in(&self) -> BoxFuture<'static, Result<Option<i64>>>;
-    /// The mail lane, if it is stopped.
+    /// The stopped mail lane. `None` if the lane is open.
     fn mail_lane(&self) -> BoxFuture<'static, Result<Option<MailLaneRecord>>>;
-    /// Unscoped: the mail server refused a run's letter because of the account or itself. Stops the mail lane, or, where that
-    /// letter was the probe, makes the pause longer by `random`'s share. [`Store::take_runs`] makes the run that waits longest
-    /// the probe once the pause is over, and wakes all where the lane is open.
+    /// Unscoped: notes that the mail server refused a run's letter because of the account or every letter. Stops the
+    /// mail lane. If that letter was the probe, the pause becomes longer, spread by `random`. Once the pause is over,
+    /// [`Store::take_runs`] makes the run that waits longest the probe. Once the lane is open, it wakes all runs.
     fn stop_mail(&self, run_id: String, reason: String, random: u8) -> BoxFuture<'static, Result<()>>;
-    /// Unscoped: the mail server took the probe. Opens the lane; every run that waits for it is due.
+    /// Unscoped: notes that the mail server accepted the probe. Opens the lane, and makes every run that waits for it
+    /// due.
     fn resume_mail(&self) -> BoxFuture<'static, Result<()>>;
-    /// Unscoped: a stopped lane is probed at once.
+    /// Unscoped: ends the pause of a stopped lane, so that it is probed at once.
     fn hurry_mail(&self) -> BoxFuture<'static, Result<()>>;
-    /// The database's clock, which orders rules and answers `/api/scanning/time`.
+    /// The database's clock. It orders rules and answers `/api/scanning/time`.
     fn now(&self) -> BoxFuture<'static, Result<Timestamp>>;
 }
 
-/// Runs `op` in a durable transaction and gives back what it returned.
+/// Runs `op` in a durable transaction and returns its result.
 pub async fn write<R, F>(store: &dyn Store, scope: Scope, mut op: F) -> Result<R>
 where
     R: Send + 'static,
@@ -231,7 +236,7 @@ where
     taken(&slot)
 }
 
-/// Runs `op` on a read snapshot and gives back what it returned.
+/// Runs `op` on a read snapshot and returns its result.
 pub async fn read<R, F>(store: &dyn Store, organization_id: &OrganizationId, op: F) -> Result<R>
 where
     R: Send + 'static,
@@ -240,7 +245,7 @@ where
     read_prefetching(store, organization_id, Prefetch::default(), op).await
 }
 
-/// The same, where it is known what `op` will look at.
+/// Like [`read`], with the keys that `op` will look up.
 pub async fn read_prefetching<R, F>(
     store: &dyn Store,
     organization_id: &OrganizationId,
@@ -267,7 +272,7 @@ fn taken<R>(slot: &Mutex<Option<R>>) -> Result<R> {
     result.ok_or_else(|| Error::Bug("the store said done without running the operation".into()))
 }
 
-/// Everything a use case is given.
+/// Everything that use cases need.
 #[derive(Clone)]
 pub struct App {
     /// The store.
@@ -276,27 +281,27 @@ pub struct App {
     pub clock: Arc<dyn Clock>,
     /// The source of ids and randomness.
     pub ids: Arc<dyn Ids>,
-    /// The hints to clients that watch.
+    /// The hints to clients that watch events.
     pub hints: Arc<dyn Hints>,
-    /// `ADMIT_SECRET`: seals scan keys, authenticates witnesses.
+    /// `ADMIT_SECRET`, which seals scan keys and authenticates witnesses.
     pub secret: Arc<crate::secret::Secret>,
-    /// The large parts of the lists served lately; an answer is the same without it (law 15).
+    /// The cache of the lists' large parts. Answers are the same without it (law 15).
     pub manifests: Arc<crate::cache::ManifestCache>,
-    /// The recent entries; an answer is the same without them (law 15).
+    /// The recent entries. Answers are the same without them (law 15).
     pub recent: Arc<dyn crate::recent::Recent>,
     /// How many unknown codes each device may still be told about.
     pub unknown_codes: Arc<crate::unknown_codes::UnknownCodes>,
-    /// Wakes the job runner of this process. Without it the runs are found a little later (law 15).
+    /// Wakes the job runner of this process. Without it, runs start a little later (law 15).
     pub job_wakeup: Arc<crate::job_wakeup::JobWakeup>,
-    /// Whether somebody scans just now: what may wait leaves them the machine.
+    /// Whether somebody scans just now, so that other work waits.
     pub scan_activity: Arc<crate::scan_activity::ScanActivity>,
-    /// This process's knowledge of the mail lane. Without it one more letter would find out that a lane is stopped
+    /// This process's knowledge of the mail lane. Without it, one more letter would find out that the lane is stopped
     /// (law 15).
     pub mail_lane: Arc<crate::mail_lane::MailLane>,
 }
 
 impl App {
-    /// Puts the parts together, with an empty cache.
+    /// Puts the parts together. Its caches are empty.
     pub fn new(
         store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
@@ -321,7 +326,7 @@ impl App {
             mail_lane,
         }
     }
-    /// A fresh stream of ids and secrets, to be cloned into a transaction.
+    /// A fresh stream of ids and secrets. Clone it into a transaction.
     pub fn seeded_ids(&self) -> crate::seeded_ids::SeededIds {
         crate::seeded_ids::SeededIds::new(self.ids.random())
     }

@@ -1,15 +1,15 @@
-//! The recent entries (S2 §4 "Cache Layers"): noted after the commit, never asked for a decision (law 15).
+//! The recent entries (S2 §4 "Cache Layers"). They are noted after the commit, and no decision uses them (law 15).
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{DeviceId, EventId, GateId, OrganizationId, ScanId, TicketId};
 use admit_core::time::Timestamp;
 
-/// A scan that opened a door and is stored.
+/// A stored scan that opened a door.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecentScan {
-    /// The code.
+    /// The hash of the scan's code.
     pub barcode_hash: BarcodeHash,
-    /// The ticket, as the device knew it.
+    /// The ticket that the device found for the code. Absent if it found none.
     pub ticket_id: Option<TicketId>,
     /// The scan's id.
     pub scan_id: ScanId,
@@ -21,13 +21,13 @@ pub struct RecentScan {
     pub at: Timestamp,
 }
 
-/// Remembers for five minutes, here and, where there is one, in the cache of all nodes.
+/// Remembers recent entries for five minutes, in this process and, if configured, in the cache of all nodes.
 pub trait Recent: Send + Sync {
-    /// Notes stored scans. Returns at once; what gets lost is only not remembered.
+    /// Notes stored scans. It returns at once. If a note is lost, the scan is merely not remembered.
     fn note(&self, organization_id: &OrganizationId, event_id: &EventId, scans: Vec<RecentScan>);
 }
 
-/// Remembers nothing.
+/// An implementation that remembers nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Forgetful;
 

@@ -1,4 +1,4 @@
-//! Rows as the store keeps them, in the domain's words. Plain data: no rules here.
+//! Rows as stores keep them, with the domain's names. They are plain data without rules.
 
 mod clock_time;
 mod accounts;

@@ -1,4 +1,4 @@
-//! Changing rules: the same three steps for a ticket, a gate, the event or a device (spec §3 "Rules are facts too").
+//! Changes rules, by the same three steps for a ticket, a gate, the event or a device (spec §3 "Rules are facts too").
 //!
 //! 1. The rules are stored at the write's place in the event's order.
 //! 2. The scans that they touch are judged again in the same transaction.
@@ -22,16 +22,16 @@ use crate::seeded_ids::SeededIds;
 pub struct Brought {
     /// Serial of the write.
     pub serial: u64,
-    /// Persons more (or fewer) let in.
+    /// Change in the number of persons let in.
     pub entered: i64,
-    /// Counters changed.
+    /// Whether counters changed.
     pub moved: bool,
-    /// Incidents changed.
+    /// Whether incidents changed.
     pub incidents: bool,
 }
 
 impl Brought {
-    /// From what a rejudging changed.
+    /// The results of a write whose rejudging changed this.
     pub fn of(stamp: Stamp, rejudged: &Rejudged) -> Self {
         Self {
             serial: stamp.serial,
@@ -42,18 +42,18 @@ impl Brought {
     }
 }
 
-/// From when the author wants a change to hold.
+/// The moment from which the user wants a change to hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum HoldsFrom {
-    /// From this write on.
+    /// The change holds from this write on.
     #[default]
     Now,
-    /// For every scan, whenever taken.
+    /// The change holds for every scan, whenever it was taken.
     Start,
 }
 
 impl HoldsFrom {
-    /// As a rule says it: "now" is the moment the store set for this write.
+    /// The moment as a rule states it. "Now" is the moment that the store set for this write.
     pub fn effective(self, stamp: Stamp) -> Effective {
         match self {
             Self::Now => Effective::At(stamp.effective_at),
@@ -62,7 +62,7 @@ impl HoldsFrom {
     }
 }
 
-/// Stores changes as rules of this write, then judges `subjects` anew.
+/// Stores changes as rules of this write, and judges `subjects` again.
 pub fn put(
     tx: &mut dyn Tx,
     event_id: &EventId,
@@ -83,12 +83,12 @@ pub fn put(
     Ok(Brought::of(stamp, &rejudged))
 }
 
-/// Every subject with scans: what a rule of the whole event or of a gate may touch.
+/// Every subject that has scans. A rule of the whole event or of a gate may touch any of them.
 pub fn all_subjects(tx: &mut dyn Tx, event_id: &EventId) -> Result<BTreeSet<String>> {
     Ok(tx.subjects_with_scans(event_id)?.into_iter().collect())
 }
 
-/// After commit: wakes those who watch the event. Loses nothing when it is lost (law 15).
+/// Wakes, after the commit, the clients that watch the event. A lost hint does no harm (law 15).
 pub fn announce(app: &App, organization_id: &OrganizationId, event_id: &EventId, brought: &Brought) {
     let say = |topic| {
         let (organization_id, event_id) = (organization_id.clone(), event_id.clone());

@@ -1,11 +1,11 @@
-//! Whether somebody stands at a door just now: work that may wait leaves them the machine. Without it, or with the scans
-//! of another process, everything comes out the same, only sooner or later (law 15).
+//! Whether somebody scans at a door just now. Work that may wait then leaves the processors to the scans. It has no
+//! effect on results, only on when they come (law 15). Scans of other processes are not counted.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use admit_core::limits::DOORS_BUSY_MS;
 
-/// When scans came in last, in this process. Times are of a monotonic clock, in milliseconds.
+/// When scans last came in, in this process. Times are of a monotonic clock, in milliseconds.
 #[derive(Debug)]
 pub struct ScanActivity {
     scanned_at_ms: AtomicI64,
@@ -18,11 +18,11 @@ impl Default for ScanActivity {
 }
 
 impl ScanActivity {
-    /// Scans came in.
+    /// Notes that scans came in.
     pub fn scanned(&self, now_ms: i64) {
         self.scanned_at_ms.store(now_ms, Ordering::Relaxed);
     }
-    /// Whether more are to be expected.
+    /// Whether scans came in so recently that more are expected.
     pub fn is_recent(&self, now_ms: i64) -> bool {
         now_ms.saturating_sub(self.scanned_at_ms.load(Ordering::Relaxed)) < DOORS_BUSY_MS
     }

@@ -1,4 +1,4 @@
-//! Scans: taking them in, judging them.
+//! Scans: receiving, storing and judging them.
 
 mod walk_ins;
 pub mod rejudge;

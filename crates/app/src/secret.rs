@@ -6,10 +6,10 @@ use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
 
 use crate::error::{Error, Result};
 
-/// The server's secret: any text of at least 32 characters; two keys are drawn from it.
+/// The server's secret: any text of at least 32 characters. Two keys are derived from it.
 pub struct Secret {
     seal: [u8; 32],
-    /// Key of witness MACs.
+    /// The key of witness MACs.
     witness: [u8; 32],
 }
 
@@ -20,7 +20,7 @@ impl std::fmt::Debug for Secret {
 }
 
 impl Secret {
-    /// From the text of `ADMIT_SECRET`. Fails when it is shorter than 32 characters.
+    /// Takes the text of `ADMIT_SECRET`. Fails if it is shorter than 32 characters.
     pub fn new(text: &str) -> Result<Self> {
         if text.trim().len() < 32 {
             return Err(Error::invalid(
@@ -35,7 +35,8 @@ impl Secret {
     pub fn witness_key(&self) -> &[u8; 32] {
         &self.witness
     }
-    /// Seals bytes: `random` is a fresh nonce (its first 24 bytes are used), `context` binds them to their place.
+    /// Seals bytes. `random` is a fresh nonce, of which the first 24 bytes are used. `context` binds the bytes to their
+    /// place.
     pub fn seal(&self, random: [u8; 32], context: &str, plain: &[u8]) -> Result<Vec<u8>> {
         let mut nonce = [0; 24];
         nonce.copy_from_slice(&random[..24]);
@@ -44,7 +45,7 @@ impl Secret {
         let sealed = sealed.map_err(|_| Error::Bug("sealing failed".into()))?;
         Ok([nonce.as_slice(), &sealed].concat())
     }
-    /// Opens what [`Secret::seal`] made for the same context.
+    /// Opens bytes that [`Secret::seal`] sealed for the same context.
     pub fn open(&self, context: &str, sealed: &[u8]) -> Result<Vec<u8>> {
         let wrong =
             || Error::Bug("a sealed value does not open: ADMIT_SECRET is not the one it was sealed with".into());

@@ -1,11 +1,11 @@
-//! Ids and secrets drawn from one piece of randomness: drawn before a transaction, so that the transaction may run
-//! again and draw the same (law 6).
+//! Ids and secrets drawn from one piece of randomness. The randomness is drawn before a transaction, so that a repeated
+//! transaction draws the same ids (law 6).
 
 use admit_core::ids::uuid_v4;
 use admit_core::sign::hmac_sha256;
 use admit_core::time::Timestamp;
 
-/// A stream of random bytes that repeats itself from the start when cloned there.
+/// A stream of random bytes. A clone made before the first draw gives the same bytes.
 #[derive(Debug, Clone)]
 pub struct SeededIds {
     seed: [u8; 32],
@@ -13,7 +13,7 @@ pub struct SeededIds {
 }
 
 impl SeededIds {
-    /// From 32 fresh random bytes.
+    /// Begins a stream with 32 fresh random bytes.
     pub fn new(seed: [u8; 32]) -> Self {
         Self { seed, drawn: 0 }
     }
@@ -22,14 +22,14 @@ impl SeededIds {
         self.drawn += 1;
         hmac_sha256(&self.seed, &self.drawn.to_be_bytes())
     }
-    /// A UUID v4: scan ids, batch ids, pass tokens.
+    /// A UUID v4, used for scan ids, batch ids and pass tokens.
     pub fn uuid(&mut self) -> String {
         let bytes = self.bytes();
         let mut half = [0; 16];
         half.copy_from_slice(&bytes[..16]);
         uuid_v4(half)
     }
-    /// A UUID v7: row ids, ordered by time so that indices grow at one end.
+    /// A UUID v7, used for row ids. It is ordered by time, so that indices grow at one end.
     pub fn row_id(&mut self, now: Timestamp) -> String {
         let bytes = self.bytes();
         let ms = now.ms().to_be_bytes();

@@ -1,4 +1,4 @@
-//! Sessions: who is signed in. A session's secret is 32 random bytes, stored as SHA-256, good for 14 days.
+//! Sessions: signed-in users. A session's secret is 32 random bytes, stored as SHA-256, and good for 14 days.
 
 pub mod authenticate;
 pub mod create;

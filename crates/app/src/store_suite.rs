@@ -1,4 +1,4 @@
-//! The store contract: what every backend must do, run by each store crate's tests (architecture §1).
+//! The store contract: what every backend must do. Each store crate's tests run it (architecture §1).
 //!
 //! Each function takes an empty store. [`crate::store_suite!`] makes one test of each.
 
@@ -21,8 +21,8 @@ pub mod tenants;
 pub mod transactions;
 pub mod throughput;
 
-/// Makes a test of every contract. `$run` is a function that opens an empty store and drives what it is given:
-/// `fn run(contract: impl FnOnce(Arc<dyn Store>) -> BoxFuture<'static, ()>)`.
+/// Makes a test of every contract. `$run` is a function that opens an empty store and runs the contract on it: `fn
+/// run(contract: impl FnOnce(Arc<dyn Store>) -> BoxFuture<'static, ()>)`.
 #[macro_export]
 macro_rules! store_suite {
     ($run:path) => {

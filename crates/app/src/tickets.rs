@@ -1,4 +1,4 @@
-//! Tickets, and the guests that hold them.
+//! Tickets, and the guests who hold them.
 
 pub(crate) mod ids;
 pub(crate) mod keys;

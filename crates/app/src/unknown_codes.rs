@@ -1,6 +1,6 @@
-//! The number of unknown codes that a device may still be told about (spec §5 "Rate limit"): counted by items,
-//! whatever way they came, in any 60 s. A device that guesses codes learns nothing from then on; one that scans at a
-//! door is never held up.
+//! Limits how many unknown codes a device is told about in any 60 s (spec §5 "Rate limit"). Codes are counted one by
+//! one, in whatever form they came. Beyond the limit, a device that guesses codes learns nothing. A device that scans
+//! at a door is never held up.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,33 +10,33 @@ use admit_core::ids::{DeviceId, OrganizationId};
 use admit_core::limits::UNKNOWN_CODES_PER_MINUTE;
 use admit_core::rate::WINDOW_MS;
 
-/// Devices remembered before the idle ones are swept out.
+/// Number of remembered devices from which idle ones are dropped.
 const SWEEP_FROM: usize = 4_096;
 
-/// When to ask again while others of the device's codes are being looked up, in milliseconds.
+/// When a device may ask again while others of its codes are being looked up, in milliseconds.
 const SOON_MS: i64 = 1_000;
 
 type Key = (OrganizationId, DeviceId);
 
-/// The part of its allowance that one device used up of late.
+/// How much of its allowance one device has used in the last 60 s.
 #[derive(Debug, Default)]
 struct Spent {
-    /// When, and how many at once; oldest first.
+    /// When unknown codes came, and how many, oldest first.
     log: Vec<(i64, u32)>,
-    /// Set aside for codes that are being looked up.
+    /// Number of codes that are being looked up now. Each holds a part of the allowance.
     under_way: u32,
-    /// When a person was last told of it.
+    /// When a person was last told that this device used up its allowance. Absent if nobody was.
     told: Option<i64>,
 }
 
 impl Spent {
-    /// Forgets what has left the window; how many are left.
+    /// Drops entries that are older than the window. Returns how much of the allowance is left.
     fn left(&mut self, now_ms: i64) -> u32 {
         self.log.retain(|(at, _)| at.saturating_add(WINDOW_MS) > now_ms);
         let spent = self.log.iter().fold(0_u32, |sum, (_, items)| sum.saturating_add(*items));
         UNKNOWN_CODES_PER_MINUTE.saturating_sub(spent)
     }
-    /// A person was told of it within the last minute.
+    /// Whether a person was told within the last minute.
     fn is_told(&self, now_ms: i64) -> bool {
         self.told.is_some_and(|at| at.saturating_add(WINDOW_MS) > now_ms)
     }
@@ -51,21 +51,21 @@ pub struct UnknownCodes {
     devices: Mutex<BTreeMap<Key, Spent>>,
 }
 
-/// One of a device's allowance, reserved while a code is looked up. Reserving it first stops parallel requests from
-/// exceeding the allowance. It belongs to the task that looks the code up, not to the one that waits for the answer.
-/// So a device that hangs up learns the same by asking again. It is given back unless the code was unknown.
+/// One unknown code of a device's allowance, reserved while a code is looked up. Reserving it first stops parallel
+/// requests from exceeding the allowance. The task that looks the code up holds it, not the task that waits for the
+/// answer. So a device that hangs up and asks again learns no more. It is given back unless the code was unknown.
 #[derive(Debug)]
 pub struct SetAside {
     codes: Arc<UnknownCodes>,
     key: Key,
     at_ms: i64,
-    /// It is the last of the allowance, and nobody was told within a minute: a person is to hear of it.
+    /// Whether a person must be told: this is the last of the allowance, and nobody was told within a minute.
     pub tells: bool,
     is_spent: bool,
 }
 
 impl SetAside {
-    /// Whether the code was unknown, as it was found last.
+    /// Notes whether the code was unknown. The last call counts.
     pub fn found(&mut self, unknown: bool) {
         self.is_spent = unknown;
     }
@@ -84,9 +84,9 @@ impl Drop for SetAside {
     }
 }
 
-/// The part of its device's allowance that an upload uses up. The task that stores the upload holds it too. A device
-/// that hangs up meanwhile gets the stored answer later, and learns from it what it would have learned at once. The
-/// allowance is used up once, when the upload is settled or nobody holds this any more.
+/// The part of its device's allowance that an upload uses. The task that stores the upload holds it too. A device that
+/// hangs up meanwhile can read the stored answer later, and learns from it what it would have learned at once. So the
+/// allowance is used once, when the upload is settled or nobody holds this value any more.
 #[derive(Debug)]
 pub struct Spending {
     codes: Arc<UnknownCodes>,
@@ -96,11 +96,12 @@ pub struct Spending {
 }
 
 impl Spending {
-    /// How many of the upload's codes were unknown, as it was found last; none where nothing is stored.
+    /// Notes how many of the upload's codes were unknown. The last call counts. It is 0 if nothing is stored.
     pub fn found(&self, unknown: usize) {
         self.unknown.store(unknown, Ordering::SeqCst);
     }
-    /// The upload is stored: before anybody hears of it, so that their next one finds the allowance used up.
+    /// Uses up the allowance for a stored upload. It is called before the device gets its answer, so that its next
+    /// upload finds the allowance used.
     pub fn settle(&self) {
         self.codes.spend(&self.key.0, &self.key.1, self.unknown.swap(0, Ordering::SeqCst), self.at_ms);
     }
@@ -116,13 +117,13 @@ impl UnknownCodes {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, Spent>> {
         self.devices.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    /// How many unknown codes it may still be told about.
+    /// How many more unknown codes the device may be told about now.
     pub fn left(&self, organization_id: &OrganizationId, device_id: &DeviceId, now_ms: i64) -> u32 {
         let mut devices = self.lock();
         let spent = devices.get_mut(&(organization_id.clone(), device_id.clone()));
         spent.map_or(UNKNOWN_CODES_PER_MINUTE, |spent| spent.left(now_ms))
     }
-    /// Sets one of its allowance aside; `None` where nothing is left.
+    /// Reserves one unknown code of the device's allowance. `None` if nothing is left.
     pub fn set_aside(
         self: &Arc<Self>,
         organization_id: &OrganizationId,
@@ -140,8 +141,8 @@ impl UnknownCodes {
         }
         Some(SetAside { codes: Arc::clone(self), key, at_ms: now_ms, tells, is_spent: false })
     }
-    /// When it may be told again, in milliseconds from now; at least one. Where only codes being looked up stand in the
-    /// way, soon: who scans at a door is not held up by them.
+    /// When the device may be told again, in milliseconds from now, at least 1. If only codes that are being looked up
+    /// block it, the wait is short, so that scanning at a door is not held up.
     pub fn wait_ms(&self, organization_id: &OrganizationId, device_id: &DeviceId, now_ms: i64) -> i64 {
         let mut devices = self.lock();
         let Some(spent) = devices.get_mut(&(organization_id.clone(), device_id.clone())) else { return 1 };
@@ -151,7 +152,7 @@ impl UnknownCodes {
         let oldest = spent.log.first();
         oldest.map_or(1, |(at, _)| at.saturating_add(WINDOW_MS).saturating_sub(now_ms).clamp(1, WINDOW_MS))
     }
-    /// Of an upload that is about to be stored: nothing is used up until it is.
+    /// Begins an upload. None of the allowance is used until the upload is stored.
     pub fn spending(
         self: &Arc<Self>,
         organization_id: &OrganizationId,
@@ -161,7 +162,7 @@ impl UnknownCodes {
         let key = (organization_id.clone(), device_id.clone());
         Arc::new(Spending { codes: Arc::clone(self), key, at_ms: now_ms, unknown: AtomicUsize::new(0) })
     }
-    /// Counts unknown codes that came in.
+    /// Counts unknown codes of a device.
     pub fn spend(&self, organization_id: &OrganizationId, device_id: &DeviceId, items: usize, now_ms: i64) {
         let items = u32::try_from(items).unwrap_or(u32::MAX);
         if items == 0 {
@@ -172,7 +173,7 @@ impl UnknownCodes {
         spent.left(now_ms);
         spent.log.push((now_ms, items));
     }
-    /// The device's own; where too many are remembered, the idle ones go first.
+    /// The device's entry. If too many devices are remembered, idle ones are dropped first.
     fn of<'a>(devices: &'a mut BTreeMap<Key, Spent>, key: &Key, now_ms: i64) -> &'a mut Spent {
         if devices.len() >= SWEEP_FROM {
             devices.retain(|_, spent| !spent.is_idle(now_ms));

@@ -1,4 +1,4 @@
-//! Webhooks: rows of an organiser's own table of guests come in (spec §5 "Guests and webhooks").
+//! Webhooks: endpoints receive the rows of an organiser's own table of guests (spec §5 "Guests and webhooks").
 
 mod secrets;
 mod row;

@@ -1,4 +1,4 @@
-//! Roles and rights: five roles, one table (spec §3 "User").
+//! Roles and rights: five roles and one table of what each may do (spec §3 "User").
 
 use crate::words::words;
 
@@ -7,28 +7,28 @@ words! {
     Role {
         /// The owner may do everything.
         Owner = "owner",
-        /// Events, guests, devices, review.
+        /// The manager runs events: guests, devices, review.
         Manager = "manager",
-        /// Guests of their own guest lists.
+        /// The promoter keeps the guests of their own guest lists.
         Promoter = "promoter",
-        /// Operates a scanner.
+        /// The door member operates a scanner.
         Door = "door",
-        /// The viewer only looks.
+        /// The viewer may only look.
         Viewer = "viewer",
     }
     /// An action that a role may or may not allow.
     Action {
-        /// Members, their roles, the organisation itself.
+        /// Manage members, their roles and the organisation itself.
         ManageMembers = "manage_members",
-        /// API tokens of the organisation.
+        /// Manage API tokens of the organisation.
         ManageTokens = "manage_tokens",
-        /// Make and change events, gates, entry types, guest lists.
+        /// Create and change events, gates, entry types and guest lists.
         ManageEvents = "manage_events",
-        /// Make, import, change and export any guest and ticket.
+        /// Create, import, change and export any guest and ticket.
         ManageGuests = "manage_guests",
-        /// Make and change guests and tickets of one's own guest lists.
+        /// Create and change guests and tickets of one's own guest lists.
         ManageOwnGuests = "manage_own_guests",
-        /// Pair, revoke, move devices; close logs; import their files.
+        /// Pair, revoke and move devices. Close their logs and import their files.
         ManageDevices = "manage_devices",
         /// Resolve incidents: accept, exclude, restore, note.
         Review = "review",
@@ -45,7 +45,7 @@ words! {
     }
 }
 
-/// Whether a role may do this. A promoter's view of guests is narrowed to their own lists by the use case.
+/// Whether a role may do this. For a promoter, the use case narrows the view of guests to the promoter's own lists.
 pub const fn can(role: Role, action: Action) -> bool {
     match role {
         Role::Owner => true,
@@ -61,9 +61,8 @@ pub fn is_within(role: Role, other: Role) -> bool {
     Action::ALL.iter().all(|action| !can(role, *action) || can(other, *action))
 }
 
-/// The role in which an API token acts. It is the token's own where the member may do all that this role may. It is the
-/// member's where the token's role may do all of that and more. `None` where each may do something that the other
-/// may not.
+/// The role in which an API token acts. The token's role holds if the member may do everything that it allows. The
+/// member's role holds if it is the smaller one. `None` if each role allows something that the other does not.
 pub fn narrowed(token: Role, member: Role) -> Option<Role> {
     if is_within(token, member) { Some(token) } else { Some(member).filter(|member| is_within(*member, token)) }
 }
@@ -90,7 +89,7 @@ mod tests {
 
     #[test]
     fn the_table_of_roles() {
-        // owner, manager, promoter, door, viewer
+        // The columns are owner, manager, promoter, door, viewer.
         let table = [
             (Action::ManageMembers, "+----"),
             (Action::ManageTokens, "++---"),

@@ -1,28 +1,28 @@
-//! The audit ledger's chain: each line's hash covers the line before, so nothing can be taken out or changed unseen
-//! (spec D14).
+//! The hash chain of the audit ledger. Each line's hash covers the line before, so nobody can remove or change a line
+//! unnoticed (spec D14).
 
 use crate::sign::Encoder;
 use crate::time::Timestamp;
 
-/// The head of a ledger without lines.
+/// The head of a ledger that has no lines yet.
 pub const GENESIS: [u8; 32] = [0; 32];
 
 /// One line of a ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEntry<'a> {
-    /// The event's serial of the change; in an organisation's ledger equal to `n`.
+    /// The event's serial of the change. In an organisation's ledger it equals `n`.
     pub serial: u64,
-    /// Place in the ledger, from 1, without holes.
+    /// The line's place in the ledger, counted from 1 without holes.
     pub n: u64,
     /// When the action happened.
     pub at: Timestamp,
-    /// Who: `user:ID`, `device:ID`, both joined by a space, or `system`.
+    /// Who acted: `user:ID`, `device:ID`, both joined by a space, or `system`.
     pub actor: &'a str,
     /// The action's word, such as `batch_sync_completed`.
     pub action: &'a str,
     /// The kind of thing that the action was about, such as `BatchSync`.
     pub entity_type: &'a str,
-    /// Its id.
+    /// The id of that thing.
     pub entity_id: &'a str,
     /// The changes as JSON text, hashed as it is stored.
     pub changes: &'a str,
@@ -30,7 +30,7 @@ pub struct AuditEntry<'a> {
     pub metadata: &'a str,
 }
 
-/// The head after a line: SHA-256 over the head before it and every field of the line.
+/// The ledger's head after a line: SHA-256 over the head before it and every field of the line.
 pub fn chain(prev: [u8; 32], entry: &AuditEntry<'_>) -> [u8; 32] {
     let mut to = Encoder::with("admit.audit.v1");
     to.bytes(&prev);

@@ -1,4 +1,4 @@
-//! Codes: from what a reader reads to the hash a list holds (spec D12).
+//! Turns the text that a reader reads into the hash that a list holds (spec D12).
 
 use std::borrow::Cow;
 
@@ -6,36 +6,37 @@ use crate::limits::BARCODE_BYTES;
 use crate::text::clean_code;
 use sha2::{Digest as _, Sha256};
 
-/// The text of the sample code that the check before doors shows: it is no ticket of any event, and scanning it writes nothing.
+/// The sample code that a check of the camera shows before doors open. It is no ticket of any event, and scanning it
+/// writes nothing.
 pub const SAMPLE_CODE: &str = "admit-sample-ticket";
 
-/// SHA-256 of a barcode's text; written `sha256:` + 64 hex digits.
+/// The SHA-256 of a barcode's text. Its text form is `sha256:` and 64 hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BarcodeHash(pub [u8; 32]);
 
-/// Why a text is not a barcode hash.
+/// The error for a text that is not a barcode hash.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("must be sha256: followed by 64 lower-case hexadecimal digits")]
 pub struct BarcodeHashError;
 
-/// Why a text cannot be a code of ours at all: the only texts shown as "not one of our codes" (spec D18).
+/// Why a text cannot be a code of Admit. Only such texts are shown as "not one of our codes" (spec D18).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BarcodeError {
-    /// Nothing but white space.
+    /// The text is empty or only white space.
     #[error("must not be empty")]
     Empty,
-    /// More than 512 bytes.
+    /// The text has more than 512 bytes.
     #[error("must be at most 512 bytes")]
     TooLong,
-    /// Holds a control character.
+    /// The text holds a control character.
     #[error("must not hold control characters")]
     Control,
 }
 
-/// Lower-case hexadecimal.
+/// Writes bytes as lower-case hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    // Every scan has half a dozen of these: a character at a time would show.
+    // Every scan has about six of these, so writing a character at a time would cost noticeable time.
     let mut text = vec![0; bytes.len() * 2];
     for (pair, byte) in text.chunks_exact_mut(2).zip(bytes) {
         (pair[0], pair[1]) = (DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]);
@@ -54,14 +55,14 @@ const DIGIT_OF: [u8; 256] = {
     table
 };
 
-/// Reads lower-case hexadecimal of exactly `N` bytes.
+/// Reads lower-case hexadecimal of exactly `N` bytes. `None` for any other text.
 pub fn unhex<const N: usize>(text: &str) -> Option<[u8; N]> {
     let mut out = [0; N];
     unhex_into(text, &mut out).then_some(out)
 }
 
-/// Reads lower-case hexadecimal that fills `to`; whether it does. A digit at a time is asked of a table and all are
-/// judged at the end: every request and every row holds hundreds of them.
+/// Reads lower-case hexadecimal into `to`. Returns false unless the text fills `to` exactly. Each digit is looked up in
+/// a table and errors are checked once at the end, because every request and row holds hundreds of digits.
 pub(crate) fn unhex_into(text: &str, to: &mut [u8]) -> bool {
     let bytes = text.as_bytes();
     if bytes.len() != to.len() * 2 {
@@ -77,11 +78,11 @@ pub(crate) fn unhex_into(text: &str, to: &mut [u8]) -> bool {
 }
 
 impl BarcodeHash {
-    /// The hash of a code's text, taken as it is.
+    /// The hash of a code's text, without any cleaning of the text.
     pub fn of(text: &str) -> Self {
         Self(Sha256::digest(text.as_bytes()).into())
     }
-    /// The first 16 bytes: what a device's index holds.
+    /// The first 16 bytes, which a device's index holds.
     pub fn prefix(&self) -> [u8; 16] {
         let mut prefix = [0; 16];
         prefix.copy_from_slice(&self.0[..16]);
@@ -105,8 +106,8 @@ impl std::str::FromStr for BarcodeHash {
     }
 }
 
-/// Checks a text that a ticket is given as its barcode: 1–512 bytes, no control characters, no outer white space (a
-/// reader's trimming would make such a code unreadable).
+/// Checks a text that a ticket is to get as its barcode: 1–512 bytes, no control characters, no outer white space. A
+/// reader trims outer white space, so nobody could scan such a code.
 pub fn check_barcode(text: &str) -> Result<(), BarcodeError> {
     if text.trim().is_empty() {
         return Err(BarcodeError::Empty);
@@ -120,8 +121,8 @@ pub fn check_barcode(text: &str) -> Result<(), BarcodeError> {
     Ok(())
 }
 
-/// The one text of a ticket's code, however it is handed over. It has no invisible characters and no AIM prefix of a
-/// reader (`]Q1`, `]C1`). A GS1 code loses the brackets that people read it by. A ticket is stored under this text.
+/// The canonical text of a ticket's code, under which the ticket is stored. Invisible characters and a reader's AIM
+/// prefix (`]Q1`, `]C1`) are removed. A GS1 code loses the brackets that are printed for people.
 pub fn canonical(text: &str) -> Cow<'_, str> {
     let cleaned = clean_code(text);
     let bare = without_aim_prefix(&cleaned);
@@ -132,9 +133,11 @@ pub fn canonical(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The texts to try for what a reader read, in order; the first known one wins (spec D12). Its canonical form comes first,
-/// then the same without the flag of an ECI that some readers send as text (`\000026CODE`), then as it was read. Of each: pass
-/// URLs unwrapped, S2-form codes (3 or 4 groups of 4 base62) as read, dashed, undashed.
+/// The texts to look up for a text that a reader read, in order. The first known one wins (spec D12).
+///
+/// The order is: the canonical form; the canonical form without an ECI flag that some readers send as text
+/// (`\000026CODE`); the text as it was read. Each form adds three spellings: a pass URL unwrapped to its token, and an
+/// S2-form code (3 or 4 groups of 4 base62 characters) with dashes and without.
 pub fn candidates(read: &str) -> Result<Vec<String>, BarcodeError> {
     let cleaned = clean_code(read);
     check_barcode(&cleaned)?;
@@ -147,7 +150,7 @@ pub fn candidates(read: &str) -> Result<Vec<String>, BarcodeError> {
     Ok(list)
 }
 
-/// Adds the spellings of one text that the list lacks.
+/// Adds those spellings of one text to the list that it does not have yet.
 fn spellings(text: &str, list: &mut Vec<String>) {
     if text.is_empty() {
         return;
@@ -169,15 +172,16 @@ fn spellings(text: &str, list: &mut Vec<String>) {
     }
 }
 
-/// Luma's passes hold the address of their check-in page; it has two hosts, and a list may name the other one.
+/// The same check-in address at Luma's other host. Luma's passes hold this address, and a list may name either host.
+/// `None` for other texts.
 fn other_luma_host(text: &str) -> Option<String> {
     const HOSTS: [&str; 2] = ["https://lu.ma/check-in/", "https://luma.com/check-in/"];
     let (place, rest) = HOSTS.iter().enumerate().find_map(|(place, host)| Some((place, text.strip_prefix(host)?)))?;
     Some(format!("{}{rest}", HOSTS[1 - place]))
 }
 
-/// Without the symbology identifier that readers may put before a code (ISO/IEC 15424): `]`, a letter, a letter or digit.
-/// A reader behind another may put a second one: all of them go, so that a canonical form stays as it is.
+/// Removes the symbology identifiers that readers may put before a code (ISO/IEC 15424): `]`, a letter, a letter or
+/// digit. A second reader in the chain may add another one. All are removed, so that a canonical form stays as it is.
 fn without_aim_prefix(mut text: &str) -> &str {
     while let [b']', symbology, modifier, _, ..] = text.as_bytes()
         && symbology.is_ascii_alphabetic()
@@ -188,14 +192,16 @@ fn without_aim_prefix(mut text: &str) -> &str {
     text
 }
 
-/// The rest of a code behind an ECI flag that a reader sent as text: a backslash and six digits.
+/// The rest of a code after an ECI flag that a reader sent as text: a backslash and six digits. `None` without such a
+/// flag.
 fn without_eci_flag(text: &str) -> Option<&str> {
     let rest = text.strip_prefix('\\')?;
     let (digits, rest) = rest.split_at_checked(6)?;
     (digits.bytes().all(|byte| byte.is_ascii_digit()) && !rest.trim().is_empty()).then(|| rest.trim())
 }
 
-/// A GS1 code as it is printed for people, `(01)05000456112253(10)COV0109`, as a reader sends it.
+/// A GS1 code in the form that a reader sends, made from the form printed for people: `(01)05000456112253(10)COV0109`.
+/// `None` for other texts.
 fn without_gs1_brackets(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     for part in text.strip_prefix('(')?.split('(') {
@@ -210,8 +216,8 @@ fn without_gs1_brackets(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// The token of a pass URL `…/passes?token=T` (other parameters may stand around it), percent-decoding not needed: our
-/// tokens are UUIDs.
+/// The token of a pass URL `…/passes?token=T`, which may have other parameters too. Tokens are UUIDs, so nothing needs
+/// percent-decoding. `None` for other texts.
 fn unwrap_pass_url(text: &str) -> Option<String> {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"))?;
     let (path, query) = rest.split_once('?')?;
@@ -227,7 +233,8 @@ fn undashed(text: &str) -> String {
     text.chars().filter(|c| *c != '-').collect()
 }
 
-/// The dashed spelling of an S2-form code: 12 or 16 base62 characters, given with dashes after every fourth or without.
+/// The spelling with dashes of an S2-form code: 12 or 16 base62 characters, with a dash after every fourth or without.
+/// `None` for other texts.
 fn dashed(text: &str) -> Option<String> {
     let plain = undashed(text);
     let is_code = matches!(plain.len(), 12 | 16) && plain.bytes().all(|b| b.is_ascii_alphanumeric());
@@ -239,12 +246,13 @@ fn dashed(text: &str) -> Option<String> {
     (text == plain || text == spelled).then_some(spelled)
 }
 
-/// Whether a text has the form of an S2 ticket code (spec D12): 3 or 4 groups of 4 base62, dashed or not.
+/// Whether a text has the form of an S2 ticket code (spec D12): 3 or 4 groups of 4 base62 characters, with dashes or
+/// without.
 pub fn is_s2_code(text: &str) -> bool {
     dashed(text).is_some()
 }
 
-/// Whether a text is an EAN-13: 13 digits of which the last checks the others.
+/// Whether a text is an EAN-13: 13 digits, the last of which is the check digit.
 pub fn is_ean_13(text: &str) -> bool {
     let digits: Vec<u32> = text.chars().map_while(|c| c.to_digit(10)).collect();
     let weighted = digits.iter().zip([1, 3].into_iter().cycle()).map(|(digit, weight)| digit * weight);

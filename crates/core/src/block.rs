@@ -1,7 +1,7 @@
 //! Scans as bytes: the one canonical encoding of what a device signed and the server stores.
 //!
-//! A block holds 1 to [`BLOCK_SCANS`](crate::limits::BLOCK_SCANS) scans field by field: each field is a column, and what a
-//! column's scans have in common stands once. A scan alone is a block of one.
+//! A block holds 1 to [`BLOCK_SCANS`](crate::limits::BLOCK_SCANS) scans. Each field is a column over all scans, and a
+//! value that all scans share is written once. A single scan is a block of one.
 //!
 //! | bytes | what |
 //! |---|---|
@@ -10,9 +10,9 @@
 //! | … | the columns of [`scan`], in its order |
 //! | … | of [`write`]: the columns of [`kept`], and [`CHECK_BYTES`] of SHA-256 over everything before and the scans' digests |
 //!
-//! Each column begins with a byte that says which of its scans have a value, and how the values are written: see
-//! [`columns`]. Equal scans give equal bytes, on every machine. A block that is read back equals what was written,
-//! whatever the fields say. Bytes that no scan gives are an error, never a panic or a guess.
+//! Each column begins with a byte that says which scans have a value, and how the values are written: see [`columns`].
+//! Equal scans give equal bytes on every machine. A block that is read back equals what was written, whatever the
+//! fields hold. Bytes that no scan gives are an error, never a panic or a guess.
 
 mod columns;
 mod scan;
@@ -26,17 +26,17 @@ pub use self::kept::Kept;
 use crate::limits::BLOCK_SCANS;
 use crate::scan::Scan;
 
-/// Bytes at a block's end by which damage is noticed.
+/// Bytes of the checksum at a block's end, which detects damage.
 pub const CHECK_BYTES: usize = 8;
 
-/// A scan's content alone.
+/// Writes the content of one scan, without what the server keeps in addition.
 pub fn scan_to_bytes(scan: &Scan) -> Vec<u8> {
     let mut to = Writer::new(1);
     scan::put(&mut to, std::slice::from_ref(scan).iter());
     to.finish()
 }
 
-/// Reads [`scan_to_bytes`] back.
+/// Reads the bytes that [`scan_to_bytes`] wrote.
 pub fn scan_from_bytes(bytes: &[u8]) -> Result<Scan, BlockError> {
     let mut from = Reader::open(bytes)?;
     let mut scans = scan::take(&mut from)?;
@@ -44,7 +44,7 @@ pub fn scan_from_bytes(bytes: &[u8]) -> Result<Scan, BlockError> {
     scans.pop().filter(|_| scans.is_empty()).ok_or(BlockError::Damaged("holds more than one scan"))
 }
 
-/// Scans as the server keeps them. Fails where they are none, or more than a block holds.
+/// Writes scans as the server keeps them. Fails if there are none, or more than a block holds.
 pub fn write(scans: &[Kept]) -> Result<Vec<u8>, BlockError> {
     if scans.is_empty() || scans.len() > BLOCK_SCANS {
         return Err(BlockError::Size(scans.len()));
@@ -57,7 +57,8 @@ pub fn write(scans: &[Kept]) -> Result<Vec<u8>, BlockError> {
     Ok(bytes)
 }
 
-/// Reads [`write`] back. Each digest is computed anew; a block whose contents are not those that were written is damaged.
+/// Reads the bytes that [`write`] wrote. Each digest is computed again. A block that differs from what was written is
+/// an error.
 pub fn read(bytes: &[u8]) -> Result<Vec<Kept>, BlockError> {
     let (columns, written) = bytes.split_last_chunk().ok_or(BlockError::Damaged("too short"))?;
     let mut from = Reader::open(columns)?;
@@ -67,7 +68,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Kept>, BlockError> {
     if check(columns, &kept) == *written { Ok(kept) } else { Err(BlockError::Damaged("is not what was written")) }
 }
 
-/// The checksum of a block: its bytes are those that were written, and its scans have the digests that they had then.
+/// The checksum of a block, over its columns and the digests of its scans.
 fn check(columns: &[u8], kept: &[Kept]) -> [u8; CHECK_BYTES] {
     let sum = kept.iter().fold(Sha256::new_with_prefix(columns), |sum, one| sum.chain_update(one.fact.digest.0));
     let mut check = [0; CHECK_BYTES];

@@ -13,7 +13,7 @@ use crate::words::words;
 words! {
     /// Why an outcome is not `valid`.
     Reason {
-        /// The code is in no list this decision saw.
+        /// The device's list, or the server, does not know the code.
         UnknownCode = "unknown_code",
         /// The ticket's status is `voided`.
         TicketVoided = "ticket_voided",
@@ -21,64 +21,65 @@ words! {
         TicketRefunded = "ticket_refunded",
         /// The ticket's status is `used`.
         TicketAlreadyUsed = "ticket_already_used",
-        /// Neither its gates nor its zone admit here.
+        /// Neither the ticket's gates nor its zone admit at this gate.
         WrongGate = "wrong_gate",
-        /// All its persons are in.
+        /// All persons of the ticket are in.
         AlreadyScanned = "already_scanned",
-        /// Re-entry is allowed, but its gap has not passed.
+        /// The ticket's persons may enter again, but the gap since the last entry has not passed.
         TooSoon = "too_soon",
-        /// After its window.
+        /// The ticket's window has ended.
         Expired = "expired",
-        /// Before its window.
+        /// The ticket's window has not begun.
         NotYetValid = "not_yet_valid",
         /// The event is over.
         EventEnded = "event_ended",
-        /// All its persons were let in today (`daily`).
+        /// All persons of the ticket were let in today (re-entry mode `daily`).
         AlreadyToday = "already_today",
-        /// All its persons were let in at this gate.
+        /// All persons of the ticket were let in at this gate.
         AlreadyAtGate = "already_at_gate",
-        /// All the entries that it has in all are used.
+        /// The ticket has used all the entries that its zone gives it.
         UsesSpent = "uses_spent",
     }
-    /// Advice on the screen beside the outcome. It never changes the outcome.
+    /// Advice that a screen shows beside the outcome. It never changes the outcome.
     Advice {
-        /// The gate's area has not room for all who may go in.
+        /// The gate's area has too few places for all who may go in.
         AreaFull = "area_full",
     }
 }
 
-/// The entry a duplicate is measured against: where, when, which device.
+/// The entry with which a duplicate is compared: time, gate and device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LastEntry {
     /// When the entry was.
     pub at: Timestamp,
     /// The gate of the entry.
     pub gate_id: GateId,
-    /// On which device.
+    /// The device that made the entry's scan.
     pub device_id: DeviceId,
 }
 
-/// The entries that count against a ticket at the moment of a scan, already measured by the event's re-entry mode.
+/// The entries that count against a ticket at the moment of a scan, measured by the re-entry mode in force.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Standing {
-    /// Persons counted against the limit now: all ever (`never`), those of the gap (`after_gap`), those inside
-    /// (`after_exit`), those of the day (`daily`); where the limit holds at each gate by itself, those of this gate.
+    /// Persons that count against the limit now. The re-entry mode says which: all ever let in (`never`), those within
+    /// the gap (`after_gap`), those inside (`after_exit`), those of the day (`daily`). If the limit holds at each gate,
+    /// only this gate's persons count.
     pub used: u32,
-    /// Persons ever let in within the limit.
+    /// Persons let in so far within the limit.
     pub spent: u32,
-    /// Persons inside within the limit.
+    /// Persons inside, within the limit.
     pub inside: u32,
-    /// The last entry.
+    /// The last entry. Absent if there was none.
     pub last_entry: Option<LastEntry>,
 }
 
 impl Standing {
-    /// How many more a ticket of this limit lets in.
+    /// How many more persons a ticket with this limit may let in.
     pub fn free(&self, entry_limit: u32, measure: &Measure) -> u32 {
         let left = measure.uses.map_or(u32::MAX, |uses| uses.saturating_sub(self.spent));
         entry_limit.saturating_sub(self.used).min(left)
     }
-    /// The reason where nobody may come in any more: the limit that is used up.
+    /// Why nobody more may come in: the name of the limit that is used up.
     fn used_up(&self, measure: &Measure) -> Reason {
         match measure.re_entry {
             _ if measure.uses.is_some_and(|uses| self.spent >= uses) => Reason::UsesSpent,
@@ -90,46 +91,46 @@ impl Standing {
     }
 }
 
-/// The question put to [`decide`].
+/// The question that [`decide`] answers.
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'a> {
     /// The event's rules.
     pub event: &'a EventRules,
-    /// The ticket; `None` when the code is unknown.
+    /// The ticket's rules. `None` if the code is unknown.
     pub ticket: Option<&'a TicketRules>,
     /// The entries that count against the ticket.
     pub standing: &'a Standing,
     /// The gate's id.
     pub gate_id: &'a GateId,
-    /// The gate's rules; `None` when the gate is unknown, which admits only tickets that name it.
+    /// The gate's rules. `None` if the gate is unknown. An unknown gate admits only tickets that name it.
     pub gate: Option<&'a GateRules>,
     /// The scan's time.
     pub at: Timestamp,
-    /// Entry or exit; a revert is asked as an entry.
+    /// Entry or exit. A revert is asked as an entry.
     pub kind: ScanKind,
-    /// Persons inside the gate's area, where known: only for advice.
+    /// Persons inside the gate's area, used for advice only. 0 if unknown.
     pub area_inside: u32,
 }
 
-/// The answer.
+/// What [`decide`] answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
     /// The outcome that the screen shows.
     pub outcome: Outcome,
-    /// Why, unless valid.
+    /// Why the outcome is not `valid`. Absent if it is.
     pub reason: Option<Reason>,
-    /// Persons who may still go in (entries), or who are inside (exits).
+    /// For an entry: persons who may still go in. For an exit: persons who are inside.
     pub may_admit: u32,
-    /// The entry it collides with, for `duplicate`.
+    /// For `duplicate`: the entry with which the scan collides. Absent otherwise.
     pub last_entry: Option<LastEntry>,
-    /// Advice beside the outcome.
+    /// Advice in addition to the outcome. Absent if there is none.
     pub advice: Option<Advice>,
-    /// How many more the area holds, for `area_full`.
+    /// For `area_full`: how many more persons the area holds. Absent otherwise.
     pub places_left: Option<u32>,
 }
 
 impl Verdict {
-    /// So many may go in (or out), and nothing more is said.
+    /// The verdict that so many persons may go in (or out), without a reason or advice.
     pub fn valid(may_admit: u32) -> Self {
         let outcome = Outcome::Valid;
         Self { outcome, reason: None, may_admit, last_entry: None, advice: None, places_left: None }
@@ -139,8 +140,9 @@ impl Verdict {
     }
 }
 
-/// Decides, in this order: unknown, status, end of the event, gate, limit and re-entry, window (S1 §9.1, spec §4, door.md).
-/// For an exit only unknown, status and gate apply. Total: every question has an answer (law 13).
+/// Decides about one scan. The checks come in this order: unknown code, status, end of the event, gate, limit and
+/// re-entry, window (S1 §9.1, spec §4, door.md). For an exit only the code, the status and the gate are checked. Every
+/// question has an answer (law 13).
 pub fn decide(question: Question<'_>) -> Verdict {
     let Question { event, ticket, standing, gate_id, gate, at, kind, area_inside } = question;
     let Some(ticket) = ticket else { return Verdict::refuse(Outcome::Invalid, Reason::UnknownCode) };
@@ -171,7 +173,8 @@ pub fn decide(question: Question<'_>) -> Verdict {
         return Verdict::refuse(Outcome::Expired, reason);
     }
     let may_admit = if checks(EntryRule::CheckNotDuplicate) { free } else { ticket.entry_limit.max(1) };
-    // Told of the whole party: who asks for three where one has room must know before the first goes in.
+    // The whole party is compared with the places left. A party of three with one place must know before the first goes
+    // in.
     let places_left = gate.and_then(|gate| gate.capacity).map(|capacity| capacity.saturating_sub(area_inside));
     let places_left = places_left.filter(|places| *places < may_admit);
     Verdict { advice: places_left.map(|_| Advice::AreaFull), places_left, ..Verdict::valid(may_admit) }
@@ -196,7 +199,8 @@ fn window_reason(ticket: &TicketRules, at: Timestamp) -> Option<Reason> {
     }
 }
 
-/// `gate_ids`, if any, decide alone; else the gate's zones must hold the ticket's.
+/// Whether the gate admits the ticket. If the ticket has `gate_ids`, they decide alone. Otherwise the gate must admit
+/// the ticket's zone.
 fn gate_admits(ticket: &TicketRules, gate_id: &GateId, gate: Option<&GateRules>) -> bool {
     if ticket.gate_ids.is_empty() {
         gate.is_some_and(|gate| gate.zones.contains(&ticket.zone))
@@ -206,17 +210,17 @@ fn gate_admits(ticket: &TicketRules, gate_id: &GateId, gate: Option<&GateRules>)
 }
 
 words! {
-    /// The verdict screens of the scanner (experience §8), by name.
+    /// The screens by which the scanner shows verdicts (experience §8).
     Screen {
         /// ADMIT.
         Admit = "admit",
-        /// ADMIT PARTY: how many now?
+        /// ADMIT PARTY: the screen asks how many enter now.
         AdmitParty = "admit_party",
         /// EXIT.
         Exit = "exit",
         /// ALREADY IN.
         AlreadyIn = "already_in",
-        /// CHECK: valid, but the guest carries a flag for the door.
+        /// CHECK: the ticket is valid, and the guest carries a flag for the door.
         Check = "check",
         /// REFUSE.
         Refuse = "refuse",
@@ -226,18 +230,18 @@ words! {
         WrongTime = "wrong_time",
         /// EVENT ENDED.
         Ended = "ended",
-        /// NOT IN LIST: unknown to this device's list, which is not "invalid".
+        /// NOT IN LIST: this device's list does not have the code, which does not make the ticket invalid.
         NotInList = "not_in_list",
-        /// NOT A TICKET: text that can be no code of ours.
+        /// NOT A TICKET: the text cannot be a code of Admit.
         NotATicket = "not_a_ticket",
         /// FULL: the area is full.
         Full = "full",
-        /// SAME TICKET AGAIN, on the same device.
+        /// SAME TICKET AGAIN: this device admitted the same ticket just before.
         SameTicket = "same_ticket",
     }
 }
 
-/// The table (outcome, reason) → screen (spec §4); `party` = more than one person may go in, `flagged` = the guest
+/// The table (outcome, reason) → screen (spec §4). `party` = more than one person may go in, `flagged` = the guest
 /// carries a flag for the door.
 pub fn screen(verdict: &Verdict, kind: ScanKind, party: bool, flagged: bool) -> Screen {
     match (verdict.outcome, verdict.reason) {

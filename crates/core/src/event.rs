@@ -1,4 +1,4 @@
-//! The event: what is scanned for, when, and how often a ticket lets its persons in (spec §3).
+//! The event: what tickets are scanned for, when, and how often a ticket lets its persons in (spec §3).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,62 +7,62 @@ use crate::time::Timestamp;
 use crate::words::words;
 
 words! {
-    /// Where an event stands in its life.
+    /// The stage of an event's life.
     EventStatus {
-        /// Being prepared: its scans are practice and count nothing.
+        /// The event is being prepared. Its scans are practice and count nothing.
         Draft = "draft",
-        /// Doors may open.
+        /// The event is open for scanning.
         Live = "live",
-        /// Over; late scans are still taken (spec D17).
+        /// The event is over. The server still accepts late scans (spec D17).
         Ended = "ended",
-        /// Put away.
+        /// The event is over and hidden from the list of current events.
         Archived = "archived",
     }
     /// How often the persons of a ticket may enter (spec D7).
     ReEntry {
-        /// Each person once.
+        /// Each person enters once.
         Never = "never",
-        /// Again once `min_gap_seconds` have passed.
+        /// A person may enter again once `min_gap_seconds` have passed.
         AfterGap = "after_gap",
-        /// Again once they have left through an exit.
+        /// A person may enter again after leaving through an exit.
         AfterExit = "after_exit",
-        /// Each person once a day; when a day begins is said by [`Days`] (door.md "Limits").
+        /// Each person enters once per day. [`Days`] says when a day begins (door.md "Limits").
         Daily = "daily",
     }
 }
 
 impl EventStatus {
-    /// Whether it is over, put away or not.
+    /// Whether the event is over, whether it is archived or not.
     pub fn is_over(self) -> bool {
         matches!(self, Self::Ended | Self::Archived)
     }
 }
 
-/// The instants at which an event's days begin, in order. The server makes them of the event's zone and of the hour its
-/// days begin at; a day of a change of clocks has 23 or 25 hours, and nothing here knows a zone. Cheap to copy.
+/// The instants at which an event's days begin, in order. The server computes them from the event's zone and the hour
+/// at which its days begin. A day on which clocks change has 23 or 25 hours, and core knows no zones. Cheap to copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Days(Arc<[Timestamp]>);
 
 impl Days {
-    /// From instants in any order.
+    /// Makes the days of instants in any order.
     pub fn new(mut begin: Vec<Timestamp>) -> Self {
         begin.sort_unstable();
         begin.dedup();
         Self(begin.into())
     }
-    /// Whether nothing is daily.
+    /// Whether there are no days, because nothing of the event is daily.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
-    /// The instants.
+    /// The instants at which days begin, in order.
     pub fn begin(&self) -> &[Timestamp] {
         &self.0
     }
-    /// When the day of a moment began; `None` before the first of them.
+    /// When the day of a moment began. `None` if the moment lies before the first day.
     pub fn begun(&self, at: Timestamp) -> Option<Timestamp> {
         self.of(at).checked_sub(1).map(|place| self.0[place])
     }
-    /// Which day a moment lies in: how many have begun by then.
+    /// The number of the day in which a moment lies: how many days have begun by then, 0 before the first.
     pub fn of(&self, at: Timestamp) -> usize {
         self.0.partition_point(|begin| *begin <= at)
     }
@@ -75,7 +75,8 @@ impl Default for Days {
 }
 
 words! {
-    /// Kinds of codes that tickets of other systems carry and that cameras read beside QR, where the event says so.
+    /// Kinds of barcodes on tickets of other systems. Cameras read them in addition to QR if the event's settings name
+    /// them.
     BarcodeKind {
         /// Code 128.
         Code128 = "code_128",
@@ -92,59 +93,61 @@ words! {
     }
 }
 
-/// From a moment on the clocks of a zone are so far ahead of UTC.
+/// How far local clocks are ahead of UTC from one moment on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offset {
-    /// The first moment it holds at; the first of a clock's offsets holds before that too.
+    /// The first moment at which the offset holds. The first offset of a clock also holds before its moment.
     pub from: Timestamp,
     /// Local time − UTC, in seconds.
     pub offset_s: i32,
 }
 
-/// The clocks of the event's zone, for every time that a device shows. The server makes the offsets of the zone's rules, so
-/// that a phone without the zone's data, or in another zone, shows the same (door.md "Time on screens").
+/// The clock of the event's zone, used for every time that a device shows. The server computes the offsets. So a phone
+/// that lacks the zone's data, or is in another zone, shows the same time (door.md "Time on screens").
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ZoneClock {
     /// IANA name, such as `Europe/Berlin`.
     pub zone: String,
-    /// Offsets in the order of their moments, at least one.
+    /// Offsets in the order of their moments. There is at least one.
     pub offsets: Vec<Offset>,
 }
 
-/// The event's settings for its devices that decide nothing about a ticket. They are no rule of [`EventRules`], and
-/// `decide` never sees them.
+/// The event's settings for devices that have no effect on decisions about tickets. They are not part of
+/// [`EventRules`], and `decide` never sees them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DoorSettings {
-    /// The event's clocks; absent where they are not known.
+    /// The event's clock. Absent if the server did not say.
     pub clock: Option<ZoneClock>,
-    /// Which of a guest's fields a verdict shows, by name, in this order; with names only (door.md "Names and fields at the door").
+    /// Names of the guest's fields that a verdict shows, in this order. They are shown only on devices that carry names
+    /// (door.md "Names and fields at the door").
     pub verdict_fields: Vec<String>,
-    /// Kinds of codes that cameras read beside QR, each once; a phone's own setting may add others.
+    /// Kinds of codes that cameras read in addition to QR, each once. A phone's own setting may add others.
     pub barcode_kinds: Vec<BarcodeKind>,
-    /// How staff call each zone: the name of its first entry type.
+    /// The name that staff use for each zone: the name of the zone's first entry type.
     pub zone_names: ZoneNames,
 }
 
-/// Names of zones, by zone.
+/// The display name of each zone, by zone id.
 pub type ZoneNames = BTreeMap<String, String>;
 
-/// How often the persons of a zone's tickets may enter, where that is not what the event says (door.md "Limits").
+/// How often the persons of a zone's tickets may enter, as far as it differs from the event's rule (door.md "Limits").
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Re-entry mode; the event's where absent.
+    /// Re-entry mode of the zone. Absent if the event's mode holds.
     pub re_entry: Option<ReEntry>,
-    /// A ticket's limit holds at each gate by itself. Not with `after_exit`: who is inside is inside, by whichever gate.
+    /// Whether a ticket's limit holds at each gate separately. It has no effect with `after_exit`, where a person who
+    /// is inside is inside by whichever gate.
     pub per_gate: bool,
-    /// Persons that a ticket lets in in all, whatever the mode.
+    /// Persons that a ticket lets in altogether, in any mode. Absent if there is no such limit.
     pub uses: Option<u32>,
 }
 
-/// The limits of zones that have their own. Cheap to copy.
+/// The limits of those zones that have their own. Cheap to copy.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ZoneLimits(Arc<BTreeMap<String, Limits>>);
 
 impl ZoneLimits {
-    /// Of zones by their names; one that says nothing is left out.
+    /// Takes limits by zone. Zones whose limits are all default are left out.
     pub fn new(mut zones: BTreeMap<String, Limits>) -> Self {
         zones.retain(|_, limits| *limits != Limits::default());
         Self(zones.into())
@@ -153,38 +156,38 @@ impl ZoneLimits {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
-    /// By zone.
+    /// The limits by zone.
     pub fn zones(&self) -> &BTreeMap<String, Limits> {
         &self.0
     }
 }
 
-/// How a ticket's entries are measured: the event's mode, or that of its zone.
+/// How a ticket's entries are measured, by the event's rules or by those of the ticket's zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Measure {
-    /// Re-entry mode.
+    /// The re-entry mode in force.
     pub re_entry: ReEntry,
-    /// The limit holds at each gate by itself.
+    /// Whether the limit holds at each gate separately.
     pub per_gate: bool,
-    /// Persons let in in all.
+    /// Persons that a ticket lets in altogether. Absent if there is no such limit.
     pub uses: Option<u32>,
 }
 
-/// The PIN that lets staff override a refusal, as devices carry it (spec D18).
+/// The PIN by which staff override a refusal, in the form that devices carry (spec D18).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StaffPin {
-    /// Random salt.
+    /// The random salt of the hash.
     pub salt: [u8; 16],
-    /// PBKDF2-SHA256 of the digits.
+    /// PBKDF2-SHA256 of the PIN's digits.
     pub hash: [u8; 32],
-    /// PBKDF2 rounds.
+    /// Number of PBKDF2 rounds.
     pub iterations: u32,
 }
 
-/// An event's ruled fields at one moment.
+/// The event's fields that are rules, with their values at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventRules {
-    /// Display name.
+    /// Display name of the event.
     pub name: String,
     /// When the event starts.
     pub starts_at: Timestamp,
@@ -192,24 +195,25 @@ pub struct EventRules {
     pub ends_at: Timestamp,
     /// The event's status.
     pub status: EventStatus,
-    /// Re-entry mode.
+    /// Re-entry mode of the event.
     pub re_entry: ReEntry,
-    /// Gap of `after_gap`, in seconds.
+    /// Seconds that must pass before re-entry in the mode `after_gap`.
     pub min_gap_seconds: u32,
-    /// The staff PIN, where one is set.
+    /// The staff PIN. Absent if none is set.
     pub staff_pin: Option<StaffPin>,
-    /// When its doors opened: the commit that made it live first.
+    /// When doors opened: the time of the commit that first made the event live. Absent before that.
     pub opened_at: Option<Timestamp>,
-    /// When its days begin; empty where nothing is daily.
+    /// When the event's days begin. Empty if nothing is daily.
     pub days: Days,
-    /// Limits of zones that have their own.
+    /// Limits of those zones that have their own.
     pub limits: ZoneLimits,
-    /// Persons whom staff may add at the doors in all; absent: no number.
+    /// Persons whom staff may add at the doors altogether. Absent if there is no limit.
     pub walk_ins: Option<u32>,
 }
 
 impl EventRules {
-    /// How entries of a ticket of this zone are measured; of an unknown ticket as the event says.
+    /// How entries of a ticket in this zone are measured. With `None`, for an unknown ticket, the event's own rules
+    /// hold.
     pub fn measure(&self, zone: Option<&str>) -> Measure {
         let own = zone.and_then(|zone| self.limits.0.get(zone)).copied().unwrap_or_default();
         let re_entry = own.re_entry.unwrap_or(self.re_entry);

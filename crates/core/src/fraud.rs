@@ -1,49 +1,49 @@
-//! Suspicious patterns of S2 §7–§8 as causes of incidents. Functions of deliveries, not of the fold: they speak of how
-//! scans arrived. None refuses anything; each puts something before a person.
+//! Finds the suspicious patterns of S2 §7–§8 and turns them into causes of incidents. The functions look at deliveries,
+//! since the patterns are about how scans arrived. No pattern refuses a scan. Each asks a person to look.
 
 use crate::ids::{BatchId, DeviceId};
 use crate::incident::{Cause, CauseSubject, IncidentKind};
 use crate::limits;
 use crate::time::Timestamp;
 
-/// A batch as it arrived.
+/// A batch as it arrived at the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery<'a> {
-    /// The device that carried the batch.
+    /// The device that sent the batch.
     pub device_id: &'a DeviceId,
-    /// Its id.
+    /// The id of the batch.
     pub batch_id: &'a BatchId,
-    /// Scans in it, malformed ones included.
+    /// Number of scans in the batch, with malformed ones.
     pub size: usize,
-    /// Those of them that failed.
+    /// Number of scans in the batch that failed.
     pub errors: usize,
-    /// Canonical time of the newest scan it was first to bring; `None` where it brought nothing new.
+    /// Canonical time of the newest scan that no earlier batch had brought. `None` if the batch brought nothing new.
     pub newest: Option<Timestamp>,
-    /// When it came.
+    /// When the server received the batch.
     pub received_at: Timestamp,
-    /// The device's recent arrivals, before this batch and with it. Absent for forms whose batches are not small by
-    /// rule.
+    /// The device's recent arrivals, without this batch and with it. Absent for forms whose batches are large by
+    /// design.
     pub arrivals: Option<(Arrivals, Arrivals)>,
 }
 
-/// The scans that a device was first to bring within [`limits::ARRIVALS_MS`]. Our scanner sends scans one by one, or
-/// a backlog by the thousand. So no single batch of it tells what one of S2's, with up to 10,000 scans, tells.
+/// The new scans of a device within [`limits::ARRIVALS_MS`]. Our scanner sends scans one by one, or a backlog by the
+/// thousand. So one of its batches says less than one of S2's, which holds up to 10,000 scans.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Arrivals {
-    /// When the first of them came.
+    /// When the first of these scans came. Absent if there are none.
     pub since: Option<Timestamp>,
-    /// Number of scans.
+    /// Number of new scans.
     pub scans: u64,
-    /// Those of them that failed.
+    /// Number of these scans that failed.
     pub failed: u64,
 }
 
 impl Arrivals {
-    /// The arrivals that still count at a moment. After [`limits::ARRIVALS_MS`] they begin at zero again.
+    /// The arrivals that still count at a moment. [`limits::ARRIVALS_MS`] after the first, they begin at zero again.
     pub fn at(self, now: Timestamp) -> Self {
         self.since.filter(|since| now.since(*since) < limits::ARRIVALS_MS).map_or_else(Self::default, |_| self)
     }
-    /// With what came now.
+    /// These arrivals and the scans that came now.
     pub fn with(self, scans: u64, failed: u64, now: Timestamp) -> Self {
         let since = self.since.or(Some(now).filter(|_| scans > 0));
         Self { since, scans: self.scans.saturating_add(scans), failed: self.failed.saturating_add(failed) }
@@ -56,14 +56,14 @@ impl Arrivals {
     }
 }
 
-/// The suspicious properties of a batch: more than half of it failed, its newest scan was over 8 h old, or its size
-/// is abnormal. The first and the last may also come true, with this batch, of all that its device brought of late.
+/// The suspicious properties of a batch: more than half of it failed, its newest scan was over 8 h old, or its size is
+/// abnormal. The first and the last are also tested for the sum of the device's recent arrivals.
 ///
-/// Two other findings are made elsewhere. A scan's time after its receipt (S2 §8's third) is a cause of the scan's
-/// own ticket: see [`crate::reduce`]. Five failures in a row are a cause of the device.
+/// Two other findings are made elsewhere. A scan's time after its receipt (S2 §8's third) is a cause of the scan's own
+/// ticket: see [`crate::reduce`]. Five failures in a row are a cause of the device.
 pub fn batch_causes(delivery: &Delivery<'_>) -> Vec<Cause> {
     let late = delivery.newest.is_some_and(|newest| delivery.received_at.since(newest) > limits::DELAYED_BATCH_MS);
-    // The batch with which it began, and no later one.
+    // Only the batch with which the property became true is reported, and no later one.
     let began = |holds: fn(&Arrivals) -> bool| {
         delivery.arrivals.is_some_and(|(before, after)| holds(&after) && !holds(&before))
     };
@@ -77,7 +77,7 @@ pub fn batch_causes(delivery: &Delivery<'_>) -> Vec<Cause> {
     found.into_iter().filter(|(_, holds)| *holds).map(|(kind, _)| plain(kind, subject())).collect()
 }
 
-/// A cause that names its subject and no scans.
+/// A cause that names its subject, and no scans.
 fn plain(kind: IncidentKind, subject: CauseSubject) -> Cause {
     Cause { kind, subject, scans: Vec::new(), order_uncertain: false }
 }
@@ -95,7 +95,7 @@ mod tests {
         batch_causes(&delivery).iter().map(|cause| cause.kind.as_str()).collect()
     }
 
-    /// S2 §7.1, §8.1: `error_count > batch_size * 0.5`.
+    /// S2 §7.1, §8.1: the condition is `error_count > batch_size * 0.5`.
     #[test]
     fn s2_7_1_more_than_half_in_error_is_flagged_and_half_is_not() {
         assert_eq!(kinds(4, 2, Some(0)), [""; 0]);
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(kinds(0, 0, None), [""; 0]);
     }
 
-    /// S2 §7.2, §8.2: over 28,800 s.
+    /// S2 §7.2, §8.2: the limit is 28,800 s.
     #[test]
     fn s2_7_2_a_newest_scan_over_eight_hours_old_is_flagged() {
         assert_eq!(kinds(1, 0, Some(28_800_000)), [""; 0]);
@@ -127,7 +127,8 @@ mod tests {
         batch_causes(&delivery).iter().map(|cause| cause.kind.as_str()).collect()
     }
 
-    /// S2 §7 for forms of small batches: what a device brings in an hour is added up, and flagged where it begins.
+    /// S2 §7 for forms with small batches. A device's scans of an hour are added up, and the first batch over the limit
+    /// is flagged.
     #[test]
     fn s2_7_small_batches_are_added_up_and_flagged_once() {
         let now = Timestamp::clamped(1_780_855_200_000);
@@ -150,7 +151,7 @@ mod tests {
         assert_eq!(some.at(now.plus_ms(3_600_000)), Arrivals::default());
     }
 
-    /// S2 §7.3: 5,000 scans and more.
+    /// S2 §7.3: the limit is 5,000 scans.
     #[test]
     fn s2_7_3_five_thousand_scans_are_an_abnormal_batch() {
         assert_eq!(kinds(4_999, 0, Some(0)), [""; 0]);

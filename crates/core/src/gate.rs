@@ -1,4 +1,4 @@
-//! The gate: which zones it admits and which way it leads (spec §3).
+//! The gate: which zones it admits, and in which direction people go (spec §3).
 
 use std::borrow::Borrow;
 
@@ -6,45 +6,46 @@ use crate::ids::GateId;
 use crate::words::words;
 
 words! {
-    /// Which way a gate leads.
+    /// The direction in which people go through a gate.
     Direction {
-        /// Scans are entries.
+        /// People go in: scans are entries.
         In = "in",
-        /// Scans are exits.
+        /// People go out: scans are exits.
         Out = "out",
-        /// The operator chooses.
+        /// The operator of each device chooses whether its scans are entries or exits.
         Both = "both",
     }
-    /// S1's two entry rules of a gate.
+    /// The two entry rules of a gate in S1.
     EntryRule {
-        /// Status and window of the ticket are checked.
+        /// The gate checks the ticket's status and window.
         CheckTicketValid = "check_ticket_valid",
-        /// The entry limit is checked.
+        /// The gate checks the ticket's entry limit.
         CheckNotDuplicate = "check_not_duplicate",
     }
 }
 
-/// A gate's ruled fields at one moment.
+/// A gate's fields that are rules, with their values at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GateRules {
     /// Display name.
     pub name: String,
-    /// Zones it admits.
+    /// Zones whose tickets the gate admits.
     pub zones: Vec<String>,
-    /// Which way it leads.
+    /// The direction in which people go.
     pub direction: Direction,
-    /// S1's `max_concurrent`; advice only.
+    /// Most persons in the gate's area, S1's `max_concurrent`. It only produces advice. Absent if there is no limit.
     pub capacity: Option<u32>,
-    /// Whether devices here may carry guest names.
+    /// Whether devices at this gate may carry guest names.
     pub names_on_devices: bool,
-    /// Whether staff here may add guests who have no ticket.
+    /// Whether staff at this gate may add guests who have no ticket.
     pub walk_ins: bool,
-    /// Which checks it makes; both by default. Fixed when the gate is made.
+    /// The checks that the gate makes, both by default. They are fixed when the gate is created.
     pub entry_rules: Vec<EntryRule>,
 }
 
 /// Whether two gates lead to the same area, so that a person who goes in by one fills it for both (S1 §5.2
-/// `max_concurrent`). Two gates do if they are the same gate or share a zone. `rules` tells an event's gates.
+/// `max_concurrent`). They do if they are the same gate or share a zone. `rules` gives the rules of a gate of the
+/// event.
 pub fn same_area<G: Borrow<GateRules>>(one: &GateId, other: &GateId, rules: impl Fn(&GateId) -> Option<G>) -> bool {
     let (Some(one_rules), Some(other_rules)) = (rules(one), rules(other)) else { return one == other };
     one == other || one_rules.borrow().zones.iter().any(|zone| other_rules.borrow().zones.contains(zone))

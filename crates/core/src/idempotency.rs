@@ -1,4 +1,4 @@
-//! A batch's digest: what decides whether a batch id comes again with the same content (spec D2).
+//! A batch's digest, which tells whether a batch id comes again with the same content (spec D2).
 
 use sha2::{Digest as _, Sha256};
 
@@ -8,8 +8,8 @@ use crate::sign::Encoder;
 
 /// Digest of a batch, over the device, the endpoint word and the sorted (scan id, content digest) pairs. White space,
 /// key order, offsets, send times, the order of the scans and the encoding of the body don't matter. A malformed item
-/// has no content of its own, so its bytes as sent stand for it. Otherwise two batches that differ only in malformed
-/// items would pass for the same. A pair that occurs twice counts twice.
+/// has no content digest, so its bytes as sent are hashed. Otherwise two batches that differ only in malformed items
+/// would pass for the same. A pair that occurs twice counts twice.
 pub fn batch_digest<'a>(
     device_id: &DeviceId,
     endpoint: &str,

@@ -1,8 +1,9 @@
-//! Identifiers: opaque printable ASCII, 1–128 characters (spec D2). Ours are UUIDs; clients may bring others.
+//! Identifiers: opaque printable ASCII of 1–128 characters (spec D2). Admit makes UUIDs, and clients may send other
+//! ids.
 
 use std::fmt;
 
-/// Why a text is not an identifier.
+/// The error for a text that is not an identifier.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("must be 1 to 128 printable ASCII characters without spaces")]
 pub struct IdError;
@@ -55,15 +56,16 @@ macro_rules! ids {
         }
     )*};
 }
-// Its `crate::wire::ids` counterpart gives each of these its JSON form.
+// `crate::wire::ids` gives each of these types its JSON form.
 ids! {
-    /// An organisation: owns all; taken from the credential, never the request (spec §3).
+    /// An organisation, the owner of all data. The server takes the id from the credential, never from the request
+    /// (spec §3).
     OrganizationId,
     /// A person who signs in.
     UserId,
-    /// An event.
+    /// An event: what tickets are scanned for.
     EventId,
-    /// A gate's slug, such as `north-main` (spec §3).
+    /// A gate, by its slug such as `north-main` (spec §3).
     GateId,
     /// A ticket.
     TicketId,
@@ -75,19 +77,19 @@ ids! {
     EntryTypeId,
     /// A scanning device.
     DeviceId,
-    /// A scan; unique within its device only (spec D2).
+    /// A scan. The id is unique only within the device that made the scan (spec D2).
     ScanId,
-    /// An upload batch; unique within organisation, device and endpoint (spec D2).
+    /// An upload batch. The id is unique within organisation, device and endpoint (spec D2).
     BatchId,
-    /// A device's log: 128 random bits made with an empty journal (spec §3).
+    /// A device's log: 128 random bits, drawn when the device makes an empty journal (spec §3).
     LogId,
     /// The key a signature was made under (spec D4).
     KeyId,
-    /// An incident (review queue).
+    /// An incident in the review queue.
     IncidentId,
 }
 
-/// The bytes of a UUID written as ours are: in lower case, with its four dashes.
+/// The 16 bytes of a UUID in lower case with its four dashes, the form that Admit writes. `None` for any other text.
 pub fn uuid_to_bytes(text: &str) -> Option<[u8; 16]> {
     if text.len() != uuid::fmt::Hyphenated::LENGTH {
         return None;
@@ -95,16 +97,17 @@ pub fn uuid_to_bytes(text: &str) -> Option<[u8; 16]> {
     let uuid = uuid::Uuid::try_parse(text).ok()?;
     (uuid.hyphenated().encode_lower(&mut uuid::Uuid::encode_buffer()) == text).then(|| uuid.into_bytes())
 }
-/// The text of [`uuid_to_bytes`].
+/// Writes 16 bytes as the text that [`uuid_to_bytes`] reads.
 pub fn uuid_of_bytes(bytes: [u8; 16]) -> String {
     uuid::Uuid::from_bytes(bytes).hyphenated().encode_lower(&mut uuid::Uuid::encode_buffer()).to_owned()
 }
-/// A UUID v4 text made from random bytes that the caller drew: core has no randomness of its own (law 1).
+/// A UUID v4 made from random bytes that the caller drew, since core has no randomness of its own (law 1).
 pub fn uuid_v4(random: [u8; 16]) -> String {
     uuid::Builder::from_random_bytes(random).into_uuid().hyphenated().to_string()
 }
 
-/// The UUID v5 of S2-form scans without an `offline_id`: of (device, code, time) (spec §4).
+/// A UUID v5 computed from texts. S2-form scans without an `offline_id` get their id from (device, code, time) (spec
+/// §4).
 pub fn uuid_v5(parts: &[&str]) -> String {
     let mut name = Vec::new();
     for part in parts {

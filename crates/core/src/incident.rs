@@ -1,7 +1,7 @@
 //! Incidents: findings that a person must look at (spec §3 "Incident").
 //!
-//! A cause is a pure function of the reducer's result (or of a log, or a device). Its digest names what exactly was
-//! found: an incident stays resolved only as long as the very digest holds that a person resolved.
+//! A cause is a pure function of the reducer's result, or of a log, or of a device. Its digest names exactly what was
+//! found. An incident stays resolved only while its cause has the digest that a person resolved.
 
 use sha2::{Digest as _, Sha256};
 
@@ -21,9 +21,9 @@ words! {
         AdmittedInError = "admitted_in_error",
         /// Someone was let in after the event had ended.
         AdmittedAfterEnd = "admitted_after_end",
-        /// A practice scan opened a door after the doors of the event: its device had not heard.
+        /// A practice scan opened a door after the event's doors had opened: its device did not know that yet.
         PracticeAfterOpen = "practice_after_open",
-        /// Staff added a guest beyond the number, or at a gate that adds none.
+        /// Staff added a guest beyond the event's number, or at a gate where none may be added.
         WalkInsOver = "walk_ins_over",
         /// Someone was refused on a ticket the rules admit.
         RefusedInError = "refused_in_error",
@@ -41,41 +41,41 @@ words! {
         LogForked = "log_forked",
         /// More persons left than were inside.
         ExitWithoutEntry = "exit_without_entry",
-        /// A door stayed shut for someone who was in. Counted, never queued.
+        /// A door stayed shut for someone who was in. Such scans are counted and never wait in the review queue.
         DuplicateScan = "duplicate_scan",
         /// S2 §7: more than half of a batch failed.
         HighErrorRate = "high_error_rate",
         /// S2 §8: the newest scan of a batch was over 8 h old at receipt.
         DelayedBatch = "delayed_batch",
-        /// S2 §7: a batch of abnormal size.
+        /// S2 §7: a batch has an abnormal number of scans.
         AbnormalBatch = "abnormal_batch",
-        /// S2 §7: five failed syncs in a row.
+        /// S2 §7: five syncs of a device failed in a row.
         RepeatedFailures = "repeated_failures",
     }
-    /// How bad.
+    /// How urgent an incident is.
     Severity {
-        /// Good to know.
+        /// A person may look at it some time.
         Low = "low",
-        /// Worth a look.
+        /// A person should look at it.
         Medium = "medium",
-        /// Look today.
+        /// A person should look at it today.
         High = "high",
-        /// Look now.
+        /// A person should look at it now.
         Critical = "critical",
     }
-    /// A scan's part in a cause.
+    /// The part that a scan has in a cause.
     Role {
-        /// Took the entry.
+        /// The scan took the entry that a later scan collides with.
         Entry = "entry",
-        /// Came on top.
+        /// The scan let persons in beyond the limit.
         DoubleEntry = "double_entry",
-        /// The scan the cause is about.
+        /// The cause is about this scan.
         Subject = "subject",
     }
 }
 
 impl IncidentKind {
-    /// How bad (S1 §5.2, spec D3).
+    /// How urgent incidents of this kind are (S1 §5.2, spec D3).
     pub fn severity(self) -> Severity {
         match self {
             Self::DoubleEntry => Severity::Critical,
@@ -86,30 +86,30 @@ impl IncidentKind {
             Self::ClockSuspect | Self::ExitWithoutEntry | Self::DuplicateScan | Self::DelayedBatch => Severity::Low,
         }
     }
-    /// Whether it waits in the review queue; `duplicate_scan` is only counted.
+    /// Whether incidents of this kind wait in the review queue. Only `duplicate_scan` does not: it is just counted.
     pub fn queued(self) -> bool {
         self != Self::DuplicateScan
     }
 }
 
-/// The subject of scans: a ticket, or a code that no ticket ever held (spec §4 "Which ticket").
+/// What scans are about: a ticket, or a code that no ticket ever held (spec §4 "Which ticket").
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Subject {
     /// A ticket.
     Ticket(TicketId),
-    /// A code unknown so far.
+    /// A code that no ticket ever held, by its hash.
     Unknown(BarcodeHash),
 }
 
 impl Subject {
-    /// The subject as one text, as it is stored: the ticket's id, or `unknown:` + the hash.
+    /// The subject as one text, as stores keep it: `ticket:` and the ticket's id, or `unknown:` and the hash.
     pub fn key(&self) -> String {
         match self {
             Self::Ticket(ticket_id) => format!("ticket:{ticket_id}"),
             Self::Unknown(hash) => format!("unknown:{hash}"),
         }
     }
-    /// Reads [`Subject::key`].
+    /// Reads the text that [`Subject::key`] writes. `None` for any other text.
     pub fn from_key(key: &str) -> Option<Self> {
         if let Some(id) = key.strip_prefix("ticket:") {
             TicketId::new(id).ok().map(Self::Ticket)
@@ -117,7 +117,7 @@ impl Subject {
             key.strip_prefix("unknown:")?.parse().ok().map(Self::Unknown)
         }
     }
-    /// The ticket, if it is one.
+    /// The ticket's id. `None` if the subject is an unknown code.
     pub fn ticket_id(&self) -> Option<&TicketId> {
         match self {
             Self::Ticket(ticket_id) => Some(ticket_id),
@@ -126,7 +126,7 @@ impl Subject {
     }
 }
 
-/// The subject of a cause.
+/// What a cause is about.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CauseSubject {
     /// A ticket or an unknown code.
@@ -135,14 +135,14 @@ pub enum CauseSubject {
     Log(DeviceId, LogId),
     /// A device.
     Device(DeviceId),
-    /// A scan id seen from several devices.
+    /// A scan id that several devices used.
     ScanId(ScanId),
     /// A batch of a device.
     Batch(DeviceId, BatchId),
 }
 
 impl CauseSubject {
-    /// The subject as one text, as it is stored.
+    /// The subject as one text, as stores keep it.
     pub fn key(&self) -> String {
         match self {
             Self::Scans(subject) => subject.key(),
@@ -169,33 +169,34 @@ pub struct CauseScan {
     pub gate_id: GateId,
     /// When the scan was made.
     pub at: Timestamp,
-    /// How sure of when, ± milliseconds.
+    /// Half the width of the interval in which the true time lies, in milliseconds.
     pub uncertainty_ms: u64,
-    /// Persons counted within the limit.
+    /// Persons of the scan within the limit.
     pub within: u32,
-    /// Persons beyond it (entries) or without an entry (exits).
+    /// Persons beyond the limit (entries), or persons who left without an entry (exits).
     pub over: u32,
-    /// The server's reason, where that is the cause.
+    /// The server's reason, if the reason makes the cause. Absent otherwise.
     pub reason: Option<Reason>,
-    /// The version of the list the device decided by.
+    /// The version of the list by which the device decided.
     pub manifest_version: u64,
 }
 
-/// Something a person must look at.
+/// A finding that a person must look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cause {
     /// The kind of incident that the cause opens.
     pub kind: IncidentKind,
     /// The subject of the cause.
     pub subject: CauseSubject,
-    /// The scans it stands on, in the reducer's order.
+    /// The scans from which the cause follows, in the reducer's order.
     pub scans: Vec<CauseScan>,
-    /// The winner's and a loser's times overlap within their uncertainties.
+    /// Whether the times of the scan that took the entry and of one that came on top overlap within their
+    /// uncertainties. If they do, nobody knows for sure who was first.
     pub order_uncertain: bool,
 }
 
 impl Cause {
-    /// Names exactly what was found, so that a person's resolution holds for this and nothing else.
+    /// A digest of exactly what was found. A person's resolution holds for this finding and for no other.
     pub fn digest(&self) -> [u8; 32] {
         let mut hash = Sha256::new();
         let mut put = |bytes: &[u8]| {

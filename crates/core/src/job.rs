@@ -1,16 +1,16 @@
-//! Work that must happen after a commit and outlives a crash: how a run stands, and how long a failed step waits.
+//! Work that must follow a commit and survives a crash: the state of a run, and how long a failed step waits.
 
 use crate::limits::{JOB_NOT_SET_UP_MS, JOB_RETRY_FIRST_MS, JOB_RETRY_MAX_MS};
 use crate::words::words;
 
 words! {
-    /// How a run stands.
+    /// The state of a run.
     RunState {
-        /// Under way, or waiting to be tried (again).
+        /// The run is under way, or waits for its next try.
         Open = "open",
-        /// Every step is done.
+        /// Every step of the run is done.
         Done = "done",
-        /// It was tried as often as it may be, or there is no point in trying: a person decides.
+        /// The run was tried as often as allowed, or another try makes no sense. A person decides.
         GaveUp = "gave_up",
     }
 }
@@ -23,8 +23,9 @@ pub fn backoff_ms(tries: u32, random: u8) -> i64 {
     spread(wait, random)
 }
 
-/// How long a run waits that lacks a setting, in milliseconds: as long as it is old, within [`JOB_NOT_SET_UP_MS`], and up to a
-/// tenth more by `random`. Its tries are not counted, so nothing else tells how long it has waited.
+/// How long a run waits if the server lacks a setting for it, in milliseconds. The wait equals the run's age, within
+/// [`JOB_NOT_SET_UP_MS`], and `random` adds up to a tenth. Tries of such a run are not counted, so its age measures the
+/// wait.
 pub fn not_set_up_ms(age_ms: i64, random: u8) -> i64 {
     let (least, most) = JOB_NOT_SET_UP_MS;
     spread(age_ms.clamp(least, most), random)

@@ -1,9 +1,9 @@
-//! What the reducer said of a subject, as the bytes that a store keeps of it.
+//! The bytes in which a store keeps the reducer's result for a subject.
 //!
-//! The bytes begin with [`VERSION`] and the names: every id that stands in them, once. Then come the state, the counters,
-//! the scans that count, and the verdicts. A number is a varint of 7 bits a byte, the lowest first; a signed one is folded
-//! (0, −1, 1, −2, …). A time is its distance to the time written before it. A word of a closed vocabulary is its place
-//! there, so vocabularies grow at their end. Equal judgements give equal bytes.
+//! The bytes begin with [`VERSION`] and the names: each id that the result mentions, once. Then come the state, the
+//! counters, the scans that count, and the verdicts. A number is a varint of 7 bits per byte, the lowest first. A
+//! signed number is zigzag-encoded (0, −1, 1, −2, …). A time is its distance to the time written before it. A word of a
+//! closed vocabulary is its index there, so vocabularies may only grow at their end. Equal judgements give equal bytes.
 
 use std::collections::BTreeMap;
 
@@ -14,36 +14,36 @@ use crate::reduce::{ConflictReason, EffectiveScan, Entry, LeftOut, ScanVerdict, 
 use crate::scan::{Digest, Headcount, Outcome, PersonClass, ScanKind};
 use crate::time::Timestamp;
 
-/// What the bytes begin with.
+/// The version of the format, which is the first byte.
 pub const VERSION: u8 = 1;
 
-/// Why bytes are no judgement.
+/// Why bytes cannot be read as a judgement.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JudgementError {
-    /// A later version wrote it.
+    /// The first byte names this version, which this code does not know.
     #[error("a subject's state is of version {0}; this version reads {VERSION}")]
     Version(u8),
-    /// A field that cannot be read.
+    /// The part with this name cannot be read.
     #[error("a subject's state is damaged: {0}")]
     Damaged(&'static str),
 }
 
 type Result<T> = std::result::Result<T, JudgementError>;
 
-/// What the reducer said of a subject, its causes aside.
+/// The reducer's result for a subject, without its causes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Judgement {
-    /// The state.
+    /// The subject's state.
     pub state: TicketState,
-    /// What it adds to the counters.
+    /// The subject's part in the event's counters.
     pub occupancy: Occupancy,
     /// The scans that count, in the reducer's order.
     pub effective: Vec<EffectiveScan>,
-    /// One verdict a scan, in the reducer's order.
+    /// One verdict per scan, in the reducer's order.
     pub verdicts: Vec<ScanVerdict>,
 }
 
-/// Writes a judgement.
+/// Writes a judgement as bytes.
 pub fn to_bytes(
     state: &TicketState,
     occupancy: &Occupancy,
@@ -60,7 +60,7 @@ pub fn to_bytes(
     to.finish()
 }
 
-/// Reads [`to_bytes`] back.
+/// Reads the bytes that [`to_bytes`] wrote.
 pub fn from_bytes(bytes: &[u8]) -> Result<Judgement> {
     let mut from = Reader::open(bytes)?;
     let judgement = Judgement {
@@ -72,7 +72,7 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Judgement> {
     if from.left.is_empty() { Ok(judgement) } else { Err(JudgementError::Damaged("goes on behind its end")) }
 }
 
-/// Writes the body, and collects the names that stand before it.
+/// Writes the body, and collects the names that are put before it.
 #[derive(Default)]
 struct Writer<'a> {
     body: Vec<u8>,
@@ -103,7 +103,7 @@ impl<'a> Writer<'a> {
         self.signed(at.ms().wrapping_sub(self.at_ms));
         self.at_ms = at.ms();
     }
-    /// 0 and the 16 bytes of a UUID as we write them, or the length + 1 and the UTF-8.
+    /// Writes a text: 0 and the 16 bytes of a UUID in Admit's form, otherwise the length + 1 and the UTF-8.
     fn text(&mut self, text: &str) {
         match uuid_to_bytes(text) {
             Some(uuid) => {
@@ -126,7 +126,7 @@ impl<'a> Writer<'a> {
     fn word<T: PartialEq>(&mut self, all: &[T], word: &T) {
         self.unsigned(all.iter().position(|one| one == word).unwrap_or_default() as u64);
     }
-    /// The place behind the vocabulary's end says that there is none.
+    /// Writes a word, or for `None` the index after the vocabulary's end.
     fn word_or_none<T: PartialEq>(&mut self, all: &[T], word: Option<&T>) {
         match word {
             Some(word) => self.word(all, word),
@@ -230,7 +230,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// The places behind every class of people.
+/// The two indexes after those of [`PersonClass`]: one for a recount, one for no headcount.
 const RECOUNT: u64 = PersonClass::ALL.len() as u64;
 const NO_HEADCOUNT: u64 = RECOUNT + 1;
 
@@ -255,7 +255,8 @@ impl<'a> Reader<'a> {
         reader.names = reader.list(Self::text)?;
         Ok(reader)
     }
-    /// As many as a number before them says. It is not believed: nothing is set aside for what does not follow.
+    /// Reads a list that begins with its length. The length is not trusted: memory is reserved only for bytes that are
+    /// there.
     fn list<T>(&mut self, read: impl Fn(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         let count = self.unsigned()?;
         let mut out = Vec::with_capacity(usize::try_from(count).unwrap_or(usize::MAX).min(self.left.len() / 4));

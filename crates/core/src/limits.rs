@@ -1,10 +1,10 @@
-//! Every bound, named (law 11). Those an organiser may set are settings of the server; these are their defaults.
+//! Every bound, named (law 11). Some bounds can be set on a server by its operator. Their values here are the defaults.
 
 /// Longest identifier, in characters (spec D2).
 pub const ID_CHARS: usize = 128;
 /// Longest barcode, in bytes (spec D12).
 pub const BARCODE_BYTES: usize = 512;
-/// Largest count or place in a log that JSON readers everywhere agree on: 2^53 − 1.
+/// The largest integer that every JSON reader represents exactly: 2^53 − 1. Counts and log places stay at or below it.
 pub const JSON_INTEGER: u64 = (1 << 53) - 1;
 /// Longest name (event, gate, guest, device), in characters.
 pub const NAME_CHARS: usize = 200;
@@ -14,7 +14,7 @@ pub const NOTE_CHARS: usize = 2_000;
 pub const RETENTION_DAYS: u32 = 3_650;
 /// Most days of an event (door.md "Limits").
 pub const DAYS: usize = 400;
-/// Most fields of a guest beside those that every guest has (door.md "Names and fields at the door").
+/// Most own fields of a guest, in addition to those that every guest has (door.md "Names and fields at the door").
 pub const FIELDS: usize = 8;
 /// Longest name of such a field, in characters: it labels the value at the door.
 pub const FIELD_NAME_CHARS: usize = 24;
@@ -26,10 +26,10 @@ pub const VERDICT_FIELDS: usize = 3;
 pub const VERDICT_VALUE_CHARS: usize = 40;
 /// Most offsets of an event's clock: changes of its zone around the event.
 pub const OFFSETS: usize = 64;
-/// How long before an event and after it its clock knows the zone's changes, in milliseconds: 60 days. Beyond, the nearest
-/// offset holds.
+/// How long before and after an event its clock lists the zone's offset changes, in milliseconds: 60 days. Outside this
+/// span the nearest offset holds.
 pub const CLOCK_MARGIN_MS: i64 = 60 * 86_400_000;
-/// Most zones of a gate, most gates of a ticket.
+/// Most zones of a gate, and most gates of a ticket.
 pub const SET_ITEMS: usize = 64;
 /// Largest party and largest `count` of one scan, in persons.
 pub const PARTY: u32 = 10_000;
@@ -43,7 +43,7 @@ pub const SYNC_V1_SCANS: usize = 50;
 pub const SYNC_V2_SCANS: usize = 1_000;
 /// Most scans of one `/api/scans/sync` request (S2 §3).
 pub const SYNC_S2_SCANS: usize = 10_000;
-/// Most scans of a block as it is stored: one of them is read by reading the block.
+/// Most scans in one stored block. To read one scan, a store reads and decodes its whole block.
 pub const BLOCK_SCANS: usize = 64;
 /// Most items of one `changes` answer (spec §5).
 pub const CHANGES_ITEMS: usize = 1_000;
@@ -51,9 +51,9 @@ pub const CHANGES_ITEMS: usize = 1_000;
 pub const CHANGES_SCANS: usize = 16;
 /// Longest `changes` long poll, in seconds.
 pub const CHANGES_WAIT_SECONDS: u64 = 25;
-/// Uploads that a live stream tells of at once; more follow at its next look.
+/// Uploads that one message of a live stream reports. Further uploads follow with the stream's next look.
 pub const STREAM_BATCHES: usize = 32;
-/// Uploads that a live stream remembers to have told of, so that none comes twice.
+/// Uploads that a live stream remembers as reported, so that it reports none twice.
 pub const STREAM_REMEMBERED: usize = 1_024;
 /// Largest page of a list.
 pub const PAGE_MAX: usize = 500;
@@ -63,298 +63,313 @@ pub const PAGE_DEFAULT: usize = 50;
 pub const BODY_ENCODED_BYTES: usize = 16 * 1024 * 1024;
 /// Largest request body after content decoding, in bytes.
 pub const BODY_DECODED_BYTES: usize = 64 * 1024 * 1024;
-/// Largest request body that says one thing, such as a sign-in or a gate, after content decoding, in bytes. A body
-/// that is read into members takes many times its length in memory, and a stranger may send some of them.
+/// Largest body of a request that states one thing, such as a sign-in or a gate, after content decoding, in bytes. A
+/// parsed body takes many times its length in memory, and clients that are not signed in may send several of them.
 pub const BODY_OBJECT_BYTES: usize = 256 * 1024;
-/// Bodies of uploads that a server reads at a time and holds until they are judged, in KiB; beside them the small ones, and
-/// eight times as much of what comes slowly.
+/// Upload bodies that a server reads at a time and holds until they are judged, in KiB. Small bodies are admitted in
+/// addition, and bodies that arrive slowly may take eight times as much.
 pub const UPLOADS_READ_KIB: u32 = 8 * 1024;
-/// Of those, what the server judges at a time for each of its cores, in KiB. A full chunk of our scanner has about a
-/// thousand. An event is judged in order, so one chunk that is stored and one that is read meanwhile are as fast as
-/// more. Each takes twenty times its length in memory.
+/// Upload bodies that the server judges at a time for each of its cores, in KiB. A full chunk of our scanner has about
+/// 1,000 KiB. An event's uploads are judged in order, so more than one chunk being stored and one being read would be
+/// no faster. Each body takes twenty times its length in memory.
 pub const UPLOADS_JUDGED_KIB: u32 = 1_280;
-/// How many times a scan of S2's form weighs its length beside one of ours: it is as much to judge, and says less.
+/// The factor by which the length of an S2 upload is multiplied before it is compared with ours. An S2 scan is shorter
+/// than one of ours, and judging it takes as long.
 pub const UPLOAD_S2_WEIGHT: usize = 6;
-/// How long an upload waits to be read before it is sent away, in milliseconds, and half as long again to be judged; phones give
-/// up after [`REQUEST_MS`].
+/// How long an upload waits to be read before the server sends it away, in milliseconds. It may wait half as long again
+/// to be judged. Phones give up after [`REQUEST_MS`].
 pub const UPLOAD_WAIT_MS: u64 = 10_000;
-/// Latest moment at which an upload that was sent away is to come back, in milliseconds.
+/// The longest time after which the server asks a refused upload to come back, in milliseconds.
 pub const UPLOAD_BACK_MAX_MS: i64 = 60_000;
 /// Deepest JSON nesting of a request.
 pub const BODY_DEPTH: usize = 32;
-/// Syncs of a device in any 60 s (S1 §7.6).
+/// Most syncs of a device in any 60 s (S1 §7.6).
 pub const SYNCS_PER_MINUTE: u32 = 10;
-/// A pairing token's life, in milliseconds (S1 §8.1).
+/// How long a pairing token is good, in milliseconds (S1 §8.1).
 pub const PAIRING_TOKEN_MS: i64 = 5 * 60 * 1000;
-/// Longest life of a pairing token that an organiser asks for by minutes, such as for a printed sheet, in minutes.
+/// The longest time for which an organiser can make a pairing token good, such as for a printed sheet, in minutes.
 pub const PAIRING_TOKEN_MINUTES: u32 = 24 * 60;
-/// Devices of the whole server that wait for an organiser's approval (spec D11 way (b)); nobody has signed in yet who asks.
+/// Most devices of the whole server that wait for an organiser's approval (spec D11 way (b)). The bound is needed
+/// because such a device asks before anybody has signed in.
 pub const PAIRING_REQUESTS: u64 = 1_000;
-/// How often a device that waits for approval asks, in milliseconds.
+/// How often a device that waits for approval asks the server, in milliseconds.
 pub const APPROVAL_POLL_MS: i64 = 2_000;
-/// After a rotation, how long the old key still opens its device, in milliseconds (spec §5 `rotate-key`).
+/// How long a device's old key still works after a rotation, in milliseconds (spec §5 `rotate-key`).
 pub const KEY_OVERLAP_MS: i64 = 3_600_000;
-/// Scans of one saved log that an organiser imports in one request.
+/// Most scans of one saved log that an organiser imports in one request.
 pub const IMPORT_SCANS: usize = 50_000;
-/// A device's full chunk: scans in one upload of ours (spec D1).
+/// Scans in a device's full chunk, which is one upload of our form (spec D1).
 pub const CHUNK_SCANS: usize = SYNC_V2_SCANS;
-/// Full chunks of a backlog a device sends in any 60 s (spec §5).
+/// Most full chunks of a backlog that a device sends in any 60 s (spec §5).
 pub const CHUNKS_PER_MINUTE: usize = 9;
 /// Time between two syncs of a device that has no backlog, in milliseconds (spec §5).
 pub const SYNC_EVERY_MS: i64 = 6_000;
-/// A device's heartbeat, in milliseconds (spec §5).
+/// Time between two heartbeats of a device, in milliseconds (spec §5).
 pub const HEARTBEAT_MS: i64 = 30_000;
-/// So long after an organiser looked for a device it is told so: beyond that they stand somewhere else.
+/// How long after an organiser looked for a device its heartbeat still makes it ring, in milliseconds. Later the
+/// organiser stands somewhere else.
 pub const RING_MS: i64 = 120_000;
-/// How long what the server last said of a gate's area is acted on, in milliseconds.
+/// How long a device uses the server's last count of the persons in its gate's area, in milliseconds.
 pub const AREA_KNOWN_MS: i64 = 10 * 60_000;
-/// Uncertainty of a v1 or S2 scan's time, in milliseconds (spec §4).
+/// Uncertainty of the time of a scan in S1's or S2's form, in milliseconds (spec §4).
 pub const LEGACY_UNCERTAINTY_MS: u64 = 1_000;
 /// How far outside the event a scan's time is still plausible, in milliseconds (spec §4).
 pub const PLAUSIBLE_MARGIN_MS: i64 = 24 * 3_600_000;
-/// A scan this much after its receipt opens `future_time`, in milliseconds (spec §4).
+/// A scan whose time is this long after its receipt opens a `future_time` incident, in milliseconds (spec §4).
 pub const FUTURE_MS: i64 = 120_000;
-/// Beyond its own uncertainty, how far a signed time may lie after receipt, in milliseconds (spec §4).
+/// How far a signed time may lie after the receipt, beyond its own uncertainty, in milliseconds (spec §4). Later times
+/// open a `clock_suspect` incident.
 pub const CLOCK_SUSPECT_MS: i64 = 2_000;
-/// A backward clock correction up to this is slewed, in milliseconds (spec §4).
+/// A backward clock correction up to this size is slewed instead of stepped, in milliseconds (spec §4).
 pub const SLEW_MS: i64 = 2_000;
-/// S2's double read: the same device within this, in milliseconds (spec §4 step 4).
+/// Within this time a second read of a code by the same device is S2's double read, in milliseconds (spec §4 step 4).
 pub const DOUBLE_READ_MS: i64 = 300_000;
 /// Default `min_gap_seconds` of re-entry (spec D7).
 pub const MIN_GAP_SECONDS: u32 = 300;
-/// A manifest's default life after the event's end, in milliseconds (spec §4).
+/// How long after the event's end a manifest is valid by default, in milliseconds (spec §4).
 pub const MANIFEST_AFTER_END_MS: i64 = 6 * 3_600_000;
-/// Unverified scans kept of a revoked device (spec D10).
+/// Most unverified scans that the server keeps of a revoked device (spec D10).
 pub const QUARANTINE_SCANS: u64 = 20_000;
-/// Wrong PINs before a pause (spec D18).
+/// Wrong PINs after which the PIN screen pauses (spec D18).
 pub const PIN_TRIES: u32 = 5;
 /// The pause after too many wrong PINs, in milliseconds (spec D18).
 pub const PIN_PAUSE_MS: i64 = 30_000;
-/// Rounds of PBKDF2 for the staff PIN: a PIN of 4–8 digits falls to brute force whatever this is; it slows a thief with
-/// a phone in hand, and must stay quick on a cheap one (spec D18).
+/// Rounds of PBKDF2 for the staff PIN (spec D18). No number protects a PIN of 4–8 digits from brute force. The rounds
+/// slow a thief who holds a phone, and must stay quick on a cheap phone.
 pub const PIN_ITERATIONS: u32 = 60_000;
-/// Waiting requests grouped into one transaction (architecture §4).
+/// Most waiting requests that a store groups into one transaction (architecture §4).
 pub const LANE_REQUESTS: usize = 32;
-/// Devices that one pairing token may pair.
+/// Most devices that one pairing token may pair.
 pub const PAIRING_TOKEN_USES: u32 = 500;
-/// Tickets or guests made by one request.
+/// Most tickets or guests that one request may create.
 pub const TICKETS_PER_REQUEST: usize = 10_000;
-/// Wrong lines that the answer to an import lists; the rest are counted.
+/// Most wrong lines that the answer to an import lists. Further wrong lines are only counted.
 pub const IMPORT_ERRORS: usize = 1_000;
-/// Columns of an imported file: exports of the field have fewer than a hundred.
+/// Most columns of an imported file. Exports of ticket shops have fewer than a hundred.
 pub const IMPORT_COLUMNS: usize = 512;
-/// Cells of an imported file: each takes many times the byte that it may come in.
+/// Most cells of an imported file. A cell may be one byte in the file and takes many times as much in memory.
 pub const IMPORT_CELLS: usize = 8_000_000;
-/// Bytes of text of an imported file, and of a workbook once it is unpacked.
+/// Most bytes of text in an imported file. For a workbook, this is the size after unpacking.
 pub const IMPORT_TEXT_BYTES: usize = 128 * 1024 * 1024;
-/// Entry types that one import may add to an event: a column with more kinds is none of entry types.
+/// Most entry types that one import may add to an event. A column with more kinds does not name entry types.
 pub const IMPORT_NEW_TYPES: usize = 64;
-/// Rows of each kind that a dry run shows.
+/// Rows of each kind that a dry run of an import shows.
 pub const IMPORT_SHOWN: usize = 100;
-/// Rows of one import.
+/// Most rows of one import.
 pub const IMPORT_ROWS: usize = 200_000;
 /// How far from the server's time a batch may have been made, in milliseconds (S2 §5 step 11, spec D13).
 pub const BATCH_AGE_MS: i64 = 24 * 3_600_000;
-/// Unknown codes of a device in any 60 s that it is told about (spec §5 "Rate limit").
+/// Unknown codes in any 60 s that the server reports to one device (spec §5 "Rate limit").
 pub const UNKNOWN_CODES_PER_MINUTE: u32 = 30;
-/// A batch of this many scans is of abnormal size (S2 §7); so are this many of one device in [`ARRIVALS_MS`].
+/// A batch with at least this many scans is abnormal (S2 §7). So are this many scans of one device within
+/// [`ARRIVALS_MS`].
 pub const ABNORMAL_BATCH_SCANS: usize = 5_000;
-/// How long what a device brings in small batches is added up, in milliseconds.
+/// How long the scans of a device's small batches are added up for [`ABNORMAL_BATCH_SCANS`], in milliseconds.
 pub const ARRIVALS_MS: i64 = 3_600_000;
-/// Fewer scans than this in that time say nothing about how many of a device's fail: one wrong code shown is no pattern.
+/// Fewest scans of a device within [`ARRIVALS_MS`] from which the share of failures is judged. One wrong code is no
+/// pattern.
 pub const ARRIVALS_JUDGED: u64 = 20;
-/// A batch whose newest scan is older than this at receipt came long after the outage, in milliseconds (S2 §8).
+/// A batch whose newest scan is older than this at receipt is delayed, in milliseconds (S2 §8).
 pub const DELAYED_BATCH_MS: i64 = 8 * 3_600_000;
 /// Failed syncs in a row after which a device is suspended (S2 §7, spec D19).
 pub const FAILED_SYNCS: u32 = 5;
 /// How often the organisation's ledger notes where its events' ledgers end, in milliseconds (spec D14).
 pub const ANCHOR_EVERY_MS: i64 = 3_600_000;
-/// How much longer than since the last note a ledger is looked back at, in milliseconds: a write may end after it began.
+/// How much further back than the last note the search for changed ledgers looks, in milliseconds. A write may commit
+/// after the note that was made while it ran.
 pub const ANCHOR_OVERLAP_MS: i64 = 600_000;
-/// Ledgers noted by one line.
+/// Most ledgers that one line of the organisation's ledger notes.
 pub const ANCHOR_EVENTS: usize = 200;
-/// Lines of a ledger read at a time while it is verified.
+/// How many lines of a ledger a verification reads at a time.
 pub const LEDGER_PAGE: usize = 1_000;
-/// First wait after a failed step of a run, in milliseconds; doubles up to [`JOB_RETRY_MAX_MS`].
+/// The wait after the first failure of a job's step, in milliseconds. It doubles up to [`JOB_RETRY_MAX_MS`].
 pub const JOB_RETRY_FIRST_MS: i64 = 1_000;
 /// Longest wait between two tries of a step, in milliseconds.
 pub const JOB_RETRY_MAX_MS: i64 = 600_000;
-/// Tries of one step before its run gives up: with the waits between them, a day.
+/// Tries of one step before its run gives up. With the waits between them they take about a day.
 pub const JOB_TRIES: u32 = 150;
-/// Shortest and longest wait of a run that lacks a setting of the server, in milliseconds.
+/// Shortest and longest wait of a run that needs a setting which the server lacks, in milliseconds.
 pub const JOB_NOT_SET_UP_MS: (i64, i64) = (60_000, 300_000);
-/// Runs that are tried again in one transaction, where all of an event that gave up are.
+/// Runs restarted in one transaction, when a person restarts all runs of an event that gave up.
 pub const RUNS_RETRIED: usize = 200;
-/// How long a run belongs to the node that took it, in milliseconds; renewed while it works.
+/// How long a run belongs to the node that took it, in milliseconds. The node renews this lease while it works.
 pub const JOB_LEASE_MS: i64 = 30_000;
-/// Runs under way on one node at a time.
+/// Most runs under way on one node at a time.
 pub const JOBS_AT_ONCE: usize = 32;
-/// The same while somebody scans: their syncs share processors and disk with these.
+/// Most runs under way on one node while scans come in. Syncs need the same processors and disk as the runs.
 pub const JOBS_BESIDE_SCANS: usize = 6;
-/// For so long after a scan came in more are expected, in milliseconds.
+/// How long after the last received scan a node expects more scans, in milliseconds.
 pub const DOORS_BUSY_MS: i64 = 1_000;
-/// Runs that a node takes at a time.
+/// Most runs that a node takes at a time.
 pub const JOBS_TAKEN: usize = 128;
-/// Longest text of why a step failed, in characters.
+/// Longest stored text of why a step failed, in characters.
 pub const JOB_PROBLEM_CHARS: usize = 500;
-/// A node looks for due runs at least this often, in milliseconds; those made here are told at once.
+/// A node looks for due runs at least this often, in milliseconds. For runs that it made itself it is woken at once.
 pub const JOB_LOOK_MS: i64 = 2_000;
-/// When a server stops, time that steps under way get, in milliseconds.
+/// How long a stopping server waits for the steps under way, in milliseconds.
 pub const JOB_GRACE_MS: u64 = 8_000;
-/// Time a mail server gets for one mail, in milliseconds.
+/// How long the server waits for a mail server to take one mail, in milliseconds.
 pub const MAIL_MS: u64 = 30_000;
-/// How long a letter that finds out whether the mail server takes letters again has for that, in milliseconds; then another is
-/// the probe.
+/// How long a probe letter may take, in milliseconds. After that time another letter becomes the probe. A probe finds
+/// out whether the mail server takes letters again.
 pub const MAIL_PROBE_MS: i64 = 60_000;
-/// Time an object store gets for one request, in milliseconds.
+/// How long the server waits for an object store to answer one request, in milliseconds.
 pub const OBJECTS_MS: u64 = 15_000;
-/// A guest's pass is asked for again at most this often, in milliseconds.
+/// The shortest time between two requests to send a guest's pass again, in milliseconds.
 pub const RESEND_MS: i64 = 60_000;
-/// Earlier runs of a guest that are looked at for whether they had a mail before.
+/// Most earlier runs of a guest that are checked for whether the guest was sent a mail before.
 pub const PASS_RUNS: usize = 20;
-/// Wrong tokens of passes from one network address in any 60 s; beyond it that address waits.
+/// Wrong pass tokens from one network address in any 60 s. Beyond this number the address must wait.
 pub const PASS_GUESSES_PER_MINUTE: u32 = 30;
-/// Sign-ins that fail or are under way from one network address in any 60 s; beyond it that address waits. A venue's staff
-/// may share an address: what succeeds is not counted.
+/// Sign-ins from one network address in any 60 s that failed or are under way. Beyond this number the address must
+/// wait. Successful sign-ins don't count, because a venue's staff may share one address.
 pub const SIGN_INS_PER_MINUTE: u32 = 30;
-/// Network addresses whose wrong tokens are remembered; the oldest is forgotten for a new one.
+/// Most network addresses whose wrong tokens are remembered. A new address replaces the oldest.
 pub const PASS_GUESSERS: usize = 10_000;
-/// How old, or how far in the future, a webhook message may have been signed, in milliseconds (Standard Webhooks).
+/// How far a webhook message's signing time may lie before or after the server's time, in milliseconds (Standard
+/// Webhooks).
 pub const WEBHOOK_TOLERANCE_MS: i64 = 300_000;
 /// Longest `webhook-id`, in characters.
 pub const WEBHOOK_ID_CHARS: usize = 128;
-/// Most signatures of one webhook message: senders that change their secret send two.
+/// Most signatures of one webhook message. A sender that is changing its secret sends two.
 pub const WEBHOOK_SIGNATURES: usize = 10;
-/// Largest body of a webhook message, in bytes: a row of a table of guests has a few hundred.
+/// Largest body of a webhook message, in bytes. A row of a table of guests has a few hundred.
 pub const WEBHOOK_BODY_BYTES: usize = 256 * 1024;
-/// Messages of an endpoint in any 60 s.
+/// Most messages of a webhook endpoint in any 60 s.
 pub const WEBHOOKS_PER_MINUTE: u32 = 12_000;
-/// How long an endpoint's former secret goes on being good after a rotation, in milliseconds.
+/// How long an endpoint's old secret is still accepted after a rotation, in milliseconds.
 pub const WEBHOOK_OVERLAP_MS: i64 = 24 * 3_600_000;
-/// How long a message's id is remembered with its answer, in milliseconds.
+/// How long the server remembers a message's id and its answer, in milliseconds.
 pub const WEBHOOK_KEEP_MS: i64 = 90 * 24 * 3_600_000;
-/// Longest text of why an endpoint's last message was refused, in characters.
+/// Longest stored text of why an endpoint's last message was refused, in characters.
 pub const WEBHOOK_PROBLEM_CHARS: usize = 500;
 /// Lines of an organiser's outbox that a relay reads at a time.
 pub const RELAY_LINES: usize = 500;
-/// Guests whose lines a relay carries at the same time.
+/// Guests whose outbox lines a relay sends at the same time.
 pub const RELAY_AT_ONCE: usize = 8;
-/// How often a relay looks into the outbox although nobody told it of news, in milliseconds.
+/// How often a relay reads the outbox when no notification arrived, in milliseconds.
 pub const RELAY_POLL_MS: i64 = 5_000;
-/// Longest wait of a relay whose database or endpoint is away, in milliseconds.
+/// Longest wait between two tries of a relay whose database or endpoint does not answer, in milliseconds.
 pub const RELAY_RETRY_MAX_MS: i64 = 60_000;
-/// How long delivered lines stay in the outbox, in milliseconds: they hold names and addresses.
+/// How long delivered lines stay in the outbox, in milliseconds. The time is bounded because lines hold names and
+/// addresses.
 pub const RELAY_KEEP_MS: i64 = 30 * 24 * 3_600_000;
-/// Time a relay gives a message, in milliseconds.
+/// How long a relay waits for the answer to one message, in milliseconds.
 pub const RELAY_MESSAGE_MS: u64 = 30_000;
-/// Webhook endpoints of an organisation.
+/// Most webhook endpoints of an organisation.
 pub const WEBHOOK_ENDPOINTS: usize = 200;
-/// Longest name of a column that an endpoint reads, in characters (PostgreSQL's have 63 bytes).
+/// Longest name of a column that an endpoint reads, in characters. PostgreSQL's column names have at most 63 bytes.
 pub const COLUMN_CHARS: usize = 128;
 
 // ------------------------------------------------------------------------------------- the scanner engine (`device`)
 
-/// Uncertainty of a phone's own wall clock while no exchange with the server ever happened, in milliseconds. Nothing
-/// vouches for that clock, and one Android clock in thirty is hours off.
+/// Uncertainty of a phone's wall clock before its first exchange with the server, in milliseconds. Nothing confirms
+/// that clock, and one Android clock in thirty is hours off.
 pub const CLOCK_UNKNOWN_MS: u64 = 7 * 24 * 3_600_000;
-/// Added to the uncertainty of a clock carried over a restart by the wall clock alone, in milliseconds.
+/// Added uncertainty of a clock that only the wall clock carried over a restart, in milliseconds.
 pub const CLOCK_RESTART_MS: u64 = 60_000;
-/// How fast a phone's oscillator may run wrong, in parts per million.
+/// Largest error of a phone's oscillator, in parts per million.
 pub const CLOCK_DRIFT_PPM: u64 = 200;
-/// A wall clock ahead of the monotonic one by more than this between two inputs was stepped, or the phone slept, in
-/// milliseconds (plus [`CLOCK_SLEW_PPM`] of the time between).
+/// Tolerance between the wall clock and the monotonic clock from one input to the next, in milliseconds. A wall clock
+/// that is further ahead was stepped, or the phone slept. [`CLOCK_SLEW_PPM`] of the time between the inputs is added.
 pub const CLOCK_STEP_MS: i64 = 50;
-/// A gap of at least this is journalled, in milliseconds: after a restart [`CLOCK_RESTART_MS`] holds what is smaller.
+/// A clock gap of at least this size is journalled, in milliseconds. Smaller gaps are covered by [`CLOCK_RESTART_MS`]
+/// after a restart.
 pub const CLOCK_JOURNAL_MS: i64 = 1_000;
-/// How fast a system may slew its wall clock, in parts per million.
+/// The fastest rate at which an operating system slews its wall clock, in parts per million.
 pub const CLOCK_SLEW_PPM: i64 = 500;
-/// A gap up to this is taken for sleep, a larger one for a step of the wall clock, in milliseconds.
+/// A clock gap up to this size is treated as sleep, a larger one as a step of the wall clock, in milliseconds.
 pub const CLOCK_SLEEP_MS: i64 = 12 * 3_600_000;
-/// The most that one gap widens the uncertainty, in milliseconds: no tab sleeps longer and still scans the same event.
+/// The most that one clock gap adds to the uncertainty, in milliseconds. No tab sleeps longer and still scans the same
+/// event.
 pub const CLOCK_GAP_MS: i64 = 7 * 24 * 3_600_000;
-/// Time between two exchanges with the server's clock, in milliseconds.
+/// Time between two time exchanges with the server, in milliseconds.
 pub const CLOCK_EVERY_MS: i64 = 600_000;
-/// Inputs that wait while an append is under way; beyond it staff are told to read the code again.
+/// Most inputs that wait while a journal append is under way. Beyond this number staff are told to read the code again.
 pub const WAITING_INPUTS: usize = 32;
-/// A repeat of an admitted code on the same device within this is the same ticket again, in milliseconds (experience §7.2).
+/// Within this time a repeat of an admitted code on the same device is the same ticket again, in milliseconds
+/// (experience §7.2).
 pub const SAME_TICKET_MS: i64 = 60_000;
-/// A party's next exit is taken only this long after the one before, in milliseconds: a held code is one exit.
+/// The shortest time between two exits of one party, in milliseconds. A code held before the camera counts as one exit.
 pub const NEXT_EXIT_MS: i64 = 5_000;
-/// A last scan younger than this is shown again at start, in milliseconds (architecture §5).
+/// A restarted scanner shows its last scan again if the scan is younger than this, in milliseconds (architecture §5).
 pub const SHOW_AGAIN_MS: i64 = 300_000;
 /// How long a received scan stays in a phone's journal after its event's end, in milliseconds (spec §3 "Log").
 pub const JOURNAL_KEEP_MS: i64 = 30 * 24 * 3_600_000;
-/// Rows that one step of a purge takes out of the journal: a code read meanwhile waits for that step.
+/// Journal rows that one step of a purge deletes. A code read during a step waits until it ends.
 pub const PURGE_ROWS: usize = 1_000;
-/// Rows of the history and of the problem list that a view shows.
+/// Rows that a view shows of the history, and of the problem list.
 pub const HISTORY_ROWS: usize = 50;
-/// First wait after a failed request, in milliseconds; doubles up to [`RETRY_MAX_MS`] (S1 §4.4).
+/// Wait after the first failed request, in milliseconds. It doubles up to [`RETRY_MAX_MS`] (S1 §4.4).
 pub const RETRY_FIRST_MS: i64 = 1_000;
 /// Longest wait between two tries, in milliseconds (S1 §4.4).
 pub const RETRY_MAX_MS: i64 = 30_000;
-/// Tries of a round; after it every wait is the longest (S1 §4.4).
+/// Tries of a retry round. After them every wait is [`RETRY_MAX_MS`] (S1 §4.4).
 pub const RETRY_ROUND: u32 = 5;
-/// Longest wait beyond a `Retry-After` after the first one in a row, in milliseconds; as much more after each of a round.
+/// Longest random wait added to a `Retry-After` after the first failure, in milliseconds. Each further failure of a
+/// round adds as much again.
 pub const RETRY_SPREAD_MS: i64 = 1_000;
-/// Longest `Retry-After` that is believed, in milliseconds.
+/// Longest `Retry-After` that a device obeys, in milliseconds.
 pub const RETRY_AFTER_MAX_MS: i64 = 300_000;
-/// A list that could not be stored is fetched anew to be stored this often, in milliseconds.
+/// How often a device fetches a list again that it could not store, in milliseconds.
 pub const UNSAVED_EVERY_MS: i64 = 60_000;
-/// A scan that the server cannot even read is offered again this often, in milliseconds.
+/// How often a device offers a scan again that the server cannot read, in milliseconds.
 pub const POISON_EVERY_MS: i64 = 3_600_000;
-/// While the server holds a suspended device's uploads unstored, they are offered again this often, in milliseconds.
+/// How often a suspended device offers its uploads again while the server refuses to store them, in milliseconds.
 pub const SUSPENDED_EVERY_MS: i64 = 60_000;
-/// Storage that refused is tried again this often, in milliseconds.
+/// How often a device tries storage again that refused a write, in milliseconds.
 pub const STORAGE_PROBE_MS: i64 = 5_000;
-/// Time a device gives a request, in milliseconds.
+/// How long a device waits for the answer to a request, in milliseconds.
 pub const REQUEST_MS: u64 = 20_000;
-/// Time a device gives a whole list, in milliseconds.
+/// How long a device waits for a whole list, in milliseconds.
 pub const MANIFEST_MS: u64 = 120_000;
-/// How long a verdict waits for the server at most, in milliseconds (spec §5 `POST /api/scans`).
+/// How long a verdict waits for the server's answer, in milliseconds (spec §5 `POST /api/scans`).
 pub const ASK_WAIT_MS: i64 = 200;
-/// A scan is asked about only where the last round trip took less than this, in milliseconds (spec §5).
+/// A device asks the server about a scan only if the last round trip took less than this, in milliseconds (spec §5).
 pub const ASK_ROUND_MS: i64 = 150;
-/// And only where that round trip is younger than this, in milliseconds (spec §5).
+/// A device asks the server about a scan only if its last round trip is younger than this, in milliseconds (spec §5).
 pub const ASK_FRESH_MS: i64 = 10_000;
-/// How long an answer is listened for that came too late for its verdict, in milliseconds: it tells how slow the round
-/// trip is.
+/// How long a device listens for an answer that is too late for its verdict, in milliseconds. The late answer measures
+/// the round trip.
 pub const ASK_LISTEN_MS: u64 = 5_000;
-/// After two asks in a row without an answer in time no scan is asked about for so long, in milliseconds; each further
-/// one doubles it.
+/// How long a device stops asking after two questions in a row without an answer in time, in milliseconds. Each further
+/// unanswered question doubles the pause.
 pub const ASK_PAUSE_MS: i64 = 15_000;
-/// The longest such pause, in milliseconds.
+/// The longest pause in asking the server about scans, in milliseconds.
 pub const ASK_PAUSE_MAX_MS: i64 = 120_000;
-/// While a device is in use it measures the round trip to the server this often, in milliseconds: less than [`ASK_FRESH_MS`].
+/// How often a device in use measures the round trip to the server, in milliseconds. It must be less than
+/// [`ASK_FRESH_MS`].
 pub const PING_EVERY_MS: i64 = 8_000;
-/// Time a device gives such a measurement, in milliseconds: longer ones would say nothing more.
+/// How long a device waits in one measurement of the round trip, in milliseconds. A longer wait would tell nothing
+/// more.
 pub const PING_MS: u64 = 2_000;
-/// A device is in use for so long after a code was read, in milliseconds.
+/// How long after a code was read a device counts as in use, in milliseconds.
 pub const IN_USE_MS: i64 = 300_000;
 /// Pause between two long polls of `changes`, in milliseconds.
 pub const CHANGES_PAUSE_MS: i64 = 500;
-/// Pause after one that brought nothing sooner than this, in milliseconds.
+/// Pause between two long polls of `changes` if the first brought nothing and ended within this time, in milliseconds.
 pub const CHANGES_IDLE_MS: i64 = 5_000;
-/// Names that may have changed are asked for at most this often, in milliseconds.
+/// The shortest time between two requests for names that may have changed, in milliseconds.
 pub const NAMES_EVERY_MS: i64 = 15_000;
-/// Fewest letters that a search by name begins with; one of a script that writes words or syllables is enough.
+/// Fewest letters of a search by name. One letter is enough in a script that writes words or syllables.
 pub const SEARCH_CHARS: usize = 2;
-/// Most words of a search by name; those after them are not looked at.
+/// Most words of a search by name. Further words are ignored.
 pub const SEARCH_WORDS: usize = 8;
-/// Letters of a word that a search by name compares.
+/// Most letters of each word that a search by name compares.
 pub const SEARCH_WORD_CHARS: usize = 32;
-/// Guests that a search by name shows.
+/// Most guests that a search by name shows.
 pub const SEARCH_ROWS: usize = 50;
-/// Tickets of a booking that are offered with one of them.
+/// Most tickets of a booking that are offered together with one of them.
 pub const BOOKING_TICKETS: usize = 50;
-/// Others of a booking that a search shows behind the guest it found.
+/// Most other guests of a booking that a search shows after the guest it found.
 pub const BOOKING_ROWS: usize = 10;
-/// Deltas laid over one whole list before a whole one is fetched again.
+/// Most deltas applied to a whole list before the device fetches a whole list again.
 pub const DELTAS: usize = 8;
-/// Pages of `changes` kept beside each other in the cache before they are folded into one.
+/// Most pages of `changes` that the cache keeps separately before it merges them into one.
 pub const CHANGES_PAGES: u64 = 64;
-/// Tries of a pairing whose answer is lost.
+/// Tries of a pairing request whose answer did not arrive.
 pub const PAIRING_TRIES: u32 = 5;
-/// Witnesses that a device holds while the server has not been asked about them.
+/// Most witnesses that a device holds until the server has been asked about them.
 pub const WITNESSES: usize = 16;
-/// A witness is journalled at least this often while it changes, in milliseconds.
+/// The longest time between two journal writes of a changing witness, in milliseconds.
 pub const WITNESS_EVERY_MS: i64 = 600_000;

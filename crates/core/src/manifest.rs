@@ -1,5 +1,6 @@
-//! The signed list a device decides by (S1 §2, spec §5): built once, signed per device, verified at every start. Beside
-//! it its compact form, and the signed names for gates that allow them.
+//! The signed list by which a device decides (S1 §2, spec §5). The server builds it once and signs it per device. The
+//! device verifies it at every start. The module also has the list's compact form, and the signed names for gates that
+//! allow them.
 
 pub mod index;
 pub mod build;

@@ -1,7 +1,8 @@
-//! Text as it is compared: for finding a name as people type it, and for telling whether two texts name the same thing.
+//! Puts text into the form in which it is compared. There are two uses: finding a name as people type it, and telling
+//! whether two texts name the same thing.
 //!
 //! Unicode's own forms come from ICU4X (`icu_normalizer`). The tables here hold only what Unicode leaves to each
-//! application: letters without a decomposition, and which marks a person leaves out when typing.
+//! application: letters without a decomposition, and the marks that people leave out when they type.
 
 use icu_normalizer::{ComposingNormalizerBorrowed, DecomposingNormalizerBorrowed};
 
@@ -20,15 +21,15 @@ pub fn composed(text: &str) -> String {
     NFC.normalize(text).into_owned()
 }
 
-/// The words of a name as they are searched and sorted: lower case, without accents, apostrophes and punctuation, one
-/// space between two words.
+/// The words of a name in the form in which names are searched and sorted. They are in lower case, without accents,
+/// apostrophes and punctuation, and one space separates two words.
 ///
-/// "Seán O’Brien" gives "sean obrien", "Jean‑Luc" gives "jean luc". Doing it twice changes nothing.
+/// "Seán O’Brien" gives "sean obrien", "Jean‑Luc" gives "jean luc". Normalizing twice changes nothing.
 pub fn for_search(text: &str) -> String {
     words_in_order(&letters(text).plain)
 }
 
-/// [`for_search`] of a text whose letters are known.
+/// Like [`for_search`], for a caller that already has the text's [`Letters::plain`].
 pub(crate) fn words_in_order(letters: &str) -> String {
     let mut out = String::with_capacity(letters.len());
     for c in letters.chars() {
@@ -46,10 +47,10 @@ pub(crate) fn words_in_order(letters: &str) -> String {
     in_order(out)
 }
 
-/// The text as two rows are compared that may mean the same guest, list or entry type.
+/// The form in which two rows are compared that may mean the same guest, list or entry type.
 ///
 /// Case, white space, invisible characters, compatibility forms, and the kinds of apostrophes and dashes make no
-/// difference. Accents do: Jose and José are two people. Doing it twice changes nothing.
+/// difference. Accents do: Jose and José are two people. Normalizing twice changes nothing.
 pub fn for_identity(text: &str) -> String {
     let visible: String = text.chars().filter(|c| !is_invisible(*c)).map(known_apostrophe).collect();
     let mut out = String::with_capacity(visible.len());
@@ -58,7 +59,7 @@ pub fn for_identity(text: &str) -> String {
             'ß' => out.push_str("ss"),
             'ς' => out.push('σ'),
             'ı' => out.push('i'),
-            // A Turkish capital İ in lower case is an i with its dot as a mark.
+            // Unicode writes a Turkish capital İ in lower case as an i and a combining dot. The dot is left out.
             '\u{307}' if out.ends_with('i') => {}
             '\u{2010}'..='\u{2015}' | '\u{2212}' => out.push('-'),
             c if is_apostrophe(c) => out.push(APOSTROPHE),
@@ -70,13 +71,13 @@ pub fn for_identity(text: &str) -> String {
 }
 
 /// The letters of a text in lower case without accents. White space is a space, other separators are [`APOSTROPHE`] or
-/// [`HYPHEN`]; several may follow each other.
+/// [`HYPHEN`]. Several separators may follow each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Letters {
-    /// ä, ö, ü, å and ø are a, o, u, a and o.
+    /// The letters with ä, ö, ü, å and ø written as a, o, u, a and o.
     pub plain: String,
-    /// ä, ö, ü, å and ø are ae, oe, ue, aa and oe, as German, Danish and Norwegian write them where the letter is missing.
-    /// `None` if the text has none of these letters.
+    /// The letters with ä, ö, ü, å and ø written as ae, oe, ue, aa and oe. German, Danish and Norwegian are written so
+    /// where a keyboard lacks the letter. `None` if the text has none of these letters.
     pub written_out: Option<String>,
 }
 
@@ -116,8 +117,8 @@ pub(crate) fn letters(text: &str) -> Letters {
             }
             continue;
         }
-        // A mark on no letter is nothing to type. It would compose with the letter before its separator in one way to
-        // write the name, and not in another.
+        // A voicing mark that stands on no letter is nothing that people type. It would otherwise compose with the
+        // letter before its separator in one spelling of the name, and not in another.
         if is_voicing_mark(c) && ends_no_letter(&out.plain) {
             continue;
         }
@@ -129,7 +130,8 @@ pub(crate) fn letters(text: &str) -> Letters {
     Letters { plain: in_order(out.plain), written_out: out.written_out.map(in_order) }
 }
 
-/// Without what was left out, marks may follow each other that have an order, and a kana its mark of voicing.
+/// Restores Unicode's composed form (NFC) after marks were left out. Marks that now follow each other get their order,
+/// and a kana joins its voicing mark.
 fn in_order(letters: String) -> String {
     if letters.is_ascii() {
         return letters;
@@ -153,11 +155,11 @@ fn push(out: &mut String, c: char) {
         c if is_apostrophe(c) => out.push(APOSTROPHE),
         c if c.is_whitespace() || c.is_control() => out.push(' '),
         c if is_punctuation(c) => out.push(HYPHEN),
-        // Katakana as hiragana.
+        // Katakana becomes hiragana.
         '\u{30a1}'..='\u{30f6}' | '\u{30fd}' | '\u{30fe}' => {
             out.push(char::from_u32(u32::from(c) - 0x60).unwrap_or(c));
         }
-        // Digits of Arabic and of Persian.
+        // Arabic and Persian digits become ASCII digits.
         '\u{660}'..='\u{669}' => out.push(char::from(b'0' + (u32::from(c) - 0x660) as u8)),
         '\u{6f0}'..='\u{6f9}' => out.push(char::from(b'0' + (u32::from(c) - 0x6f0) as u8)),
         c => match other_letter(c) {
@@ -167,8 +169,8 @@ fn push(out: &mut String, c: char) {
     }
 }
 
-/// Letters that Unicode doesn't decompose, as people type them who don't have them; and letters that keyboards of two
-/// languages write differently.
+/// Letters that Unicode doesn't decompose, as people type them whose keyboard lacks the letter. Also letters for which
+/// the keyboards of two languages have different characters.
 fn other_letter(c: char) -> Option<&'static str> {
     Some(match c {
         'ß' => "ss",
@@ -198,7 +200,7 @@ fn other_letter(c: char) -> Option<&'static str> {
         'ƴ' | 'ɏ' => "y",
         'ƶ' | 'ȥ' => "z",
         'ς' => "σ",
-        // Arabic and Persian: alef, yeh, kaf and heh have a key of their own in each; teh marbuta is typed as heh.
+        // Arabic and Persian keyboards have different keys for alef, yeh, kaf and heh. Teh marbuta is typed as heh.
         '\u{671}' => "\u{627}",
         '\u{649}' | '\u{6cc}' => "\u{64a}",
         '\u{6a9}' => "\u{643}",
@@ -207,7 +209,8 @@ fn other_letter(c: char) -> Option<&'static str> {
     })
 }
 
-/// A kana and its mark of voicing (U+3099, U+309A) as one letter: が is not か.
+/// Composes a kana and its voicing mark (U+3099 or U+309A) into one letter, since が is not か. `None` if the kana takes
+/// no such mark.
 fn voiced(kana: char, mark: char) -> Option<char> {
     let (of, by) = (u32::from(kana), u32::from(mark).checked_sub(0x3098)?);
     let pairs = match of {
@@ -225,13 +228,14 @@ fn ends_no_letter(letters: &str) -> bool {
     letters.is_empty() || letters.ends_with([' ', APOSTROPHE, HYPHEN])
 }
 
-/// Whether it is a mark by which [`voiced`] makes one letter of two.
+/// Whether the character is a voicing mark, which [`voiced`] joins with the kana before it.
 fn is_voicing_mark(c: char) -> bool {
     matches!(c, '\u{3099}' | '\u{309a}')
 }
 
-/// Marks that a person leaves out when typing: accents of Latin, Greek and Cyrillic letters, Hebrew points, Arabic and
-/// Syriac vowel marks, and the stroke that lengthens an Arabic word. Vowel signs of Indic scripts are letters.
+/// Whether a character is a mark that people leave out when they type. These are accents of Latin, Greek and Cyrillic
+/// letters, Hebrew points, Arabic and Syriac vowel marks, and the stroke that lengthens an Arabic word. Vowel signs of
+/// Indic scripts are letters.
 fn is_left_out(c: char) -> bool {
     matches!(c,
         '\u{300}'..='\u{36f}' | '\u{483}'..='\u{489}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}'
@@ -243,7 +247,7 @@ fn is_left_out(c: char) -> bool {
         | '\u{8e3}'..='\u{8ff}' | '\u{711}' | '\u{730}'..='\u{74a}')
 }
 
-/// Characters without a shape: soft hyphens, joiners, marks of direction, variation selectors, tags, fillers.
+/// Whether a character has no shape: soft hyphens, joiners, direction marks, variation selectors, tags and fillers.
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
@@ -252,7 +256,8 @@ fn is_invisible(c: char) -> bool {
         | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Accents that stand alone: people type them as apostrophes, and Unicode's compatibility forms make a space of them.
+/// Makes an apostrophe of an accent that stands alone, because people type such accents for apostrophes. Unicode's
+/// compatibility forms would make a space of it.
 fn known_apostrophe(c: char) -> char {
     if matches!(c, '\u{b4}' | '\u{384}' | '\u{1fbd}' | '\u{1fbf}' | '\u{1ffd}' | '\u{1ffe}') { APOSTROPHE } else { c }
 }
@@ -263,7 +268,7 @@ fn is_apostrophe(c: char) -> bool {
         | '\u{2018}'..='\u{201b}' | '\u{2032}' | '\u{2035}' | '\u{a78b}' | '\u{a78c}')
 }
 
-/// Characters between words: hyphens, dots, slashes, quotation marks, brackets of all scripts.
+/// Whether a character stands between words: hyphens, dots, slashes, quotation marks and brackets of all scripts.
 fn is_punctuation(c: char) -> bool {
     c.is_ascii_punctuation()
         || matches!(c,

@@ -1,5 +1,5 @@
-//! Counts who is inside: the part of each subject in an event's counters (spec §3, architecture §4 "Counters change
-//! by Δ").
+//! Counts who is inside: the part that each subject has in an event's counters (spec §3, architecture §4 "Counters
+//! change by Δ").
 
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,12 +18,12 @@ pub struct GateFlow {
     pub entered: i64,
     /// Persons let out.
     pub exited: i64,
-    /// People without a ticket whom staff counted here: those who came in less those who went out.
+    /// People without a ticket whom staff counted at this gate: those who came in less those who went out.
     pub without_ticket: i64,
 }
 
 impl GateFlow {
-    /// The part of one scan in its gate's flow.
+    /// The part that one scan has in its gate's flow.
     pub fn of(verdict: &ScanVerdict) -> Self {
         let without_ticket = match verdict.headcount {
             Some(Headcount::Change { delta, .. }) => i64::from(delta),
@@ -32,7 +32,7 @@ impl GateFlow {
         let entered = i64::from(verdict.within) + i64::from(verdict.over);
         Self { entered, exited: i64::from(verdict.exited), without_ticket }
     }
-    /// Persons by which the gate fills the area behind it.
+    /// Persons by which the gate's flow fills the area behind it.
     fn inside(&self) -> i64 {
         self.entered - self.exited + self.without_ticket
     }
@@ -53,11 +53,11 @@ pub struct WithoutTicket {
 }
 
 impl WithoutTicket {
-    /// All of them.
+    /// The sum of all classes.
     pub fn total(&self) -> i64 {
         self.staff + self.crew + self.child + self.other
     }
-    /// Whether none was counted, or as many went out as came in.
+    /// Whether every class stands at 0.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
@@ -79,23 +79,23 @@ impl WithoutTicket {
     }
 }
 
-/// A recount that counts: everybody in the area behind a gate, with a ticket or without.
+/// A recount that counts. In a recount staff count everybody in the area behind a gate, with a ticket or without.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recount {
-    /// Where staff counted.
+    /// The gate at which staff counted.
     pub gate_id: GateId,
     /// When the recount was made.
     pub at: Timestamp,
-    /// On which device.
+    /// The device that recorded the recount.
     pub device_id: DeviceId,
-    /// By which scan.
+    /// The id of the recount's scan.
     pub scan_id: ScanId,
-    /// Persons inside then.
+    /// Persons inside at that time.
     pub inside: u32,
 }
 
 impl Recount {
-    /// The recounts that this subject's verdicts leave.
+    /// The recounts among one subject's verdicts that still count.
     pub fn of(verdicts: &[ScanVerdict]) -> Vec<Self> {
         let recount = |verdict: &ScanVerdict| match verdict.headcount? {
             Headcount::Recount { inside } => Some(Self {
@@ -109,8 +109,8 @@ impl Recount {
         };
         verdicts.iter().filter_map(recount).collect()
     }
-    /// The one that holds behind a gate: the newest by (time, device, scan) of those taken at gates that admit the same zones.
-    /// A gate without a zone has an area of its own.
+    /// The recount that holds behind a gate: the newest by (time, device, scan) of those made at gates that admit the
+    /// same zones. A gate without a zone has an area of its own. `None` if there is no such recount.
     pub fn newest<'a, G: Borrow<GateRules>>(
         recounts: &'a [Self],
         gate_id: &GateId,
@@ -126,41 +126,42 @@ impl Recount {
     }
 }
 
-/// The base of an area's count: so many persons at a time. Those who went in or out later are added to it.
+/// The base of an area's count: a number of persons at a time. Persons who went in or out later are added to it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AreaBase {
-    /// Persons who went through a gate at this time or before are in `persons`. With `None` nobody is in it yet.
+    /// Persons who went through a gate at this time or before are included in `persons`. With `None` the base includes
+    /// nobody.
     pub until: Option<Timestamp>,
-    /// Persons inside then.
+    /// Persons inside at that time.
     pub persons: i64,
 }
 
-/// Counters of an event, or one subject's part in them.
+/// The counters of an event, or one subject's part in them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Occupancy {
-    /// Persons inside now, within their tickets' limits. With `inside_over` the honest range of who is inside: how many
-    /// of those who came on top are really there only a person can tell.
+    /// Persons inside now, within their tickets' limits. Together with `inside_over` this gives the range of persons
+    /// inside. Only a person can tell how many of those beyond the limits are really there.
     pub inside: i64,
     /// Persons inside now beyond their tickets' limits.
     pub inside_over: i64,
-    /// Persons let in within their tickets' limits, ever. With `over`, all persons let in.
+    /// Persons let in so far within their tickets' limits. With `over`, all persons let in.
     pub entered: i64,
-    /// Persons let in beyond their tickets' limits, ever.
+    /// Persons let in so far beyond their tickets' limits.
     pub over: i64,
-    /// Persons let out, ever.
+    /// Persons let out so far.
     pub exited: i64,
     /// Tickets (or unknown codes) with at least one person let in.
     pub subjects: i64,
-    /// Persons let in by being added at a door.
+    /// Persons let in by being added at a door as walk-ins.
     pub walk_ins: i64,
-    /// People without a ticket inside now, as staff counted them. No other counter holds them, those of gates aside.
+    /// People without a ticket inside now, as staff counted them. No other counter includes them except those of gates.
     pub without_ticket: WithoutTicket,
-    /// By gate.
+    /// The flow through each gate.
     pub gates: BTreeMap<GateId, GateFlow>,
 }
 
 impl Occupancy {
-    /// The part of one subject in the counters.
+    /// The part that one subject has in the counters.
     pub fn of(reduced: &Reduced) -> Self {
         let state = &reduced.state;
         let mut out = Self {
@@ -201,9 +202,8 @@ impl Occupancy {
         }
     }
 
-    /// Persons in the area that a gate leads to: `base` persons, plus those who went in, less those who came out, by
-    /// every gate of that area. Absent (`None`) where the gate has no capacity to measure it by, or is not among the
-    /// `rules`.
+    /// Persons in the area that a gate leads to: `base`, plus those who went in by every gate of the area, less those
+    /// who came out. `None` if the gate has no capacity, or is not among the `rules`.
     pub fn area_inside<G: Borrow<GateRules>>(
         &self,
         base: i64,
@@ -214,7 +214,8 @@ impl Occupancy {
         Some(u32::try_from(self.area_persons(base, gate_id, rules).max(0)).unwrap_or(u32::MAX))
     }
 
-    /// The same of any gate; below zero where more came out than went in.
+    /// Like [`Occupancy::area_inside`], for a gate with or without a capacity. The result is below zero if more persons
+    /// came out than went in.
     pub fn area_persons<G: Borrow<GateRules>>(
         &self,
         base: i64,
@@ -225,9 +226,9 @@ impl Occupancy {
         base + flows.map(GateFlow::inside).sum::<i64>()
     }
 
-    /// The base of the count of the area behind a gate: the newest recount there, or an empty area when the day
-    /// begins, whichever is later. A day begins with an empty area where the event is daily and nobody was ever
-    /// scanned out of it: yesterday's guests went home without a scan (door.md "Limits").
+    /// The base of the count of the area behind a gate. It is the newest recount there, or an empty area when the day
+    /// begins, whichever is later. A day begins with an empty area only if the event is daily and no scan ever let
+    /// anybody out of the area. In such an event, yesterday's guests went home without a scan (door.md "Limits").
     pub fn area_base<G: Borrow<GateRules>>(
         &self,
         gate_id: &GateId,
@@ -247,7 +248,7 @@ impl Occupancy {
         }
     }
 
-    /// Adds persons through a gate; the sum of those through all of them is somebody else's.
+    /// Adds the flow of one gate. The event's totals are not changed: the caller adds those elsewhere.
     pub fn add_flow(&mut self, gate_id: &GateId, flow: GateFlow) {
         self.gate(gate_id, flow, 1);
     }

@@ -1,4 +1,4 @@
-//! A pass: the link and the QR code a guest holds (S0 "QR Code Generation & Storage"), and how it stands.
+//! A pass: the link and the QR code that a guest holds (S0 "QR Code Generation & Storage"), and its state.
 
 use crate::event::{EventStatus, ReEntry};
 use crate::reduce::TicketState;
@@ -7,25 +7,25 @@ use crate::time::Timestamp;
 use crate::words::words;
 
 words! {
-    /// How a pass stands, as its page says it (spec §5 "Guests and webhooks").
+    /// The state of a pass, as its page shows it (spec §5 "Guests and webhooks").
     PassStanding {
-        /// It lets its party in.
+        /// The pass lets its party in.
         Valid = "valid",
-        /// Some of its party are in; the others may still come.
+        /// Some of the party are in. The others may still come.
         PartlyUsed = "partly_used",
-        /// All of its party are in, or somebody declared it used.
+        /// All of the party are in, or a person declared the ticket used.
         Used = "used",
-        /// Withdrawn, or the money was returned.
+        /// The ticket was withdrawn, or its price returned.
         Cancelled = "cancelled",
-        /// Good from a later time on.
+        /// The ticket's window has not begun.
         NotYetValid = "not_yet_valid",
-        /// Its time is over, or the event is.
+        /// The ticket's window or the event is over.
         Expired = "expired",
     }
 }
 
-/// Whether a code is a token of ours: a UUID v4 in its usual spelling. Only such a code has a pass: its address cannot be
-/// guessed, as that of a code counted up elsewhere could.
+/// Whether a code is a token of Admit: a UUID v4 in its usual spelling. Only such a code has a pass, because nobody can
+/// guess its address. Codes that other systems count up could be guessed.
 pub fn is_token(code: &str) -> bool {
     let bytes = code.as_bytes();
     bytes.len() == 36
@@ -37,18 +37,18 @@ pub fn is_token(code: &str) -> bool {
         })
 }
 
-/// The address of a pass under a server's own: what its QR code says (spec §6).
+/// The address of a pass on the server `base`. The pass's QR code holds it (spec §6).
 pub fn url(base: &str, token: &str) -> String {
     format!("{base}/passes?token={token}")
 }
 
-/// The name of its picture among the objects (spec §6).
+/// The name of the pass's QR picture in the object store (spec §6).
 pub fn object_key(token: &str) -> String {
     format!("qr-codes/{token}.png")
 }
 
-/// How a pass stands: what its ticket's rules, its scans and the event say together. Not a verdict: gates decide for
-/// themselves.
+/// The state of a pass, from its ticket's rules and scans and from the event. This is not a verdict, since each gate
+/// decides for itself.
 pub fn standing(
     rules: &TicketRules,
     state: &TicketState,
@@ -104,7 +104,7 @@ mod tests {
         use ReEntry::{AfterExit, AfterGap, Never};
         use TicketStatus::{Active, Refunded, Voided};
         let at = Timestamp::clamped;
-        // status, within, re-entry, event, now; party of 3, good from 100 to 200
+        // The columns are status, within, re-entry, event, now. The party has 3 persons, and the window is 100 to 200.
         let table = [
             (Active, 0, Never, Live, 150, Valid),
             (Active, 1, Never, Live, 150, PartlyUsed),

@@ -1,25 +1,25 @@
-//! The sync limit: at most so many in *any* window, exactly (spec §5 "Rate limit").
+//! The sync limit: an exact bound on the syncs in *any* window of 60 s (spec §5 "Rate limit").
 //!
-//! A sliding log, not a bucket: "10 in any 60 s" holds wherever the minute is thought to begin. The keeper of the log
-//! (memory, Redis) gives the times of the syncs let through; this decides.
+//! The limit is a sliding log, not a bucket. "10 in any 60 s" holds wherever the minute begins. The keeper of the log
+//! (memory, Redis) brings the times of the syncs that were allowed. This module decides.
 
-/// Milliseconds of the window.
+/// Length of the window, in milliseconds.
 pub const WINDOW_MS: i64 = 60_000;
 
 /// The decision on one sync.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RateDecision {
-    /// Go on; note its time in the log.
+    /// Allow the sync and add its time to the log.
     Allowed,
-    /// 429; don't note it.
+    /// Answer 429 and don't add the sync to the log.
     Refused {
-        /// For `Retry-After`: seconds, rounded up, at least 1.
+        /// The value of `Retry-After` in seconds, rounded up, at least 1.
         retry_after_seconds: u64,
     },
 }
 
-/// Decides on a sync at `now_ms`, where `taken_ms` holds when earlier ones were let through, in any order, and `limit`
-/// is the most in any 60 s. A time in the future (a clock set back) counts as in the window. A limit of 0 refuses all.
+/// Decides on a sync at `now_ms`. `taken_ms` holds the times of the allowed syncs in any order. `limit` is the most in
+/// any 60 s. A time in the future (a clock set back) counts as in the window. A limit of 0 refuses all.
 pub fn decide_rate(taken_ms: &[i64], now_ms: i64, limit: u32) -> RateDecision {
     let mut recent: Vec<i64> = taken_ms.iter().copied().filter(|at| at.saturating_add(WINDOW_MS) > now_ms).collect();
     recent.sort_unstable();
@@ -27,20 +27,20 @@ pub fn decide_rate(taken_ms: &[i64], now_ms: i64, limit: u32) -> RateDecision {
     if recent.len() < limit {
         return RateDecision::Allowed;
     }
-    // Room is there once all but `limit − 1` of the log have left the window.
+    // There is room again once all but `limit − 1` entries of the log have left the window.
     let leaves = recent.len().checked_sub(limit.max(1)).map_or(now_ms, |at| recent[at]);
     let wait_ms = leaves.saturating_add(WINDOW_MS).saturating_sub(now_ms).clamp(1, WINDOW_MS);
     RateDecision::Refused { retry_after_seconds: (wait_ms as u64).div_ceil(1_000) }
 }
 
-/// The log in memory of one device.
+/// The log of one device, in memory.
 #[derive(Debug, Clone, Default)]
 pub struct SlidingLog {
     taken_ms: Vec<i64>,
 }
 
 impl SlidingLog {
-    /// Decides, and notes what it lets through.
+    /// Decides on a sync, and adds it to the log if it is allowed.
     pub fn take(&mut self, now_ms: i64, limit: u32) -> RateDecision {
         self.taken_ms.retain(|at| at.saturating_add(WINDOW_MS) > now_ms);
         let decision = decide_rate(&self.taken_ms, now_ms, limit);
@@ -49,13 +49,13 @@ impl SlidingLog {
         }
         decision
     }
-    /// Takes back what was noted at `at_ms`: another log refused it.
+    /// Removes the entry of `at_ms` again, because another log refused that sync.
     pub fn give_back(&mut self, at_ms: i64) {
         if let Some(place) = self.taken_ms.iter().rposition(|at| *at == at_ms) {
             self.taken_ms.remove(place);
         }
     }
-    /// Whether nothing of it lies in the window any more: it may be forgotten.
+    /// Whether no entry lies in the window any more, so that the log may be dropped.
     pub fn is_idle(&self, now_ms: i64) -> bool {
         self.taken_ms.iter().all(|at| at.saturating_add(WINDOW_MS) <= now_ms)
     }

@@ -1,8 +1,8 @@
-//! A ticket's state from three sets: its rules, its reviews, its scans (spec §4 "reduce").
+//! Computes a ticket's state from three sets: its rules, its reviews and its scans (spec §4 "reduce").
 //!
 //! The result is the same in whatever order the facts arrive, however often, and in whatever batches. The laws are
-//! property tests in `tests/laws/`. There are three steps. `choose` says which content is taken, whether it counts,
-//! and what was reverted. Then `fold` counts persons in and out. Last, `find` finds what a person must look at.
+//! property tests in `tests/laws/`. There are three steps. `choose` says which content is taken, whether it counts, and
+//! what was reverted. Then `fold` counts persons in and out. Last, `find` finds what a person must look at.
 
 use crate::ids::{DeviceId, ScanId};
 use crate::incident::{IncidentKind, Role, Subject};
@@ -20,13 +20,13 @@ use find::{Findings, settle_refusals};
 use fold::{Fold, Folding, shut_out};
 pub use shape::*;
 
-/// Version of this reducer. A node with a lower one than an event was rebuilt by refuses to judge there: it would
-/// undo what a newer node found. A commit that raises it asks for `admit rebuild` (law 8).
+/// Version of this reducer. A node with a lower version than the one that last rebuilt an event refuses to judge there.
+/// Otherwise it would undo what a newer node found. A commit that raises the version asks for `admit rebuild` (law 8).
 pub const REDUCER_VERSION: u32 = 3;
 
-/// Reduces one subject. The list `facts` holds every fact of the subject. For each of them it also holds every other
-/// content under the same (device, scan id), wherever that resolved to. The reducer chooses one content among all
-/// (spec D2).
+/// Reduces one subject. `facts` must hold every fact of the subject. For each of them it must also hold every other
+/// content under the same (device, scan id), whatever subject that content belongs to. The reducer chooses one content
+/// of all (spec D2).
 pub fn reduce(subject: &Subject, rules: Rules<'_>, reviews: &[Review], facts: &[Resolved]) -> Reduced {
     let chosen = choose(facts);
     let newest = rules.event.event(When::Newest);
@@ -54,7 +54,7 @@ pub fn reduce(subject: &Subject, rules: Rules<'_>, reviews: &[Review], facts: &[
     let made = out.made_by.as_ref().zip(subject.ticket_id());
     let made = made.map(|((_, _, walk_in), ticket_id)| TicketBook::made_at_door(ticket_id, walk_in.rules()));
     let rules = Rules { ticket: rules.ticket.or(made.as_ref()), ..rules };
-    // Step 2.
+    // Step 2: apply the reverts.
     let keeps = keeps(taken.iter().map(|chosen| &chosen.fact.scan));
     let mut order: Vec<Folding<'_>> =
         taken.iter().map(|chosen| Folding::new(chosen, rules, newest.as_ref(), &keeps)).collect();
@@ -72,8 +72,9 @@ pub fn reduce(subject: &Subject, rules: Rules<'_>, reviews: &[Review], facts: &[
     out
 }
 
-/// The guest whom a scan that counts added at a door. A ticket that nobody imported has its rules from there: it exists by
-/// the fact, whether its row was stored yet or not (door.md "Walk-ins").
+/// The guest whom a counted scan added at a door, with the scan's device and id. If no import made the ticket, its
+/// rules come from this scan, whether the server has stored the ticket's row yet or not (door.md "Walk-ins"). `None` if
+/// no scan added a guest.
 fn made_by(taken: &[&Chosen<'_>]) -> Option<(DeviceId, ScanId, WalkIn)> {
     let scan = taken.iter().map(|chosen| &chosen.fact.scan).find(|scan| scan.walk_in.is_some())?;
     Some((scan.device_id.clone(), scan.scan_id.clone(), scan.walk_in.clone()?))

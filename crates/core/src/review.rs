@@ -1,4 +1,4 @@
-//! The review: what a person decided about a scan. A fact too, with its place in the event's order (spec §4 step 1).
+//! The review: a person's decision about a scan. It is a fact with a place in the event's order (spec §4 step 1).
 
 use crate::ids::{DeviceId, ScanId};
 use crate::scan::Digest;
@@ -7,32 +7,32 @@ use crate::words::words;
 words! {
     /// A person's decision about a scan.
     Decision {
-        /// Count it although its authorship is unproven.
+        /// Count the scan although its authorship is unproven.
         Accept = "accept",
-        /// Do not count it: the only thing that un-counts a person.
+        /// Do not count the scan. Nothing else un-counts a person.
         Exclude = "exclude",
-        /// Take back whatever was decided before.
+        /// Take back the decision that was made before.
         Restore = "restore",
     }
 }
 
-/// One decision about one content of one scan; of several the highest serial wins.
+/// One decision about one content of one scan. Of several decisions the one with the highest serial holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Review {
-    /// Place in the event's order.
+    /// The review's place in the event's order.
     pub serial: u64,
-    /// Author of the scan.
+    /// The device that made the scan.
     pub device_id: DeviceId,
-    /// The scan.
+    /// The scan's id within its device.
     pub scan_id: ScanId,
-    /// The content the person looked at: other content under the same id was not reviewed.
+    /// The digest of the content at which the person looked. Another content under the same id is not reviewed.
     pub digest: Digest,
     /// The decision.
     pub decision: Decision,
 }
 
 impl Review {
-    /// The very content it is about.
+    /// The content that the review is about: author, scan id and digest.
     pub fn content(&self) -> (DeviceId, ScanId, Digest) {
         (self.device_id.clone(), self.scan_id.clone(), self.digest)
     }

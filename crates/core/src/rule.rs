@@ -1,7 +1,7 @@
 //! Rules as facts: a field's value from a moment on (spec §3 "Rules are facts too").
 //!
-//! A rule is never changed or removed; a later one outranks it. Which rules hold at a scan is a question of the scan's
-//! own time and of what its device already knew, never of when the scan arrived.
+//! A rule is never changed or removed. A later rule outranks it. Which rules hold at a scan depends on the scan's own
+//! time and on what its device knew, never on when the scan arrived.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,25 +14,25 @@ use crate::ids::{DeviceId, EventId, GateId, TicketId};
 use crate::ticket::{TicketRules, TicketStatus};
 use crate::time::Timestamp;
 
-/// From when a rule holds.
+/// The moment from which a rule holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effective {
-    /// For every scan, whenever taken.
+    /// The rule holds for every scan, whenever it was taken.
     Start,
-    /// For scans at or after this moment.
+    /// The rule holds for scans at or after this moment.
     At(Timestamp),
 }
 
-/// One changed value.
+/// One changed field and its new value, with the thing it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// Of a ticket.
+    /// A change of a ticket.
     Ticket(TicketId, TicketChange),
-    /// Of a gate.
+    /// A change of a gate.
     Gate(GateId, GateChange),
-    /// Of the event.
+    /// A change of the event.
     Event(EventChange),
-    /// Of a device.
+    /// A change of a device.
     Device(DeviceId, DeviceChange),
 }
 
@@ -43,17 +43,17 @@ pub enum TicketChange {
     First(TicketRules),
     /// The ticket's new status.
     Status(TicketStatus),
-    /// Persons admitted.
+    /// Persons that the ticket admits.
     EntryLimit(u32),
     /// The gates that admit the ticket.
     GateIds(Vec<GateId>),
     /// The ticket's zone.
     Zone(String),
-    /// Window `[valid_from, expires_at)`.
+    /// The window `[valid_from, expires_at)` in which the ticket admits.
     Window {
-        /// Good from.
+        /// The first moment at which the ticket admits. Absent if there is no such bound.
         valid_from: Option<Timestamp>,
-        /// Good until, exclusive.
+        /// The first moment at which the ticket no longer admits. Absent if there is no such bound.
         expires_at: Option<Timestamp>,
     },
 }
@@ -69,11 +69,11 @@ pub enum GateChange {
     Zones(Vec<String>),
     /// The direction in which the gate is used.
     Direction(Direction),
-    /// The most persons in the gate's area; absent where it has no limit.
+    /// The most persons in the gate's area. Absent if there is no limit.
     Capacity(Option<u32>),
-    /// Guest names on devices.
+    /// Whether devices at the gate may carry guest names.
     NamesOnDevices(bool),
-    /// Guests added at the door.
+    /// Whether staff at the gate may add guests.
     WalkIns(bool),
 }
 
@@ -84,66 +84,67 @@ pub enum EventChange {
     First(EventRules),
     /// Display name.
     Name(String),
-    /// Start; the newest value holds for all scans.
+    /// When the event starts. The newest value holds for all scans.
     StartsAt(Timestamp),
-    /// End; the newest value holds for all scans.
+    /// When the event ends. The newest value holds for all scans.
     EndsAt(Timestamp),
     /// The event's new status.
     Status(EventStatus),
-    /// Re-entry mode.
+    /// Re-entry mode of the event.
     ReEntry(ReEntry),
-    /// Gap of `after_gap`, seconds.
+    /// Seconds that must pass before re-entry in the mode `after_gap`.
     MinGapSeconds(u32),
-    /// Staff PIN.
+    /// The staff PIN. Absent if it is removed.
     StaffPin(Option<StaffPin>),
-    /// When its doors opened; the newest value holds for all scans.
+    /// When doors opened. The newest value holds for all scans.
     OpenedAt(Option<Timestamp>),
-    /// When its days begin; the newest value holds for all scans.
+    /// When the event's days begin. The newest value holds for all scans.
     Days(Days),
-    /// Limits of zones, all of them.
+    /// The limits of all zones that have their own. The value replaces the one before.
     Limits(ZoneLimits),
-    /// Persons whom staff may add at the doors.
+    /// Persons whom staff may add at the doors altogether. Absent if there is no limit.
     WalkIns(Option<u32>),
-    /// All of the event's settings for devices that are no rules.
+    /// All settings for devices that have no effect on decisions. The value replaces the one before.
     Door(DoorSettings),
-    /// How staff call each zone, all of them.
+    /// The names that staff use for zones, all of them. The value replaces the one before.
     ZoneNames(ZoneNames),
 }
 
 /// A device's field and its new value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeviceChange {
-    /// Where it scans.
+    /// The event and gate at which the device scans.
     Assignment {
         /// The event that the device is assigned to.
         event_id: EventId,
         /// The gate that the device is assigned to.
         gate_id: GateId,
     },
-    /// Since when it is thought lost: scans from then on are unverified until reviewed (spec D10).
+    /// The moment since which an organiser believes the device lost. Its scans from then on are unverified until a
+    /// person reviews them (spec D10). Absent once the device is found.
     LostSince(Option<Timestamp>),
 }
 
 /// A rule: a field's value from a moment on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
-    /// Place in the event's one order; shared by all rules of a transaction.
+    /// The rule's place in the event's one order. All rules of a transaction share it.
     pub serial: u64,
-    /// Place within the transaction.
+    /// The rule's place within its transaction.
     pub ordinal: u32,
-    /// From when it holds.
+    /// The moment from which the rule holds.
     pub effective_at: Effective,
-    /// The change itself.
+    /// The changed field and its new value.
     pub change: Change,
 }
 
-/// The server's epoch: begun at every restore, so that serials of a lost future are never mistaken for today's
-/// (spec §3). Ordered by the moment of the restore.
+/// The server's epoch. A new one begins at every restore, so that serials of a lost future are never mistaken for
+/// today's (spec §3). Epochs are ordered by the moment of the restore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Epoch {
-    /// When it began, milliseconds since 1970.
+    /// When the epoch began, in milliseconds since 1970.
     pub restored_at_ms: i64,
-    /// Random part.
+    /// A random part that distinguishes two epochs begun in the same millisecond.
     pub random: u64,
 }
 
@@ -153,7 +154,7 @@ impl fmt::Display for Epoch {
     }
 }
 
-/// Why a text is not an epoch.
+/// The error for a text that is not an epoch.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("must be an epoch as the server gave it")]
 pub struct EpochError;
@@ -168,18 +169,18 @@ impl FromStr for Epoch {
     }
 }
 
-/// A whole number exactly as it is written: digits alone, no zero before others.
+/// Reads a whole number that is written exactly as Admit writes it: only digits, and no leading zero.
 pub(crate) fn whole(text: &str) -> Option<u64> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit()) && (text.len() == 1 || !text.starts_with('0'));
     text.parse().ok().filter(|_| plain)
 }
 
-/// The epochs a ledger has been through, and the event's head serial when each began.
+/// The epochs that a ledger has been through, each with the event's head serial when it began.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Epochs(Vec<(Epoch, u64)>);
 
 impl Epochs {
-    /// From (epoch, the event's head serial when it began), in any order.
+    /// Takes pairs of an epoch and the event's head serial when it began, in any order.
     pub fn new(mut list: Vec<(Epoch, u64)>) -> Self {
         list.sort();
         Self(list)
@@ -188,15 +189,16 @@ impl Epochs {
     pub fn contains(&self, epoch: Epoch) -> bool {
         self.0.iter().any(|(known, _)| *known == epoch)
     }
-    /// The highest serial of *this* ledger that a device knew which had seen `claimed` in `epoch`: what a lost future
-    /// added after the next epoch's beginning was never ours. An epoch that we never had vouches for nothing.
+    /// The highest serial of *this* ledger that a device knew, given that it claims serial `claimed` of `epoch`.
+    /// Serials beyond the beginning of the next epoch belong to a lost future, so they don't count. The result is 0 for
+    /// an epoch that this ledger never had.
     pub fn known(&self, epoch: Option<Epoch>, claimed: u64) -> u64 {
         let Some(at) = epoch.and_then(|epoch| self.0.iter().position(|(known, _)| *known == epoch)) else { return 0 };
         self.0[at + 1..].iter().map(|(_, base)| *base).min().map_or(claimed, |base| claimed.min(base))
     }
 }
 
-/// A field's values over time.
+/// The values of one field over time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct History<T>(Vec<Held<T>>);
 
@@ -221,8 +223,8 @@ impl<T> History<T> {
             Err(at) => self.0.insert(at, Held { place, effective_at: rule.effective_at, value }),
         }
     }
-    /// The value for a scan at `at` whose device knew everything up to serial `known`. Of the rules that apply,
-    /// the one with the highest serial wins. `None` only where no rule was ever stored.
+    /// The value for a scan at time `at`, whose device knew everything up to serial `known`. Of the rules that apply,
+    /// the one with the highest serial wins. `None` only if no rule applies.
     pub fn at(&self, at: Timestamp, known: u64) -> Option<&T> {
         let applies = |held: &&Held<T>| {
             held.place.0 <= known
@@ -233,11 +235,11 @@ impl<T> History<T> {
         };
         self.0.iter().rev().find(applies).map(|held| &held.value)
     }
-    /// The value a device had that knew exactly the rules up to serial `known`.
+    /// The value for a device that knew exactly the rules up to serial `known`. `None` if there was none yet.
     pub fn known(&self, known: u64) -> Option<&T> {
         self.0.iter().rev().find(|held| held.place.0 <= known).map(|held| &held.value)
     }
-    /// The newest value.
+    /// The newest value. `None` if no rule was ever stored.
     pub fn newest(&self) -> Option<&T> {
         self.0.last().map(|held| &held.value)
     }
@@ -268,41 +270,42 @@ pub struct GateBook {
 /// The rules of one device.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeviceBook {
-    /// Event and gate.
+    /// The event and the gate that the device is assigned to.
     pub assignment: History<(EventId, GateId)>,
-    /// Since when it is thought lost.
+    /// The moment since which the device is believed lost.
     pub lost_since: History<Option<Timestamp>>,
 }
 
 impl DeviceBook {
-    /// Whether the device was thought lost when it scanned at this moment: since its loss, until it was found again.
-    /// The device's knowledge plays no part: a thief's device knows nothing that we asked for.
+    /// Whether the device was believed lost at the moment of a scan: after its loss and before it was found again. What
+    /// the device knew plays no part, since a thief's device need not know what the server knows.
     pub fn is_lost_at(&self, at: Timestamp) -> bool {
         self.lost_since.at(at, 0).is_some_and(|since| since.is_some_and(|since| at >= since))
     }
-    /// The same by its newest rule alone, as a device views everything (`Rules::newest`).
+    /// Like [`DeviceBook::is_lost_at`], by the newest rule alone. A device judges everything by its newest rules
+    /// (`Rules::newest`).
     pub fn is_lost_by_the_newest(&self, at: Timestamp) -> bool {
         self.lost_since.newest().is_some_and(|since| since.is_some_and(|since| at >= since))
     }
-    /// When it was last found again. A statement about a later loss holds from then on only: scans of the time when
-    /// it was away go on waiting for a person.
+    /// When the device was last found again. `None` if it never was. A later report of a loss holds only from this
+    /// moment on. Scans from the time when the device was away still wait for a person.
     pub fn found_at(&self) -> Option<Timestamp> {
         let found = self.lost_since.0.iter().rev().find(|held| held.value.is_none())?;
         if let Effective::At(at) = found.effective_at { Some(at) } else { None }
     }
 }
 
-/// Which rules are asked for: those at a scan, those a device knew, or the newest.
+/// Which rules are asked for: those at a scan, those that a device knew, or the newest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
-    /// At this time, for a device that knew everything up to this serial.
+    /// The rules at a scan's time, for a device that knew everything up to a serial.
     Scan {
         /// The scan's time.
         at: Timestamp,
-        /// Highest serial its device knew.
+        /// The highest serial that the scan's device knew.
         known: u64,
     },
-    /// Exactly what a device knew.
+    /// Exactly the rules up to this serial, as a device knew them.
     Known(u64),
     /// The newest values.
     Newest,
@@ -317,7 +320,7 @@ fn get<T>(history: &History<T>, when: When) -> Option<&T> {
 }
 
 impl TicketBook {
-    /// The rules of a ticket that was made at a door: they hold from the start, and every device knew them.
+    /// The book of a ticket that was made at a door. Its rules hold from the start, and count as known to every device.
     pub fn made_at_door(ticket_id: &TicketId, rules: TicketRules) -> Self {
         let first = TicketChange::First(rules);
         let change = Change::Ticket(ticket_id.clone(), first.clone());
@@ -325,7 +328,7 @@ impl TicketBook {
         book.add(&Rule { serial: 0, ordinal: 0, effective_at: Effective::Start, change }, &first);
         book
     }
-    /// Takes in a rule about this ticket. A rule taken in twice counts once.
+    /// Adds a rule about this ticket. Adding a rule twice changes nothing.
     pub fn add(&mut self, rule: &Rule, change: &TicketChange) {
         match change {
             TicketChange::First(first) => {
@@ -342,7 +345,8 @@ impl TicketBook {
             TicketChange::Window { valid_from, expires_at } => self.window.add(rule, (*valid_from, *expires_at)),
         }
     }
-    /// The values asked for; `None` where the ticket did not exist yet (only [`When::Known`] can say so).
+    /// The ticket's values for this question. `None` if the ticket did not exist yet, which only [`When::Known`] can
+    /// find.
     pub fn get(&self, when: When) -> Option<TicketRules> {
         let (valid_from, expires_at) = *get(&self.window, when)?;
         Some(TicketRules {
@@ -354,7 +358,7 @@ impl TicketBook {
             expires_at,
         })
     }
-    /// The serial of the rule that set the status in force for this question: what `admitted_in_error` names.
+    /// The serial of the rule that set the status in force for this question. An `admitted_in_error` incident names it.
     pub fn status_serial(&self, when: When) -> Option<u64> {
         let status = get(&self.status, when)? as *const TicketStatus;
         self.status.0.iter().find(|held| std::ptr::eq(&held.value, status)).map(|held| held.place.0)
@@ -362,7 +366,7 @@ impl TicketBook {
 }
 
 impl GateBook {
-    /// Takes in a rule about this gate.
+    /// Adds a rule about this gate.
     pub fn add(&mut self, rule: &Rule, change: &GateChange) {
         match change {
             GateChange::First(first) => {
@@ -382,7 +386,7 @@ impl GateBook {
             GateChange::WalkIns(may) => self.walk_ins.add(rule, *may),
         }
     }
-    /// The values asked for.
+    /// The gate's values for this question. `None` if the gate did not exist yet.
     pub fn get(&self, when: When) -> Option<GateRules> {
         Some(GateRules {
             name: get(&self.name, when)?.clone(),
@@ -396,7 +400,7 @@ impl GateBook {
     }
 }
 
-/// The rules of an event, its gates and its devices: what every ticket's fold shares.
+/// The rules of an event, its gates and its devices. The reductions of all its tickets share them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EventBook {
     name: History<String>,
@@ -414,12 +418,12 @@ pub struct EventBook {
     zone_names: History<ZoneNames>,
     gates: BTreeMap<GateId, GateBook>,
     devices: BTreeMap<DeviceId, DeviceBook>,
-    /// The epochs of the ledger.
+    /// The epochs that the event's ledger has been through.
     pub epochs: Epochs,
 }
 
 impl EventBook {
-    /// Builds the book from rules in any order; rules about tickets are passed over.
+    /// Builds the book from rules in any order. Rules about tickets are ignored.
     pub fn new<'a>(rules: impl IntoIterator<Item = &'a Rule>, epochs: Epochs) -> Self {
         let mut book = Self { epochs, ..Self::default() };
         for rule in rules {
@@ -427,7 +431,7 @@ impl EventBook {
         }
         book
     }
-    /// Takes in a rule. A rule taken in twice counts once; one about a ticket is passed over.
+    /// Adds a rule. Adding it twice changes nothing, and a rule about a ticket is ignored.
     pub fn add(&mut self, rule: &Rule) {
         match &rule.change {
             Change::Ticket(..) => {}
@@ -474,7 +478,8 @@ impl EventBook {
             EventChange::ZoneNames(names) => self.zone_names.add(rule, names.clone()),
         }
     }
-    /// The event's values; start, end, opening and days are always the newest, except for what a device knew.
+    /// The event's values for this question. Start, end, opening and days are the newest, unless a device's knowledge
+    /// is asked for. `None` if the event had no rules yet.
     pub fn event(&self, when: When) -> Option<EventRules> {
         let bounds = if let When::Scan { .. } = when { When::Newest } else { when };
         Some(EventRules {
@@ -491,25 +496,27 @@ impl EventBook {
             walk_ins: *get(&self.walk_ins, when)?,
         })
     }
-    /// The event for a scan that the server is asked about: the newest values, except for an end. An end counts
-    /// by the scan's own time and by what its device knew, as a serial of an epoch. A person who stood at the
-    /// door before the end stood at an open door (spec D17).
+    /// The event for a scan about which the server is asked. Its values are the newest, except for the status. The
+    /// status is that at the scan's own time, as its device knew it; `knew` is a serial and its epoch. A person who
+    /// stood at the door before the event was ended stood at an open door (spec D17).
     pub fn event_at_door(&self, at: Timestamp, knew: (Option<Epoch>, u64)) -> Option<EventRules> {
         let known = self.epochs.known(knew.0, knew.1);
         let event = self.event(When::Newest)?;
         let status = self.status(When::Scan { at, known }).unwrap_or(event.status);
         Some(EventRules { status, ..event })
     }
-    /// The event's status alone.
+    /// The event's status for this question.
     pub fn status(&self, when: When) -> Option<EventStatus> {
         get(&self.status, when).copied()
     }
-    /// The newest settings for devices that are no rules. No older ones are needed, since nothing is judged by them.
+    /// The newest settings for devices that have no effect on decisions. Older ones are not needed, since nothing is
+    /// judged by them.
     pub fn door(&self) -> DoorSettings {
         let door = self.door.newest().cloned().unwrap_or_default();
         DoorSettings { zone_names: self.zone_names.newest().cloned().unwrap_or_default(), ..door }
     }
-    /// The serial since which verdicts show the fields of guests that they show now; 0 where none was ever chosen.
+    /// The serial of the change since which verdicts show the guest fields that they show now. It is 0 if none was ever
+    /// chosen.
     pub fn verdict_fields_since(&self) -> u64 {
         let (mut since, mut shown) = (0, [].as_slice());
         for held in &self.door.0 {
@@ -519,15 +526,15 @@ impl EventBook {
         }
         since
     }
-    /// A gate's values.
+    /// A gate's values for this question. `None` if the gate is unknown.
     pub fn gate(&self, gate_id: &GateId, when: When) -> Option<GateRules> {
         self.gates.get(gate_id)?.get(when)
     }
-    /// Every gate, in order of its id.
+    /// The ids of all gates, in order.
     pub fn gate_ids(&self) -> impl Iterator<Item = &GateId> {
         self.gates.keys()
     }
-    /// A device's rules.
+    /// The rules of a device. `None` if it has none.
     pub fn device(&self, device_id: &DeviceId) -> Option<&DeviceBook> {
         self.devices.get(device_id)
     }

@@ -1,4 +1,4 @@
-//! The scan: what happened at a door. Written once by a device, never changed (spec §1, §4).
+//! The scan: a record of what happened at a door. A device writes it once and it is never changed (spec §1, §4).
 
 use std::collections::BTreeMap;
 
@@ -12,78 +12,80 @@ use crate::time::Timestamp;
 use crate::words::words;
 
 words! {
-    /// The effect of a scan.
+    /// What a scan does to the counts.
     ScanKind {
         /// Persons go in.
         Entry = "entry",
         /// Persons go out.
         Exit = "exit",
-        /// Undoes another scan (spec D9).
+        /// The scan undoes another scan (spec D9).
         Revert = "revert",
         /// Staff counted people who have no ticket (door.md "People without a ticket").
         Headcount = "headcount",
     }
-    /// Whom staff count without a ticket.
+    /// The classes of people whom staff count without a ticket.
     PersonClass {
         /// People who work for the venue or the organiser.
         Staff = "staff",
         /// People who belong to the production.
         Crew = "crew",
-        /// Children who need no ticket.
+        /// Anybody else without a ticket.
         Child = "child",
         /// Anybody else.
         Other = "other",
     }
-    /// A scan asked of the server first is journalled twice under one id (spec §5).
+    /// The two stages of a scan. A scan about which the device asks the server first is journalled twice under one id
+    /// (spec §5).
     Stage {
-        /// Asked, not yet decided.
+        /// The device asked the server and had not decided yet.
         Claim = "claim",
-        /// Decided: the verdict that was shown at the door.
+        /// The device decided. The scan holds the verdict that was shown at the door.
         Final = "final",
     }
-    /// How the code was read.
+    /// How the device came to the ticket.
     Method {
-        /// From a code.
+        /// A camera or a reader read a code.
         Qr = "qr",
-        /// Picked by a person.
+        /// A person picked the ticket by hand.
         Manual = "manual",
-        /// Brought by a file.
+        /// A file brought the scan.
         Import = "import",
     }
     /// The outcome that the screen showed (S1 §6.2).
     Outcome {
         /// The guest may go in.
         Valid = "valid",
-        /// Already in.
+        /// All persons of the ticket are in already.
         Duplicate = "duplicate",
-        /// Unknown, or its status forbids.
+        /// The ticket is unknown, or its status forbids entry.
         Invalid = "invalid",
-        /// Not at this gate.
+        /// The ticket does not admit at this gate.
         GateAccessDenied = "gate_access_denied",
-        /// Outside its window, on either side.
+        /// The scan lies before or after the ticket's window, or after the event's end.
         Expired = "expired",
     }
-    /// Which wire form brought the scan.
+    /// The wire form in which the scan came.
     Form {
-        /// S1's.
+        /// S1's form.
         V1 = "v1",
-        /// Ours, signed whole.
+        /// Our own form, in which a signature covers all fields.
         V2 = "v2",
-        /// S2's.
+        /// S2's form.
         S2 = "s2",
     }
-    /// The best proof of authorship over a scan's deliveries.
+    /// The best proof of authorship among all deliveries of a scan.
     SignatureState {
-        /// Its signature verified, whichever device carried it.
+        /// The scan's signature verified, whichever device delivered it.
         Verified = "verified",
-        /// S2's form under a live key, or made by the server for a signed-in member: counts like verified.
+        /// A scan in S2's form, sent with a live key, or a scan that the server made for a signed-in member. It counts
+        /// like a verified one.
         Bearer = "bearer",
-        /// Neither: counts nothing until a person accepts it.
+        /// The authorship is not proven. The scan counts nothing until a person accepts it.
         Unverified = "unverified",
     }
 }
 
-/// A refusal set aside by staff with the PIN (spec D18).
+/// The record that staff set a refusal aside with the PIN (spec D18).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Override {
     /// The name of the person who set the refusal aside.
@@ -92,7 +94,8 @@ pub struct Override {
     pub reason: String,
 }
 
-/// A guest whom staff added at the door (door.md "Walk-ins"). The scan is their entry, and their ticket is made from it.
+/// A guest whom staff added at the door (door.md "Walk-ins"). The scan is the guest's entry. The server makes the
+/// ticket from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WalkIn {
     /// The ticket's zone.
@@ -105,16 +108,17 @@ pub struct WalkIn {
 }
 
 impl WalkIn {
-    /// The id of the ticket made from a scan: a function of the scan, so it exists once, in whatever order facts come.
+    /// The id of the ticket made from a walk-in's scan. It is computed from the scan, so there is one ticket per scan
+    /// in whatever order facts arrive.
     pub fn ticket_id(event_id: &EventId, device_id: &DeviceId, scan_id: &ScanId) -> Option<TicketId> {
         let parts = ["admit.walk-in", event_id.as_str(), device_id.as_str(), scan_id.as_str()];
         TicketId::new(uuid_v5(&parts)).ok()
     }
-    /// SHA-256 of the salt and the name behind it.
+    /// SHA-256 of the salt followed by the name.
     pub fn digest_of(salt: &[u8; 16], name: &str) -> [u8; 32] {
         Sha256::new().chain_update(salt).chain_update(name.as_bytes()).finalize().into()
     }
-    /// The first rules of its ticket.
+    /// The first rules of the walk-in's ticket.
     pub fn rules(&self) -> TicketRules {
         TicketRules {
             status: TicketStatus::Active,
@@ -134,31 +138,32 @@ pub enum Headcount {
     Change {
         /// The class of the people counted.
         class: PersonClass,
-        /// Persons who came in; below zero, who went out. Never 0.
+        /// Persons who came in, or below zero, persons who went out. Never 0.
         delta: i32,
     },
     /// Staff counted everybody in the area behind the gate, with a ticket or without.
     Recount {
-        /// Persons inside then.
+        /// Persons inside at that time.
         inside: u32,
     },
 }
 
 impl Headcount {
-    /// The id that a headcount's scan has in place of a ticket. It is a function of the scan, so each headcount
-    /// stands by itself, in whatever order facts come. No ticket ever has this id.
+    /// The id that stands in place of a ticket id for a headcount's scan. It is computed from the scan, so each
+    /// headcount is a subject of its own. No ticket ever has this id.
     pub fn subject_id(event_id: &EventId, device_id: &DeviceId, scan_id: &ScanId) -> Option<TicketId> {
         let parts = ["admit.headcount", event_id.as_str(), device_id.as_str(), scan_id.as_str()];
         TicketId::new(uuid_v5(&parts)).ok()
     }
-    /// Persons that the scan's `count` says: those who came or went; 1 for a recount, so that an undo can take it back.
+    /// The value of the scan's `count`: the persons who came or went. A recount has 1, so that an undo can take it
+    /// back.
     pub fn persons(&self) -> u32 {
         match self {
             Self::Change { delta, .. } => delta.unsigned_abs(),
             Self::Recount { .. } => 1,
         }
     }
-    /// The part of the headcount that an undo leaves. The argument `persons` is how many stay counted.
+    /// The part of the headcount that an undo leaves, if `persons` stay counted. `None` if nothing stays.
     pub fn of_which(self, persons: u32) -> Option<Self> {
         match self {
             _ if persons == 0 => None,
@@ -171,50 +176,52 @@ impl Headcount {
     }
 }
 
-/// The device's clocks at the scan: raw evidence, kept so that a better rule can recompute (spec §4 Time).
+/// The device's clocks at the scan, in raw form. They are kept so that a better rule can compute the time again (spec
+/// §4 Time).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClockEvidence {
-    /// Wall clock, milliseconds since 1970.
+    /// The wall clock, in milliseconds since 1970.
     pub wall_ms: i64,
-    /// Monotonic clock of the session, milliseconds.
+    /// The session's monotonic clock, in milliseconds.
     pub mono_ms: i64,
-    /// The session the monotonic clock belongs to.
+    /// The session to which the monotonic clock belongs.
     pub session_id: String,
-    /// The time was set back by more than can be slewed: it may not rise along `seq` here.
+    /// Whether the time was set back by more than can be slewed. If so, the time may be lower than at the log place
+    /// before.
     pub corrected: bool,
 }
 
-/// The device's knowledge of the ticket when it decided. The server repeats the decision from it (I25).
+/// What the device knew of the ticket when it decided. The server repeats the decision from it (invariant I25).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Basis {
-    /// Persons already counted against the limit.
+    /// Persons that already counted against the limit.
     pub within: u32,
-    /// Persons inside within the limit.
+    /// Persons inside, within the limit.
     pub inside: u32,
-    /// Persons ever let in within the limit.
+    /// Persons let in so far within the limit.
     pub spent: u32,
-    /// When the last entry was.
+    /// When the last entry was. Absent if the device knew of none.
     pub last_entry_at: Option<Timestamp>,
-    /// The ticket's status in the device's list.
+    /// The ticket's status in the device's list. Absent if the list did not have the ticket.
     pub status: Option<TicketStatus>,
 }
 
-/// A scan: every field of spec §4 "Scan, v2 fields". Of other forms the fields they lack are empty.
+/// A scan, with every field of spec §4 "Scan, v2 fields". In S1's and S2's forms, fields that the form lacks are empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scan {
-    /// Which form it came in.
+    /// The form in which the scan came.
     pub form: Form,
-    /// Its id within the device.
+    /// The scan's id, unique within its device.
     pub scan_id: ScanId,
-    /// Its author.
+    /// The device that made the scan.
     pub device_id: DeviceId,
-    /// The author's log.
+    /// The log of that device. Absent in S1's and S2's forms.
     pub log_id: Option<LogId>,
-    /// Place in the log, from 1.
+    /// The scan's place in the log, from 1. Absent in S1's and S2's forms.
     pub seq: Option<u64>,
-    /// First 16 bytes of the content digest of the scan before; zeros for the first.
+    /// The first 16 bytes of the content digest of the scan before it in the log. Zeros for the first scan.
     pub prev: Option<[u8; 16]>,
-    /// Key of the signature.
+    /// The key of the scan's signature.
     pub key_id: Option<KeyId>,
     /// The event that the scan belongs to.
     pub event_id: EventId,
@@ -222,62 +229,63 @@ pub struct Scan {
     pub gate_id: GateId,
     /// Entry, exit, revert or headcount.
     pub kind: ScanKind,
-    /// Claim or final.
+    /// Whether the scan is a claim or final.
     pub stage: Stage,
-    /// How it was read.
+    /// How the device came to the ticket.
     pub method: Method,
-    /// Hash of the code as matched in the list.
+    /// The hash of the code as it matched in the list.
     pub barcode_hash: Option<BarcodeHash>,
-    /// Hash of the code as read.
+    /// The hash of the code as it was read.
     pub raw_hash: Option<BarcodeHash>,
-    /// The ticket the device took it for.
+    /// The ticket that the device found for the code. Absent if it found none.
     pub ticket_id: Option<TicketId>,
-    /// Number of persons.
+    /// Number of persons of the scan.
     pub count: u32,
     /// The outcome that the screen showed.
     pub outcome: Outcome,
     /// Whether the door opened.
     pub opened: bool,
-    /// Taken while the device's list said draft: it counts nothing, unless a person accepts it (door.md "Event status").
+    /// Whether the scan was taken while the device's list said `draft`. Such a scan counts nothing unless a person
+    /// accepts it (door.md "Event status").
     pub practice: bool,
-    /// Staff set the refusal aside.
+    /// Who set a refusal aside, and why. Absent if nobody did.
     pub override_: Option<Override>,
-    /// The guest whom staff added with this scan.
+    /// The guest whom staff added with this scan. Absent if the scan added none.
     pub walk_in: Option<WalkIn>,
-    /// Staff's count of people; absent in all kinds but `headcount`.
+    /// The people whom staff counted. Absent unless the kind is `headcount`.
     pub headcount: Option<Headcount>,
-    /// The name of the person who operated the device; absent where nobody signed on.
+    /// The name of the person who operated the device. Absent if nobody signed on.
     pub operator: Option<String>,
-    /// Revert: author of the scan to undo.
+    /// For a revert: the author of the scan to undo. Absent otherwise.
     pub target_device: Option<DeviceId>,
-    /// Revert: id of the scan to undo.
+    /// For a revert: the id of the scan to undo. Absent otherwise.
     pub target_scan_id: Option<ScanId>,
-    /// Revert: persons that stay counted.
+    /// For a revert: the number of persons of the undone scan that stay counted.
     pub keep: u32,
-    /// Signed time (v2), or the time as sent (v1, S2: before its offset).
+    /// The scan's time. In v2 it is signed; in v1 and S2 it is the time as sent, before any offset.
     pub at: Timestamp,
-    /// Half-width of the interval the true time lies in, milliseconds.
+    /// Half the width of the interval in which the true time lies, in milliseconds.
     pub uncertainty_ms: u64,
-    /// Raw clocks.
+    /// The device's raw clocks. Absent in S1's and S2's forms.
     pub clock: Option<ClockEvidence>,
-    /// The epoch the next two fields belong to.
+    /// The epoch to which `manifest_version` and `cursor` belong.
     pub epoch: Option<Epoch>,
-    /// Version of the device's list.
+    /// The version of the device's list.
     pub manifest_version: u64,
-    /// Changes cursor of the device.
+    /// The serial of the device's `changes` cursor.
     pub cursor: u64,
-    /// The device's knowledge of the ticket; absent where it decided nothing by it, as for an undo or a headcount.
+    /// What the device knew of the ticket. Absent if it did not decide by a ticket, as for an undo or a headcount.
     pub basis: Option<Basis>,
 }
 
 impl Scan {
-    /// The highest serial its device knew, in its own epoch (spec §3 "Rules at a scan").
+    /// The highest serial that the scan's device knew, in the device's own epoch (spec §3 "Rules at a scan").
     pub fn known_serial(&self) -> u64 {
         self.manifest_version.max(self.cursor)
     }
 }
 
-/// SHA-256 of a scan's content (spec D2): see [`crate::sign::content_digest`].
+/// SHA-256 of a scan's content (spec D2), as [`crate::sign::content_digest`] computes it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest(pub [u8; 32]);
 
@@ -287,63 +295,67 @@ impl std::fmt::Debug for Digest {
     }
 }
 
-/// The server's answer when it was asked before the door opened (spec §3: "that serial and the answer are stored").
+/// The server's answer to a question that the device asked before the door opened (spec §3: "that serial and the answer
+/// are stored").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Judged {
-    /// The event's head when it was judged.
+    /// The event's head serial when the server judged the scan.
     pub serial: u64,
-    /// The answer.
+    /// The outcome that the server answered.
     pub outcome: Outcome,
 }
 
-/// A scan as the server keeps it: the content, and what its deliveries together prove.
+/// A scan as the server keeps it: its content, and what all its deliveries together prove.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fact {
-    /// The content.
+    /// The scan's content.
     pub scan: Scan,
-    /// Its digest.
+    /// The digest of the content.
     pub digest: Digest,
-    /// Best over deliveries.
+    /// The best proof of authorship among the deliveries.
     pub signature: SignatureState,
-    /// When it was first received its device was revoked or suspended, or had never been assigned to the event. So it
-    /// waits for a person, whichever device carried it (spec D10).
+    /// Whether the scan waits for a person, whichever device delivered it (spec D10). It does if its device was
+    /// revoked, suspended or never assigned to the event when the server first received it.
     pub withheld: bool,
-    /// v1: of several offsets seen the smallest by (|o|, o), seconds (spec §4 Time).
+    /// The offset of a v1 scan's device, in seconds. Of several offsets sent it is the smallest by (|o|, o) (spec §4
+    /// Time).
     pub offset_seconds: i64,
-    /// When it was first received: used by causes that speak of receipt, never by the order.
+    /// When the server first received the scan. Incidents about receipt use it. The order of scans never does.
     pub received_at: Timestamp,
-    /// The server's answer, for a scan it was asked about.
+    /// The server's answer, if the device asked about this scan. Absent otherwise.
     pub judged: Option<Judged>,
 }
 
 impl Fact {
-    /// Canonical time: a function of the scan and its offset, never of its arrival (spec §4 Time).
+    /// The canonical time, computed from the scan and its offset. The time of arrival plays no part (spec §4 Time).
     pub fn at(&self) -> Timestamp {
         match self.scan.form {
             Form::V1 => self.scan.at.plus_ms(self.offset_seconds.saturating_mul(1_000)),
             Form::V2 | Form::S2 => self.scan.at,
         }
     }
-    /// Whether the door opened: a claim without its final opened iff the server said valid (spec §5).
+    /// Whether the door opened. A claim without its final opened the door only if the server answered `valid` (spec
+    /// §5).
     pub fn opened(&self) -> bool {
         match self.scan.stage {
             Stage::Claim => self.judged.is_some_and(|judged| judged.outcome == Outcome::Valid),
             Stage::Final => self.scan.opened,
         }
     }
-    /// Whether it counts without a person's word: its authorship is proven, and nothing withholds it.
+    /// Whether the scan counts without a person's decision: its authorship is proven, and nothing withholds it.
     pub fn proven(&self) -> bool {
         !self.withheld && self.signature != SignatureState::Unverified
     }
 }
 
-/// The smaller of two v1 offsets by (|o|, o): the one rule that makes several deliveries agree (spec §4 Time).
+/// The smaller of two v1 offsets by (|o|, o). By this rule several deliveries of a scan agree on one offset (spec §4
+/// Time).
 pub fn better_offset(a: i64, b: i64) -> i64 {
     if (a.unsigned_abs(), a) <= (b.unsigned_abs(), b) { a } else { b }
 }
 
-/// The number of persons that each reverted scan keeps: the least of every revert that names it, from any device
-/// (spec D9).
+/// The number of persons that each reverted scan keeps, by the scan's (device, id). If several reverts name one scan,
+/// the smallest number holds, whichever device sent it (spec D9).
 pub fn keeps<'a>(scans: impl Iterator<Item = &'a Scan>) -> BTreeMap<(&'a DeviceId, &'a ScanId), u32> {
     let mut keeps = BTreeMap::new();
     for scan in scans.filter(|scan| scan.kind == ScanKind::Revert) {
@@ -354,7 +366,7 @@ pub fn keeps<'a>(scans: impl Iterator<Item = &'a Scan>) -> BTreeMap<(&'a DeviceI
     keeps
 }
 
-/// Persons whom these scans let in, less those of scans that were undone, whatever the rules say of them.
+/// The number of persons that these scans let in, less those that reverts took off. The ticket's rules play no part.
 pub fn persons_let_in<'a>(scans: impl Iterator<Item = &'a Scan> + Clone) -> u64 {
     let keeps = keeps(scans.clone());
     let entries = scans.filter(|scan| scan.kind == ScanKind::Entry && scan.opened);

@@ -1,32 +1,34 @@
-//! Finding guests by name: the same rule at the door and in the office.
+//! Finds guests by name, by the same rule at the door and in the organiser's app.
 //!
-//! A guest is found where every word of the query begins a word of the name, in any order, whatever their case and
-//! accents. Three things make no difference:
+//! A guest is found if every word of the query begins a word of the name. Order, case and accents don't matter. Three
+//! other things make no difference:
 //!
-//! - Apostrophes, hyphens and spaces: "obrien", "o'brien" and "o brien" find O’Brien and Obrien; "jeanluc" and "jean luc"
-//!   find Jean-Luc and Jeanluc.
-//! - How an umlaut is written: Müller, Mueller and Muller find each other. A plain letter finds a written-out one as the
-//!   beginning of a word. A written-out one finds a plain letter only as a whole word, so that "sue" doesn't find Susan.
-//! - Spaces of scripts that write none: さくら finds 田中さくら, and 민수 finds 김민수.
+//! - Apostrophes, hyphens and spaces: "obrien", "o'brien" and "o brien" find O’Brien and Obrien; "jeanluc" and "jean
+//!   luc" find Jean-Luc and Jeanluc.
+//! - How an umlaut is written: Müller, Mueller and Muller find each other. A plain letter finds a written-out one as
+//!   the beginning of a word. A written-out one finds a plain letter only as a whole word, so that "sue" doesn't find
+//!   Susan.
+//! - Spaces, in scripts that write none: さくら finds 田中さくら, and 민수 finds 김민수.
 
 use crate::limits;
 use crate::normalize::{APOSTROPHE, HYPHEN, Letters, letters, words_in_order};
 
-/// A name as it is searched: what is made of it once, and kept.
+/// What a search needs of a name, computed once and stored with the name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchName {
-    /// By what names are sorted, as `normalize::for_search` writes it; at most [`limits::NAME_CHARS`] characters.
+    /// The text that names are sorted by, as `normalize::for_search` writes it. It has at most [`limits::NAME_CHARS`]
+    /// characters.
     pub sort: String,
-    /// By what it is found, as one text that is stored and compared.
+    /// The text in which queries are looked up. Stores keep and compare it.
     ///
-    /// A space stands before and after each word, and two before the first word of each way to spell the name. Beside
-    /// each word stands what follows it, written as one word: "Seán O’Brien" gives "  seanobrien sean o obrien brien ".
-    /// No character of it has a meaning in a LIKE pattern.
+    /// A space stands before and after each word. Two spaces stand before the first word of each spelling of the name.
+    /// Each word is also joined with the words after it: "Seán O’Brien" gives "  seanobrien sean o obrien brien ". No
+    /// character of the text has a meaning in a LIKE pattern.
     pub words: String,
 }
 
 impl SearchName {
-    /// Reads a name.
+    /// Computes the search texts of a name.
     pub fn new(name: &str) -> Self {
         let letters = letters(name);
         let mut sort = words_in_order(&letters.plain);
@@ -71,12 +73,12 @@ fn search_words(letters: Letters) -> String {
     out
 }
 
-/// Where a name has what was searched for. Those that begin with it are shown first.
+/// Where the first word of a query stands in a name. Names that begin with it are shown first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Found {
     /// The first word of the query begins the name.
     AtBeginning,
-    /// It begins another word.
+    /// The first word of the query begins a later word of the name.
     Within,
 }
 
@@ -87,25 +89,27 @@ pub struct NameQuery {
     letters: usize,
 }
 
-/// A word of a query. A name has it if one of these stands in the name's [`SearchName::words`].
+/// A word of a query. A name matches if any of these three spellings stands in its [`SearchName::words`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Term {
-    /// The beginning of a word: `% word%` as a LIKE pattern.
+    /// The word as the beginning of a word of the name: `% word%` as a LIKE pattern.
     pub word: String,
-    /// A whole word, with plain letters for written-out umlauts: `% plain %`. `None` where the word has none.
+    /// The word with plain letters for written-out umlauts, as a whole word of the name: `% plain %`. `None` if the
+    /// query's word has no written-out umlaut.
     pub plain: Option<String>,
-    /// The beginning of a word: this word of the query and its neighbours written as one. `None` where it has none.
+    /// This word and its neighbours in the query written as one, as the beginning of a word of the name. `None` if it
+    /// has none.
     pub joined: Option<String>,
 }
 
 impl NameQuery {
-    /// Reads what was typed. A query without a letter has no terms and finds nobody.
+    /// Reads a query. A query without a letter has no terms and finds nobody.
     pub fn new(text: &str) -> Self {
         let typed = letters(text).plain;
         let mut groups: Vec<Vec<String>> = Vec::new();
         for parts in typed.split(' ').map(parts_of).filter(|parts| !parts.is_empty()) {
             match groups.last_mut() {
-                // A letter that stands alone belongs to what follows it: "o brien sean" finds Sean Obrien.
+                // A letter that stands alone belongs to the word after it: "o brien sean" finds Sean Obrien.
                 Some(before) if before.last().is_some_and(|part| part.chars().count() == 1) => before.extend(parts),
                 _ => groups.push(parts),
             }
@@ -128,15 +132,15 @@ impl NameQuery {
         terms.truncate(limits::SEARCH_WORDS);
         Self { terms, letters: whole.chars().map(weight).sum() }
     }
-    /// Its words, at most [`limits::SEARCH_WORDS`]. A name must have all of them.
+    /// The words of the query, at most [`limits::SEARCH_WORDS`]. A name must match all of them.
     pub fn terms(&self) -> &[Term] {
         &self.terms
     }
-    /// Whether it has too few letters for a list that is searched at each keystroke.
+    /// Whether the query has too few letters to search a list at each keystroke.
     pub fn is_short(&self) -> bool {
         self.letters < limits::SEARCH_CHARS
     }
-    /// Looks for it in the [`SearchName::words`] of a name.
+    /// Looks for the query in the [`SearchName::words`] of a name. `None` if the name does not match.
     pub fn find(&self, words: &str) -> Option<Found> {
         let (first, others) = self.terms.split_first()?;
         let found = first.find(words)?;
@@ -153,7 +157,7 @@ impl Term {
     }
 }
 
-/// Where a word begins with `text`, or is `text` if `whole`.
+/// Finds a word that begins with `text`. If `whole` is set, finds a word that equals `text`.
 fn place(words: &[u8], text: &[u8], whole: bool) -> Option<Found> {
     let (first, mut found) = (text.first()?, None);
     for (at, _) in words.iter().enumerate().filter(|(_, byte)| **byte == b' ') {
@@ -169,7 +173,7 @@ fn place(words: &[u8], text: &[u8], whole: bool) -> Option<Found> {
     found
 }
 
-/// Words of letters, between separators of any kind and where a script begins a word without one.
+/// Splits text into words at separators of any kind, and where a word begins without a separator in its script.
 fn words_of(letters: &str) -> Vec<&str> {
     let mut words = Vec::new();
     for text in letters.split([' ', APOSTROPHE, HYPHEN]) {
@@ -188,14 +192,14 @@ fn words_of(letters: &str) -> Vec<&str> {
     words
 }
 
-/// Words of a typed word: hyphens separate, an apostrophe is left out.
+/// The parts of one typed word. Hyphens separate parts, and apostrophes are left out.
 fn parts_of(typed: &str) -> Vec<String> {
     let whole = |part: &str| part.chars().filter(|c| *c != APOSTROPHE).collect::<String>();
     typed.split(HYPHEN).map(whole).filter(|part| !part.is_empty()).collect()
 }
 
-/// Written-out umlauts as plain letters: "mueller" is "muller". As Lucene's German filter, the e of ue stays after a vowel
-/// and after q: Bauer, Raquel.
+/// Replaces written-out umlauts by plain letters: "mueller" becomes "muller". As in Lucene's German filter, the e of
+/// "ue" stays after a vowel and after q: Bauer, Raquel.
 fn shortened(letters: &str) -> String {
     let mut out = String::with_capacity(letters.len());
     let (mut two_before, mut before) = (' ', ' ');
@@ -217,7 +221,7 @@ fn cut(word: &str) -> &str {
     word.char_indices().nth(limits::SEARCH_WORD_CHARS).map_or(word, |(end, _)| &word[..end])
 }
 
-/// How much a letter tells, in letters of an alphabet.
+/// How much a character tells in a search, counted in letters: 1 for a letter of an alphabet, 2 for other scripts.
 fn weight(c: char) -> usize {
     if matches!(Script::of(c), Script::Other) { 1 } else { 2 }
 }
@@ -226,9 +230,9 @@ fn weight(c: char) -> usize {
 enum Script {
     Han,
     Kana,
-    /// The consonant that begins a Korean syllable.
+    /// The first consonant of a Korean syllable.
     Syllable,
-    /// The rest of it.
+    /// A later letter of a Korean syllable.
     InSyllable,
     Other,
 }

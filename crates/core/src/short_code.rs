@@ -1,26 +1,28 @@
-//! The short code of a ticket's code: what people read out and type (issue 41 "By hand").
+//! The short code of a ticket: the characters that people read out and type (issue 41 "By hand").
 
 use crate::barcode::BarcodeHash;
 
-/// Bytes of the hash in it.
+/// Bytes of the hash that the short code holds.
 const BYTES: usize = 5;
-/// Its characters: none looks like another (Crockford's base 32).
+/// The characters of a short code (Crockford's base 32). No two of them look alike.
 const DIGITS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-/// The first 40 bits of a code's hash, as `K7QF-2M9D`. A phone finds the ticket by it, for its list holds the hashes. Nobody
-/// learns the code from it. Of 20,000 tickets two share one in 1 of 5,000 events; then neither is found.
+/// The first 40 bits of a code's hash, written as `K7QF-2M9D`. A phone finds the ticket by it, since its list holds the
+/// hashes. The short code does not reveal the code. Of 20,000 tickets two share a short code in 1 of 5,000 events. Then
+/// it finds neither of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ShortCode(pub [u8; BYTES]);
 
 impl ShortCode {
-    /// That of a code.
+    /// The short code of a code's hash.
     pub fn of(hash: &BarcodeHash) -> Self {
         let mut first = [0; BYTES];
         first.copy_from_slice(&hash.0[..BYTES]);
         Self(first)
     }
 
-    /// Reads what a person typed: in either case, with blanks and hyphens or without; O is read as 0, I and L as 1.
+    /// Reads a typed short code, in either case, with or without blanks and hyphens. O is read as 0, I and L as 1.
+    /// `None` for any other text.
     pub fn read(typed: &str) -> Option<Self> {
         let mut value: u64 = 0;
         let mut digits = 0;
@@ -40,16 +42,16 @@ impl ShortCode {
         (digits == BYTES * 8 / 5).then_some(Self(first))
     }
 
-    /// Whether a hash, or a prefix of one, begins with it.
+    /// Whether a hash, or a prefix of one, begins with this short code.
     pub fn begins(self, hash: &[u8]) -> bool {
         hash.starts_with(&self.0)
     }
 
-    /// The least hash that begins with it.
+    /// The least hash that begins with this short code.
     pub fn least(self) -> BarcodeHash {
         self.filled(0)
     }
-    /// The greatest.
+    /// The greatest hash that begins with this short code.
     pub fn greatest(self) -> BarcodeHash {
         self.filled(u8::MAX)
     }

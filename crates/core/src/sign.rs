@@ -1,7 +1,9 @@
-//! Exact bytes and what is computed over them: scan signatures v1 and v2, body signatures, keys, PIN, witnesses.
+//! Defines the signed bytes and what is computed over them: scan signatures v1 and v2, body signatures, keys, PIN,
+//! witnesses.
 //!
-//! Bytes are signed, never re-serialised JSON; only S1's five-field string is rebuilt, and all five are plain strings
-//! (spec D4–D6). Another implementation starts here, with `vectors/signatures.json` beside it.
+//! Bytes are signed as they were sent, never as re-serialised JSON. Only S1's five-field string is rebuilt, and its
+//! five values are plain strings (spec D4–D6). Read this first to write another implementation, with
+//! `vectors/signatures.json`.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
@@ -13,16 +15,16 @@ use crate::ids::EventId;
 use crate::rule::Epoch;
 use crate::scan::{Digest, Form, Headcount, Scan};
 
-/// Domain of a v2 signature and of the scan key's derivation (spec D4, D6).
+/// The domain of a v2 signature and of the scan key's derivation (spec D4, D6).
 pub const SCAN_DOMAIN: &str = "admit.scan.v2";
-/// The prefix of every device key's text, so that secret scanners find a leaked one.
+/// The prefix of every device key's text. Secret scanners find a leaked key by it.
 pub const API_KEY_PREFIX: &str = "admit_dk_";
 /// The prefix of v2 scan signatures (spec D6).
 pub const V2_PREFIX: &str = "HMAC-SHA256-V2=";
 /// The prefix of v1 scan signatures and of body signatures (S1 §2.2, §4.3).
 pub const V1_PREFIX: &str = "HMAC-SHA256=";
 
-/// HMAC-SHA256 of `bytes` under `key`, whatever its length.
+/// HMAC-SHA256 of `bytes` under `key`. The key may have any length.
 pub fn hmac_sha256(key: &[u8], bytes: &[u8]) -> [u8; 32] {
     hmac_sha256_parts(key, &[bytes])
 }
@@ -34,16 +36,16 @@ pub fn hmac_sha256_parts(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
     mac.finish()
 }
 
-/// An HMAC-SHA256 under way. A clone goes on by itself: two signatures over bodies that begin alike, as a manifest's
-/// two do, read the common megabytes once.
+/// An HMAC-SHA256 in progress. A clone continues by itself. So two signatures over bodies with a common beginning, as a
+/// manifest's two, read the common megabytes once.
 #[derive(Clone)]
 pub struct Authenticator(Hmac<Sha256>);
 
 impl Authenticator {
-    /// Begins under a key of any length.
+    /// Begins a computation under a key of any length.
     pub fn new(key: &[u8]) -> Self {
         // RFC 2104's own preparation of the key: hashed if longer than a block, then filled up with zeros. Done here,
-        // the construction cannot fail, so there is no error to invent an answer for.
+        // the construction cannot fail, so no error needs handling.
         let mut block = [0_u8; 64];
         if key.len() > block.len() {
             block[..32].copy_from_slice(&Sha256::digest(key));
@@ -52,34 +54,34 @@ impl Authenticator {
         }
         Self(Hmac::<Sha256>::new(&block.into()))
     }
-    /// Takes in more bytes.
+    /// Adds bytes to the computation.
     pub fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
-    /// The code over all bytes.
+    /// The authentication code over all bytes added.
     pub fn finish(self) -> [u8; 32] {
         self.0.finalize().into_bytes().into()
     }
-    /// The code as a body's signature: `HMAC-SHA256=` + 64 hex digits (spec D5).
+    /// The authentication code as the text of a body signature: `HMAC-SHA256=` and 64 hex digits (spec D5).
     pub fn signature(self) -> String {
         format!("{V1_PREFIX}{}", hex(&self.finish()))
     }
-    /// Whether `signature` is the bytes' so far; in constant time.
+    /// Whether `signature` is the signature of the bytes added so far. Takes constant time.
     pub fn check(self, signature: &str) -> bool {
         same_text(&self.signature(), signature)
     }
 }
 
-/// Compares two texts in a time that tells nothing but their lengths.
+/// Compares two texts in a time that depends only on their lengths.
 fn same_text(a: &str, b: &str) -> bool {
     a.as_bytes().ct_eq(b.as_bytes()).into()
 }
 
 // ------------------------------------------------------------------------------------------------ content of a scan
 
-/// Writes the fixed encoding. Texts and byte strings are a length (4 bytes, big-endian) and the bytes. Integers are 8
-/// bytes, big-endian, in two's complement. Booleans are one byte, 0 or 1. An optional value is a byte 0, or a byte 1
-/// and the value.
+/// Writes the encoding that is hashed and signed. Texts and byte strings are a length (4 bytes, big-endian) and the
+/// bytes. Integers are 8 bytes, big-endian, in two's complement. Booleans are one byte, 0 or 1. An optional value is a
+/// byte 0, or a byte 1 and the value.
 #[derive(Default)]
 pub(crate) struct Encoder(Vec<u8>);
 
@@ -89,12 +91,12 @@ impl Encoder {
         encoder.text(domain);
         encoder
     }
-    /// Writes on behind what a buffer holds.
+    /// Appends to the bytes that a buffer already holds.
     pub(crate) fn behind(buffer: Vec<u8>) -> Self {
         Self(buffer)
     }
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
-        // No text of ours comes near 4 GiB: bodies are capped at 64 MiB.
+        // No text here comes near 4 GiB, since bodies are capped at 64 MiB.
         self.0.extend_from_slice(&(bytes.len() as u32).to_be_bytes());
         self.0.extend_from_slice(bytes);
     }
@@ -139,12 +141,12 @@ pub(crate) fn put_headcount(to: &mut Encoder, headcount: Headcount) {
 }
 
 /// The signed bytes of a scan: the domain, then every field of [`Scan`] in the struct's order (spec D6). Enums are
-/// their words; an epoch is its two numbers; `at` is milliseconds. The signature and the way a scan came are not in
-/// it; nor is a v1 batch's offset: `at` is the time as sent.
+/// their words, an epoch is its two numbers, and `at` is in milliseconds. The signature and the form are not in them. A
+/// v1 batch's offset is not in them either, since `at` is the time as sent.
 ///
-/// Fields that the server filled in for a form that doesn't carry them are no content either. So the same scan has
-/// the same digest whenever it comes. In S1's form the event is left empty. In S2's form the event, the gate and the
-/// code as matched are left empty; the code as read is its content.
+/// Fields that the server filled in because a form lacks them are not content. So the same scan has the same digest
+/// whenever it arrives. In S1's form the event is left empty. In S2's form the event, the gate and the code as matched
+/// are left empty; the code as read is its content.
 pub fn scan_bytes(scan: &Scan) -> Vec<u8> {
     let says_event = scan.form == Form::V2;
     let says_gate = scan.form != Form::S2;
@@ -206,12 +208,12 @@ pub fn scan_bytes(scan: &Scan) -> Vec<u8> {
     to.finish()
 }
 
-/// SHA-256 of [`scan_bytes`]: two scans are the same content iff their digests are (spec D2).
+/// SHA-256 of [`scan_bytes`]. Two scans have the same content if and only if their digests are equal (spec D2).
 pub fn content_digest(scan: &Scan) -> Digest {
     Digest(Sha256::digest(scan_bytes(scan)).into())
 }
 
-/// The first 16 bytes of a digest: the next scan's `prev` (spec §3 "Log").
+/// The first 16 bytes of a digest. The next scan of the log holds them as `prev` (spec §3 "Log").
 pub fn prev_of(digest: &Digest) -> [u8; 16] {
     let mut prev = [0; 16];
     prev.copy_from_slice(&digest.0[..16]);
@@ -220,17 +222,18 @@ pub fn prev_of(digest: &Digest) -> [u8; 16] {
 
 // ------------------------------------------------------------------------------------------------------------- keys
 
-/// A device's API key: 32 random bytes as text, shown once (spec D4). Never logged: its `Debug` hides it.
+/// A device's API key: 32 random bytes as text, shown once (spec D4). Its `Debug` form hides the text, so that no log
+/// has it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKey(String);
 
-/// Why a text is not a device key.
+/// The error for a text that is not a device key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("must be {API_KEY_PREFIX} followed by 64 lower-case hexadecimal digits")]
 pub struct ApiKeyError;
 
 impl ApiKey {
-    /// From 32 random bytes that the caller drew.
+    /// Makes a key of 32 random bytes that the caller drew.
     pub fn from_random(random: [u8; 32]) -> Self {
         Self(format!("{API_KEY_PREFIX}{}", hex(&random)))
     }
@@ -238,22 +241,22 @@ impl ApiKey {
     pub fn parse(text: &str) -> Result<Self, ApiKeyError> {
         if Self::is_key(text) { Ok(Self(text.to_owned())) } else { Err(ApiKeyError) }
     }
-    /// Whether a text is a key's.
+    /// Whether a text has the form of a device key.
     pub fn is_key(text: &str) -> bool {
         text.strip_prefix(API_KEY_PREFIX).and_then(unhex::<32>).is_some()
     }
-    /// The text: the bearer, and the key of v1 and body signatures.
+    /// The key's text. It is the bearer token, and the key of v1 signatures and body signatures.
     pub fn as_str(&self) -> &str {
         &self.0
     }
-    /// The hash that the server stores and looks up (spec D4).
+    /// The hash of the key's text. The server stores it and looks the key up by it (spec D4).
     pub fn sha256(&self) -> [u8; 32] {
         token_hash(&self.0)
     }
     /// The key of v2 signatures: HKDF-SHA256 of the key's text, no salt, info `admit.scan.v2`, 32 bytes (spec D4).
     pub fn scan_key(&self) -> [u8; 32] {
-        // RFC 5869 with one block of output, which `hkdf` cannot refuse; written by the two steps so that there is no
-        // error to handle: extract under 32 zero bytes, expand info ‖ 0x01.
+        // RFC 5869 with one block of output, which `hkdf` cannot refuse. Its two steps are written out so that there is
+        // no error to handle: extract under 32 zero bytes, expand info ‖ 0x01.
         let extracted = hmac_sha256(&[0; 32], self.0.as_bytes());
         hmac_sha256_parts(&extracted, &[SCAN_DOMAIN.as_bytes(), &[1]])
     }
@@ -264,8 +267,8 @@ impl std::fmt::Debug for ApiKey {
     }
 }
 
-/// SHA-256 of a token's text: what is stored of API tokens, device keys, sessions and pairing tokens. They are 128 or
-/// more random bits, so a plain hash is enough.
+/// SHA-256 of a token's text. Stores keep this hash of API tokens, device keys, sessions and pairing tokens. The tokens
+/// hold at least 128 random bits, so a plain hash is enough.
 pub fn token_hash(text: &str) -> [u8; 32] {
     Sha256::digest(text.as_bytes()).into()
 }
@@ -277,7 +280,7 @@ pub fn sign_v2(scan_key: &[u8; 32], scan: &Scan) -> String {
     format!("{V2_PREFIX}{}", hex(&hmac_sha256(scan_key, &scan_bytes(scan))))
 }
 
-/// Whether `signature` is this scan's under this scan key; in constant time.
+/// Whether `signature` is this scan's v2 signature under this scan key. Takes constant time.
 pub fn verify_v2(scan_key: &[u8; 32], scan: &Scan, signature: &str) -> bool {
     same_text(&sign_v2(scan_key, scan), signature)
 }
@@ -285,20 +288,20 @@ pub fn verify_v2(scan_key: &[u8; 32], scan: &Scan, signature: &str) -> bool {
 /// The five strings that a v1 signature covers, exactly as they are sent (S1 §4.3, spec D6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct V1Fields<'a> {
-    /// `scan_id`.
+    /// The text of `scan_id`.
     pub scan_id: &'a str,
-    /// `ticket_id`; signed as `null` when unknown.
+    /// The text of `ticket_id`. If `None`, it is signed as `null`.
     pub ticket_id: Option<&'a str>,
-    /// `barcode_hash`.
+    /// The text of `barcode_hash`.
     pub barcode_hash: &'a str,
-    /// `scanned_at`.
+    /// The text of `scanned_at`.
     pub scanned_at: &'a str,
-    /// `gate_id`.
+    /// The text of `gate_id`.
     pub gate_id: &'a str,
 }
 
 impl V1Fields<'_> {
-    /// The signed text: what `JSON.stringify` makes of the five in S1's order.
+    /// The signed text: what `JSON.stringify` makes of the five fields in S1's order.
     pub fn text(&self) -> String {
         let ticket_id = self.ticket_id.map_or_else(|| "null".to_owned(), quoted);
         format!(
@@ -311,8 +314,8 @@ impl V1Fields<'_> {
     }
 }
 
-/// A JSON string as `JSON.stringify` writes it: the short escapes where there are any, `\u00xx` in lower case for the
-/// other control characters, everything else as it is.
+/// A JSON string as `JSON.stringify` writes it. It uses the short escapes, and `\u00xx` in lower case for the other
+/// control characters. All other characters stay as they are.
 fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -333,26 +336,26 @@ fn quoted(text: &str) -> String {
     out
 }
 
-/// Signs S1's five fields under the API key's text: `HMAC-SHA256=` + 64 hex digits.
+/// Signs S1's five fields under the API key's text. The result is `HMAC-SHA256=` and 64 hex digits.
 pub fn sign_v1(api_key: &str, fields: &V1Fields<'_>) -> String {
     body_signature(api_key, fields.text().as_bytes())
 }
 
-/// Whether `signature` is these fields' under this key; in constant time.
+/// Whether `signature` is the v1 signature of these fields under this key. Takes constant time.
 pub fn verify_v1(api_key: &str, fields: &V1Fields<'_>, signature: &str) -> bool {
     same_text(&sign_v1(api_key, fields), signature)
 }
 
 // -------------------------------------------------------------------------------------------------- body signatures
 
-/// `HMAC-SHA256=` + 64 hex digits of a body under the API key's text (spec D5).
+/// The signature of a body under the API key's text: `HMAC-SHA256=` and 64 hex digits (spec D5).
 pub fn body_signature(api_key: &str, body: &[u8]) -> String {
     let mut mac = Authenticator::new(api_key.as_bytes());
     mac.update(body);
     mac.signature()
 }
 
-/// Whether `signature` is this body's under this key; in constant time.
+/// Whether `signature` is the signature of this body under this key. Takes constant time.
 pub fn check_body_signature(api_key: &str, body: &[u8], signature: &str) -> bool {
     same_text(&body_signature(api_key, body), signature)
 }
@@ -364,13 +367,13 @@ pub fn pin_hash(digits: &str, salt: &[u8; 16], iterations: u32) -> [u8; 32] {
     pbkdf2::pbkdf2_hmac_array::<Sha256, 32>(digits.as_bytes(), salt, iterations.max(1))
 }
 
-/// Whether these are the PIN's digits; in constant time.
+/// Whether the digits are the staff PIN. The comparison takes constant time.
 pub fn check_pin(pin: &StaffPin, digits: &str) -> bool {
     pin_hash(digits, &pin.salt, pin.iterations).ct_eq(&pin.hash).into()
 }
 
-/// The proof that the server itself said "in this epoch this event's ledger stood at `serial` with this head"
-/// (spec §3 "Epoch and witness"), under `ADMIT_SECRET`.
+/// The server's proof, under `ADMIT_SECRET`, that it said: in this epoch this event's ledger stood at `serial` with
+/// this head (spec §3 "Epoch and witness").
 pub fn witness_mac(secret: &[u8], epoch: Epoch, event_id: &EventId, serial: u64, audit_head: &[u8; 32]) -> [u8; 32] {
     let mut to = Encoder::with("admit.witness.v1");
     to.signed(epoch.restored_at_ms);
@@ -381,7 +384,7 @@ pub fn witness_mac(secret: &[u8], epoch: Epoch, event_id: &EventId, serial: u64,
     hmac_sha256(secret, &to.finish())
 }
 
-/// Whether a witness is one that this server once gave; in constant time.
+/// Whether this server once gave this witness. Takes constant time.
 pub fn check_witness_mac(
     secret: &[u8],
     epoch: Epoch,

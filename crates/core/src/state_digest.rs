@@ -1,4 +1,4 @@
-//! The digest of all that the reducer said of a subject. Equal digests mean that nothing changed.
+//! The digest of everything that the reducer found about a subject. If two digests are equal, nothing changed.
 
 use crate::decide::Reason;
 use crate::reduce::{ConflictReason, Entry, LeftOut, REDUCER_VERSION, Reduced, ScanVerdict, TicketState};
@@ -7,8 +7,9 @@ use crate::sign::{Encoder, put_headcount};
 /// The first bytes of the digest's input.
 const DOMAIN: &str = "admit.state";
 
-/// SHA-256 over what the reducer said, in the fixed encoding of [`crate::sign`]: the reducer's version, the state, every
-/// verdict, and each cause by its own digest. Every field is named, so that a new one does not compile until it is in.
+/// SHA-256 over the reducer's result, in the encoding of [`crate::sign`]: the reducer's version, the state, every
+/// verdict, and each cause by its own digest. The code names every field, so that a new field does not compile until it
+/// is included.
 pub fn state_digest(reduced: &Reduced) -> [u8; 32] {
     let mut to = Encoder::with(DOMAIN);
     to.unsigned(u64::from(REDUCER_VERSION));
@@ -105,7 +106,7 @@ mod tests {
         }
     }
 
-    /// Each field by itself makes another digest: none is left out, and none can stand for another.
+    /// Changing any single field gives another digest, and no two changes give the same one.
     #[test]
     fn whatever_changes_is_another_digest() {
         let of = |verdict: ScanVerdict| state_digest(&Reduced { verdicts: vec![verdict], ..Reduced::default() });

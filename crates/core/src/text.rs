@@ -1,22 +1,23 @@
-//! Text as people and programs hand it over, made plain: no invisible characters, one form of each letter.
+//! Cleans text that people and programs send: no invisible characters, and one form of each letter.
 //!
-//! Spreadsheets, chat programs and web pages put characters into a copied name or code that nobody sees: zero-width spaces,
-//! byte-order marks, no-break spaces, hyphens that do not break. Import, API and scan pass through the same two functions, so
-//! that what looks the same is the same.
+//! Spreadsheets, chat programs and web pages put invisible characters into a copied name or code: zero-width spaces,
+//! byte-order marks, no-break spaces, non-breaking hyphens. Import, API and scan use the same two functions. So two
+//! texts that look the same are the same.
 
 use std::borrow::Cow;
 
 use crate::normalize::composed;
 
-/// Characters that show nothing and mean nothing in a name, an address or a code. The joiners U+200C and U+200D are not
-/// among them: Persian and Hindi names are written with them.
+/// Whether a character shows nothing and means nothing in a name, an address or a code. The joiners U+200C and U+200D
+/// are not among these characters: Persian and Hindi names are written with them.
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
         | '\u{2060}'..='\u{2064}' | '\u{2066}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
 }
 
-/// White space, and the control characters that some programs put at the ends of a cell so that a spreadsheet keeps its zeros.
+/// Whether a character is white space or a control character. Some programs put control characters at the ends of a
+/// cell so that a spreadsheet keeps its leading zeros.
 fn is_nothing(c: char) -> bool {
     c.is_whitespace() || c.is_control()
 }
@@ -25,8 +26,8 @@ fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}')
 }
 
-/// A name, an address or another text for people: composed letters (NFC), no invisible characters, ordinary spaces, none
-/// of them at the ends. Line breaks stay.
+/// Cleans a name, an address or another text for people. Letters are composed (NFC), invisible characters go, and
+/// spaces become ordinary ones. The ends have none. Line breaks stay.
 pub fn clean_text(text: &str) -> Cow<'_, str> {
     let text = text.trim_matches(is_nothing);
     if text.is_ascii() {
@@ -38,8 +39,9 @@ pub fn clean_text(text: &str) -> Cow<'_, str> {
     composed(kept).into()
 }
 
-/// A ticket's code: as [`clean_text`], without joiners. The keyboard's hyphen replaces every hyphen and dash that
-/// word processors put in its place. The separator (GS, `FNC1`) that readers send with GS1 codes is left out.
+/// Cleans a ticket's code as [`clean_text`] cleans a name, and removes joiners too. Hyphens and dashes that word
+/// processors insert become the keyboard's hyphen. The separator (GS, `FNC1`) that readers send with GS1 codes is left
+/// out.
 pub fn clean_code(text: &str) -> Cow<'_, str> {
     let text = text.trim_matches(is_nothing);
     if text.is_ascii() && !text.contains(GROUP_SEPARATOR) {
@@ -57,7 +59,7 @@ pub fn clean_code(text: &str) -> Cow<'_, str> {
 
 /// The character that a reader sends between the parts of a GS1 code.
 const GROUP_SEPARATOR: char = '\u{1d}';
-/// The same as a symbol that can be seen.
+/// The visible symbol (U+241D) that some programs write in place of [`GROUP_SEPARATOR`].
 const GROUP_SEPARATOR_SYMBOL: char = '\u{241d}';
 
 #[cfg(test)]

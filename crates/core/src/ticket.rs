@@ -1,4 +1,4 @@
-//! The ticket: what it admits to, how many, when (spec §3).
+//! The ticket: where it admits, how many persons, and when (spec §3).
 
 use sha2::{Digest as _, Sha256};
 
@@ -10,27 +10,27 @@ use crate::words::words;
 words! {
     /// A ticket's administrative status, set by people or import. Whether it was scanned is derived, never set.
     TicketStatus {
-        /// The ticket is good.
+        /// The ticket may be used.
         Active = "active",
-        /// Declared used by a person.
+        /// A person declared the ticket used.
         Used = "used",
         /// A person or a file withdrew the ticket.
         Voided = "voided",
-        /// Money returned.
+        /// The price of the ticket was returned.
         Refunded = "refunded",
     }
 }
 
-/// The booking that a ticket belongs to, as devices know it: tickets of one order of one event share it, and it tells
-/// nobody the order's number (door.md "Bookings").
+/// The booking of a ticket, as devices know it. Tickets of one order of one event share it. It does not reveal the
+/// order's number (door.md "Bookings").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Group(pub [u8; Group::BYTES]);
 
 impl Group {
-    /// Bytes of it.
+    /// Length of a group, in bytes.
     pub const BYTES: usize = 6;
 
-    /// The group of an order's tickets: the first bytes of SHA-256(event id, 0, order id).
+    /// The group of an order's tickets: the first [`Group::BYTES`] bytes of SHA-256(event id, 0, order id).
     pub fn of(event_id: &EventId, order_id: &str) -> Self {
         let mut hash = Sha256::new();
         hash.update(event_id.as_str());
@@ -48,19 +48,19 @@ impl std::fmt::Display for Group {
     }
 }
 
-/// A ticket's ruled fields at one moment.
+/// A ticket's fields that are rules, with their values at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TicketRules {
-    /// Administrative status.
+    /// The status that people or imports set.
     pub status: TicketStatus,
-    /// Persons it admits (the party size).
+    /// Persons that the ticket admits (the party size).
     pub entry_limit: u32,
-    /// The gates it admits at; empty = any gate whose zones hold its zone.
+    /// The gates at which the ticket admits. If empty, every gate that admits the ticket's zone.
     pub gate_ids: Vec<GateId>,
-    /// Its zone.
+    /// The zone that the ticket gives access to.
     pub zone: String,
-    /// Good from; open when absent.
+    /// The first moment at which the ticket admits. Absent if there is no such bound.
     pub valid_from: Option<Timestamp>,
-    /// Good until, exclusive; open when absent.
+    /// The first moment at which the ticket no longer admits. Absent if there is no such bound.
     pub expires_at: Option<Timestamp>,
 }

@@ -1,4 +1,5 @@
-//! Time as a number: milliseconds since the Unix epoch, UTC. No `now()` here (law 1).
+//! Time as a number: milliseconds since the Unix epoch, in UTC. This module has no `now()`, since core knows no clock
+//! (law 1).
 
 use std::fmt;
 
@@ -6,23 +7,23 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Timestamp(i64);
 
-/// Why a text is not a time.
+/// The error for a text that is no time, or for a time outside the years 1970–9999.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("must be an RFC 3339 time such as 2026-06-07T19:30:00Z, between the years 1970 and 9999")]
 pub struct TimeError;
 
-/// 9999-12-30T22:00:00Z: above it some offset has no RFC 3339 form.
+/// 9999-12-30T22:00:00Z. With some offset, a later moment has no RFC 3339 form.
 const MAX_MS: i64 = 253_402_207_200_000;
 
 impl Timestamp {
-    /// The beginning of time: what "holds from the start" means.
+    /// The earliest moment. A rule that "holds from the start" holds from here.
     pub const START: Timestamp = Timestamp(0);
 
     /// From milliseconds since the Unix epoch. Fails outside the years 1970–9999.
     pub fn from_ms(ms: i64) -> Result<Self, TimeError> {
         if (0..=MAX_MS).contains(&ms) { Ok(Self(ms)) } else { Err(TimeError) }
     }
-    /// Like [`Timestamp::from_ms`], taking the nearest moment that has a form: for arithmetic, never for input.
+    /// Like [`Timestamp::from_ms`], but takes the nearest moment in range. Use it for arithmetic, never for input.
     pub const fn clamped(ms: i64) -> Self {
         Self(if ms < 0 {
             0
@@ -36,7 +37,7 @@ impl Timestamp {
     pub const fn ms(self) -> i64 {
         self.0
     }
-    /// This moment moved by `ms` milliseconds, kept within the years that have a form.
+    /// This moment moved by `ms` milliseconds, kept within the years 1970–9999.
     pub const fn plus_ms(self, ms: i64) -> Self {
         Self::clamped(self.0.saturating_add(ms))
     }
@@ -44,18 +45,18 @@ impl Timestamp {
     pub const fn since(self, other: Timestamp) -> i64 {
         self.0 - other.0
     }
-    /// Reads RFC 3339 with any offset; finer than a millisecond is cut off.
+    /// Reads RFC 3339 with any offset. Digits finer than a millisecond are cut off.
     pub fn parse(text: &str) -> Result<Self, TimeError> {
         rfc3339(text.as_bytes()).ok_or(TimeError).and_then(Self::from_ms)
     }
 }
 
 impl fmt::Display for Timestamp {
-    /// RFC 3339, UTC, milliseconds only where there are any.
+    /// Writes RFC 3339 in UTC, with milliseconds only if they are not zero.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (days, in_day) = (self.0.div_euclid(DAY_MS), self.0.rem_euclid(DAY_MS));
         let (year, month, day) = date_of(days);
-        // Times are written by the million: each part into its place, one call of the formatter.
+        // Times are written by the million, so each part is put into its place and the formatter is called once.
         let mut text = *b"0000-00-00T00:00:00.000Z";
         let parts = [
             (0, 4, year),
@@ -82,8 +83,8 @@ impl fmt::Display for Timestamp {
 
 const DAY_MS: i64 = 86_400_000;
 
-/// Year, month and day of a day counted from 1970-01-01: the civil calendar, whose years are taken to begin in March,
-/// so that the leap day is a year's last.
+/// Year, month and day of a day counted from 1970-01-01. The calculation lets years begin in March, so that the leap
+/// day is the last day of a year.
 fn date_of(days: i64) -> (i64, i64, i64) {
     let since = days + 719_468;
     let (era, day_of_era) = (since.div_euclid(146_097), since.rem_euclid(146_097));
@@ -104,7 +105,7 @@ fn days_to(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
 }
 
-/// Milliseconds since 1970 of an RFC 3339 time. A leap second counts as the one before.
+/// Milliseconds since 1970 of an RFC 3339 time. A leap second counts as the second before it.
 fn rfc3339(text: &[u8]) -> Option<i64> {
     let number = |from: usize, digits: usize| {
         let digits = text.get(from..from + digits)?;

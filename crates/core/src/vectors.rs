@@ -1,7 +1,8 @@
-//! Runs `vectors/*.json`: the same files natively, through WASM, and by any later binding (law 14).
+//! Runs `vectors/*.json`. The same files run natively, through WASM, and in any later binding (law 14).
 //!
-//! A file is `{"about": …, "cases": [{"name", "what", "in", "out"}]}`. [`answer`] computes `out` from `what` and `in`;
-//! a binding that passes every file computes what the core computes. Behind the feature `vectors`: no release has it.
+//! A file is `{"about": …, "cases": [{"name", "what", "in", "out"}]}`. [`answer`] computes `out` from `what` and `in`.
+//! A binding that passes every file computes what the core computes. The feature `vectors` enables this module, and no
+//! release has it.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +34,7 @@ use crate::wire::manifest::ManifestTail;
 use crate::wire::scanning::{ScanV1, ScanV2};
 use crate::wire::stored::change_from_parts;
 
-/// The files of `vectors/`, without `.json`.
+/// The names of the files in `vectors/`, without `.json`.
 pub const FILES: [&str; 9] =
     ["barcodes", "names", "hashes", "signatures", "webhooks", "manifests", "verdicts", "reductions", "blocks"];
 
@@ -51,7 +52,7 @@ struct Case {
     out: Value,
 }
 
-/// Runs one file's text; answers the number of cases it held. Fails with the names of the cases whose `out` is not
+/// Runs one file's text and returns the number of its cases. Fails with the names of the cases whose `out` differs from
 /// what the core computes, or if the file holds no case.
 pub fn run(name: &str, json: &str) -> Result<usize, String> {
     let file: File = serde_json::from_str(json).map_err(|error| format!("{name}.json: {error}"))?;
@@ -69,7 +70,7 @@ pub fn run(name: &str, json: &str) -> Result<usize, String> {
     if wrong.is_empty() { Ok(file.cases.len()) } else { Err(wrong.join("\n")) }
 }
 
-/// Computes a case's `out`. Fails on an unknown `what` or an `in` that is not of its form.
+/// Computes a case's `out`. Fails if `what` is unknown or `in` does not have its form.
 pub fn answer(what: &str, given: &Value) -> Result<Value, String> {
     match what {
         "candidates" => one(given, codes_to_try),
@@ -107,7 +108,7 @@ pub fn answer(what: &str, given: &Value) -> Result<Value, String> {
 fn parse<T: DeserializeOwned>(given: &Value) -> Result<T, String> {
     serde_path_to_error::deserialize(given).map_err(|error| format!("in.{}: {}", error.path(), error.inner()))
 }
-/// Scans as they are kept, to a block's bytes.
+/// Writes scans, in the form in which a server keeps them, as a block's bytes.
 fn block_write(given: &Value) -> Result<Value, String> {
     #[derive(Deserialize)]
     struct KeptCase {
@@ -122,7 +123,7 @@ fn block_write(given: &Value) -> Result<Value, String> {
     let reads_back = block::read(&bytes).as_ref() == Ok(&kept);
     Ok(json!({ "bytes": hex(&bytes), "reads_back": reads_back }))
 }
-/// A block's bytes: how many scans they hold, or why they are none.
+/// Reads a block's bytes: the number of its scans, or why they cannot be read.
 fn block_read(text: String) -> Value {
     let bytes: Option<Vec<u8>> =
         text.as_bytes().chunks(2).map(|pair| unhex::<1>(std::str::from_utf8(pair).ok()?).map(|[byte]| byte)).collect();
@@ -150,7 +151,7 @@ fn codes_to_try(read: String) -> Value {
     }
 }
 
-/// A guest's name, and what staff type to find them.
+/// A guest's name, and the text that staff type to find it.
 #[derive(Deserialize)]
 struct FindCase {
     name: String,
@@ -227,7 +228,7 @@ struct AuditCase {
     metadata: String,
 }
 
-/// The head after these lines, from the empty ledger on.
+/// The ledger's head after these lines, beginning with the empty ledger.
 fn audit_head(lines: Vec<AuditCase>) -> Value {
     let head = lines.iter().fold(audit::GENESIS, |head, line| {
         let entry = AuditEntry {
@@ -344,11 +345,11 @@ struct BuildCase {
     codes: Vec<BuildCode>,
     tail: ManifestTail,
     api_key: String,
-    /// Of a delta: where it starts, what is gone, and what the whole hashes to.
+    /// For a delta: where it starts, which codes are gone, and the whole list's content hash. Absent for a whole list.
     delta: Option<DeltaCase>,
 }
 
-/// Code, ticket, rules, booking.
+/// Code, ticket, rules and booking.
 #[derive(Deserialize)]
 struct BuildCode(BarcodeHash, TicketId, TicketRules, #[serde(default)] Option<Group>);
 
@@ -397,11 +398,11 @@ struct ReadCase {
     event_id: EventId,
     api_key: String,
     body: String,
-    /// Absent at later starts.
+    /// The value of `X-Signature`. Absent at later starts.
     header: Option<String>,
-    /// Of a delta, or to be compared with: the list in use.
+    /// The list in use, to which a delta is applied or a list is compared. Absent if there is none.
     active: Option<String>,
-    /// Codes to look up.
+    /// Codes to look up in the list.
     find: Vec<BarcodeHash>,
 }
 
@@ -512,7 +513,7 @@ struct ReduceCase {
 struct RuleCase {
     serial: u64,
     ordinal: u32,
-    /// Absent: from the start.
+    /// The moment from which the rule holds. Absent: it holds from the start.
     effective_at: Option<Timestamp>,
     subject_kind: String,
     subject_id: String,
@@ -522,7 +523,7 @@ struct RuleCase {
 
 #[derive(Deserialize)]
 struct FactCase {
-    /// The subject that its code resolved to. Absent: the subject that is reduced.
+    /// The subject that the scan's code resolved to. Absent: the subject that is reduced.
     subject: Option<Subject>,
     #[serde(flatten)]
     fact: Fact,

@@ -1,9 +1,9 @@
-//! A ticket as one device sees it (spec §4, the device's law). It is what the server folded and listed at the
-//! device's changes cursor, plus the device's own scans with no receipt at or below that cursor. It uses the rules
-//! that the device has now.
+//! A ticket as one device sees it (spec §4, the device's law). It is what the server folded and listed at the device's
+//! changes cursor, plus the device's own scans with no receipt at or below that cursor. It uses the rules that the
+//! device has now.
 //!
-//! The same fold as the reducer's, over what a device has: refused scans never change a count, so only open doors are
-//! here. `tests/device/view_law.rs` holds it against [`crate::reduce::reduce`].
+//! The fold is the reducer's, over what a device has. Refused scans never change a count, so only scans that opened a
+//! door are here. `tests/device/view_law.rs` compares the result with that of [`crate::reduce::reduce`].
 
 use std::collections::BTreeMap;
 
@@ -15,19 +15,20 @@ use crate::scan::{Scan, ScanKind, Stage, keeps};
 use crate::ticket::TicketRules;
 use crate::time::Timestamp;
 
-/// A place in the reducer's order (spec §4 step 3): implausible times last, then time, author, scan.
+/// A place in the reducer's order (spec §4 step 3): implausible or not, time, author, scan id. Implausible times come
+/// last.
 type Place<'a> = (bool, Timestamp, &'a DeviceId, &'a ScanId);
 
-/// The server's word about a ticket: its older scans folded, the newest listed.
+/// What the server says about a ticket: its older scans as a sum, the newest as a list.
 #[derive(Debug, Clone, Copy)]
 pub struct Served<'a> {
-    /// The older scans, folded.
+    /// The sum of the older scans.
     pub prefix: &'a TicketState,
-    /// The scans after them that let persons in or out, in the reducer's order.
+    /// The later scans that let persons in or out, in the reducer's order.
     pub scans: &'a [EffectiveScan],
 }
 
-/// One scan that opened a door, from either side.
+/// One scan that opened a door, listed by the server or made by this device.
 struct Step<'a> {
     place: Place<'a>,
     uncertainty_ms: u64,
@@ -37,13 +38,15 @@ struct Step<'a> {
     s2: bool,
 }
 
-/// Folds a device's view of one ticket. `own` are the device's scans of this ticket that no receipt at or below the
-/// cursor names, in any order. Claims and reverts are among them. `ticket` is `None` for a code in no list.
+/// Computes a device's view of one ticket. `own` are the device's scans of this ticket that no receipt at or below the
+/// cursor names, in any order. They include claims and reverts. `ticket` is `None` for a code in no list.
 ///
-/// An own scan that the served list names too is one scan: the served count, which reverts from elsewhere may have
-/// lowered, is taken; where the list names its claim, the own final. An own revert acts on listed and own scans alike.
+/// An own scan that the server lists too counts once. The server's count is taken, which reverts from other devices may
+/// have lowered. If the server lists only the scan's claim, the device's own final is taken. An own revert acts on
+/// listed and own scans alike.
 pub fn fold_view(event: &EventRules, ticket: Option<&TicketRules>, served: Served<'_>, own: &[&Scan]) -> TicketState {
-    // A draft's device counts its practice, and no other does (door.md "Event status").
+    // While the event is a draft, a device counts its practice scans. Otherwise it counts none of them (door.md "Event
+    // status").
     let is_draft = event.status == EventStatus::Draft;
     let own: Vec<&Scan> = own.iter().copied().filter(|scan| scan.practice == is_draft).collect();
     let own = chosen(&own);
@@ -52,8 +55,8 @@ pub fn fold_view(event: &EventRules, ticket: Option<&TicketRules>, served: Serve
         keeps.get(&(device, scan)).map_or(count, |keep| count.min(*keep))
     };
     let mut steps = Vec::with_capacity(served.scans.len() + own.len());
-    // A claim that the server answered counts there, as one person, until it has the final: what this device did stands
-    // over it.
+    // A claim that the server answered counts as one person there until the server has the final. This device's own
+    // final outranks it.
     let outdated = |listed: &EffectiveScan| {
         let same = |scan: &&Scan| scan.scan_id == listed.scan_id && scan.device_id == listed.device_id;
         own.iter().find(|scan| same(scan)).is_some_and(|own| own.stage == Stage::Final && (listed.claim || !own.opened))
@@ -71,7 +74,7 @@ pub fn fold_view(event: &EventRules, ticket: Option<&TicketRules>, served: Serve
     }
     for scan in &own {
         let listed = listed.iter().any(|it| it.scan_id == scan.scan_id && it.device_id == scan.device_id);
-        // A claim alone opened no door that this device knows of.
+        // A claim alone opened no door as far as this device knows.
         let opened = scan.opened && scan.stage == Stage::Final;
         if !listed && opened && matches!(scan.kind, ScanKind::Entry | ScanKind::Exit) {
             steps.push(Step {
@@ -84,7 +87,8 @@ pub fn fold_view(event: &EventRules, ticket: Option<&TicketRules>, served: Serve
             });
         }
     }
-    // Every listed scan follows the folded ones; so an own scan older than these sorts right after them.
+    // Every listed scan follows the summed ones in order. So an own scan older than the summed ones sorts right after
+    // them.
     steps.sort_by(|a, b| a.place.cmp(&b.place));
     let mut state = served.prefix.clone();
     for step in &steps {
@@ -93,7 +97,7 @@ pub fn fold_view(event: &EventRules, ticket: Option<&TicketRules>, served: Serve
     state
 }
 
-/// Of one scan's records the final over its claim (spec D2).
+/// Takes one record per scan: the final if there is one, otherwise the claim (spec D2).
 fn chosen<'a>(own: &[&'a Scan]) -> Vec<&'a Scan> {
     let mut chosen: BTreeMap<&ScanId, &Scan> = BTreeMap::new();
     for scan in own {

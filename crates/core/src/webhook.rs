@@ -1,7 +1,8 @@
-//! Standard Webhooks: who signed a message, and when (spec §5 "Guests and webhooks").
+//! Standard Webhooks: checks who signed a message, and when (spec §5 "Guests and webhooks").
 //!
-//! A message has three headers. The signature is HMAC-SHA256 over `id.timestamp.body` under the endpoint's secret, body
-//! as sent; the header may list several, so that a sender can sign under an old and a new secret at once.
+//! A message has three headers. The signature is HMAC-SHA256 over `id.timestamp.body` under the endpoint's secret, with
+//! the body as sent. The signature header may list several, so that a sender can sign under an old and a new secret at
+//! once.
 
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
@@ -14,27 +15,27 @@ use crate::limits::{WEBHOOK_ID_CHARS, WEBHOOK_SIGNATURES, WEBHOOK_TOLERANCE_MS};
 use crate::sign::hmac_sha256_parts;
 use crate::time::Timestamp;
 
-/// Header of the message's id, the same at every try.
+/// The header with the message's id, which is the same at every try.
 pub const ID_HEADER: &str = "webhook-id";
-/// Header of when this try was signed, in seconds since 1970.
+/// The header with the time at which this try was signed, in seconds since 1970.
 pub const TIMESTAMP_HEADER: &str = "webhook-timestamp";
-/// Header of the signatures, with a space between them.
+/// The header with the signatures, separated by spaces.
 pub const SIGNATURE_HEADER: &str = "webhook-signature";
-/// The prefix of a secret's text, so that secret scanners find a leaked one.
+/// The prefix of a secret's text. Secret scanners find a leaked secret by it.
 pub const SECRET_PREFIX: &str = "whsec_";
-/// The version of the signatures that are looked at; others are passed over.
+/// The version of the signatures that are checked. Signatures of other versions are ignored.
 const VERSION: &str = "v1,";
-/// Bytes of a secret that the standard allows.
+/// How many bytes the standard allows for a secret.
 const SECRET_BYTES: std::ops::RangeInclusive<usize> = 24..=64;
 
-/// Senders write the padding or leave it out.
+/// Base64 with or without padding, since senders do either.
 const BASE64: GeneralPurpose = GeneralPurpose::new(&STANDARD, PAD_INDIFFERENT);
 
-/// The secret that both sides sign with.
+/// The secret by which both sides sign.
 #[derive(Clone, PartialEq, Eq)]
 pub struct WebhookSecret(Vec<u8>);
 
-/// Why a text is no secret.
+/// The error for a text or bytes that are not a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("must be whsec_ and 24 to 64 bytes as base64, as the endpoint showed it")]
 pub struct SecretError;
@@ -46,7 +47,7 @@ impl std::fmt::Debug for WebhookSecret {
 }
 
 impl WebhookSecret {
-    /// From bytes that were drawn or sealed. Fails for fewer than 24 or more than 64.
+    /// Makes a secret of random bytes, or of bytes that were unsealed. Fails for fewer than 24 or more than 64 bytes.
     pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self, SecretError> {
         let bytes = bytes.into();
         if SECRET_BYTES.contains(&bytes.len()) { Ok(Self(bytes)) } else { Err(SecretError) }
@@ -56,15 +57,15 @@ impl WebhookSecret {
         let text = text.trim().strip_prefix(SECRET_PREFIX).ok_or(SecretError)?;
         Self::from_bytes(BASE64.decode(text).map_err(|_| SecretError)?)
     }
-    /// As people and programs are given it.
+    /// The secret's text, as people and programs get it.
     pub fn to_text(&self) -> String {
         format!("{SECRET_PREFIX}{}", BASE64.encode(&self.0))
     }
-    /// The bytes, to be sealed.
+    /// The secret's bytes, for sealing.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
-    /// The signature header of a message signed at `at`: the fraction of its second is cut off.
+    /// The signature header of a message signed at `at`, cut to whole seconds.
     pub fn sign(&self, id: &str, at: Timestamp, body: &[u8]) -> String {
         format!("{VERSION}{}", BASE64.encode(self.code(id, &seconds(at), body)))
     }
@@ -78,12 +79,12 @@ pub fn seconds(at: Timestamp) -> String {
     (at.ms() / 1_000).to_string()
 }
 
-/// SHA-256 of a body: what tells one message from another with the same id.
+/// SHA-256 of a body. It tells apart two messages with the same id.
 pub fn body_digest(body: &[u8]) -> [u8; 32] {
     Sha256::digest(body).into()
 }
 
-/// The three headers, read and within their bounds; not yet checked.
+/// The three headers of a message, read and within their bounds, but not yet checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signed<'a> {
     id: &'a str,
@@ -92,32 +93,32 @@ pub struct Signed<'a> {
     signatures: Vec<[u8; 32]>,
 }
 
-/// A header that is not of its form.
+/// The error for a header that does not have its form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{header} {message}")]
 pub struct HeaderError {
-    /// The name of the wrong header.
+    /// The header's name.
     pub header: &'static str,
-    /// The value that would be right, in words.
+    /// What the header must be, in words.
     pub message: String,
 }
 
-/// Why a message is refused although its headers are of the right form.
+/// Why a message is refused although its headers have the right form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// No signature is one under a secret that is good here.
+    /// No signature in the header belongs to a secret that is good here.
     #[error("no signature of the list is one of this body under the endpoint's secret")]
     Wrong,
-    /// Signed too long ago: it may be somebody's copy.
+    /// The message was signed too long ago. It may be a copy that somebody replays.
     #[error("was signed more than five minutes ago: sign each try anew, and set the clock")]
     TooOld,
-    /// Signed in the future.
+    /// The message's signing time lies in the future.
     #[error("was signed more than five minutes in the future: set the sender's clock")]
     TooNew,
 }
 
 impl<'a> Signed<'a> {
-    /// Reads the headers. An entry of the list that is no `v1` signature is passed over, as the standard wants it.
+    /// Reads the headers. Entries of the signature list that are no `v1` signatures are ignored, as the standard asks.
     pub fn read(id: &'a str, timestamp: &'a str, signature: &'a str) -> Result<Self, HeaderError> {
         let wrong = |header, message: String| Err(HeaderError { header, message });
         let printable = id.bytes().all(|byte| (0x21..=0x7e).contains(&byte) && byte != b'.');
@@ -142,8 +143,8 @@ impl<'a> Signed<'a> {
     pub fn id(&self) -> &'a str {
         self.id
     }
-    /// Checks the message: first whose it is, so that only who knows the secret learns more. The work is the same for
-    /// every list of the same length and every body of the same length.
+    /// Checks the message. The signature comes first, so that a sender learns of a wrong time only if it knows the
+    /// secret. The work depends only on the length of the list and of the body.
     pub fn check(&self, secrets: &[WebhookSecret], body: &[u8], now: Timestamp) -> Result<(), Refusal> {
         let mut found = Choice::from(0);
         for secret in secrets {
@@ -167,7 +168,7 @@ impl<'a> Signed<'a> {
 mod tests {
     use super::*;
 
-    // The reference vector of the standard: in the tests of its libraries, and of svix's
+    // The standard's reference vector, from the tests of its libraries and of svix's
     // (https://github.com/standard-webhooks/standard-webhooks, libraries/*/tests; Apache-2.0 and MIT).
     const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
     const ID: &str = "msg_p5jXN8AQM9LWM0D4loKWxJek";

@@ -1,4 +1,4 @@
-//! Wire shapes: the only `Serialize` of the crate (law 2). Wire v1 only grows.
+//! Wire shapes. No other module of the crate implements `Serialize` (law 2). The wire format v1 only gains fields.
 
 pub mod bounded;
 pub mod ids;

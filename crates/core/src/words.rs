@@ -1,6 +1,8 @@
-//! Closed vocabularies: an enum whose every value has one word, the same in Rust, SQL, JSON, UI and docs.
+//! Closed vocabularies. Each is an enum whose every value has one word, the same in Rust, SQL, JSON, screens and
+//! documents.
 
-/// Defines an enum with its words: `as_str`, `FromStr`, `ALL` and `Display`.
+/// Defines an enum together with the word of each value. Each enum gets `as_str`, `FromStr`, `ALL`, `WORDS` and
+/// `Display`.
 macro_rules! words {
     ($($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),* $(,)? })*) => {$(
         $(#[$doc])*
@@ -51,10 +53,10 @@ macro_rules! described {
 }
 pub(crate) use described;
 
-/// A word that the vocabulary does not have.
+/// The error for a text that is no word of the vocabulary.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("must be one of: {}", expected.join(", "))]
 pub struct UnknownWord {
-    /// The words that are known.
+    /// Every word that the vocabulary has.
     pub expected: &'static [&'static str],
 }

@@ -1,7 +1,8 @@
-//! `vectors/*.json` against the core, and against an independent implementation (`tests/python/verify.py`).
+//! Tests `vectors/*.json` against the core, and against an independent implementation (`tests/python/verify.py`).
 //!
-//! `ADMIT_WRITE_VECTORS=1 cargo test -p admit-core --test vectors write` writes the files anew from the inputs in
-//! `tests/vectors/`. A changed `out` is a changed wire: every device and binding in the field would have to change too.
+//! `ADMIT_WRITE_VECTORS=1 cargo test -p admit-core --test vectors write` writes the files again from the inputs in
+//! `tests/vectors/`. A changed `out` is a changed wire format: every device and binding in use would have to change
+//! too.
 
 #[path = "vectors/blocks.rs"]
 mod blocks;
@@ -60,7 +61,7 @@ fn a_wrong_vector_is_found() {
     assert!(vectors::run("signatures", r#"{"cases":[]}"#).is_err());
 }
 
-/// Spec §8: an implementation that shares no code with ours signs the same bytes the same way.
+/// Spec §8: an implementation that shares no code with this one signs the same bytes in the same way.
 #[test]
 fn an_independent_implementation_agrees() {
     let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/python/verify.py");
@@ -70,7 +71,7 @@ fn an_independent_implementation_agrees() {
     });
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{out}{err}");
-    // It counts what it checked, so that it can't pass by checking nothing.
+    // The check reports how many cases it checked, so that it cannot pass by checking none.
     let counts: Value = serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}"));
     let wanted = [
         ("scan_bytes", 6),
@@ -88,7 +89,7 @@ fn an_independent_implementation_agrees() {
     }
 }
 
-/// Name, description and inputs of each file.
+/// The name, the description and the inputs of each file of vectors.
 fn inputs() -> Vec<(&'static str, &'static str, Vec<Given>)> {
     vec![
         ("barcodes", "From what a reader reads to the texts that are tried, in order (spec D12).", cases::barcodes()),
@@ -125,7 +126,7 @@ fn write() {
                 json!({ "name": name, "what": what, "in": given, "out": out })
             })
             .collect();
-        // One case a line: a change is seen in a diff.
+        // One case per line, so that a diff shows a change of a case as one line.
         let lines: Vec<String> = cases.iter().map(Value::to_string).collect();
         let text = format!("{{\"about\":{},\n\"cases\":[\n{}\n]}}\n", json!(about), lines.join(",\n"));
         std::fs::write(folder().join(format!("{name}.json")), text).unwrap();

@@ -1,14 +1,14 @@
-//! CSV and its kin: any delimiter, quoted cells, line ends of every system.
+//! Reads CSV and similar files: any delimiter, quoted cells, and the line ends of every system.
 
 use crate::encoding::{self, Encoding};
 use crate::limits::{Limits, Meter, Refused};
 use crate::rows::{Format, Line, Rows};
 
-/// The characters that may stand between cells, the likelier first.
+/// The characters that may stand between cells, the more likely ones first.
 const DELIMITERS: [u8; 8] = [b',', b';', b'\t', b'|', b'^', b'~', 0x1f, b':'];
-/// How much of a file is looked at to find its delimiter, in bytes.
+/// Number of bytes of a file that are read to find its delimiter.
 const SAMPLE_BYTES: usize = 64 * 1024;
-/// How many of its rows are.
+/// Number of rows in these bytes that are used to find the delimiter.
 const SAMPLE_ROWS: usize = 60;
 
 /// Reads a text file.
@@ -40,7 +40,8 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits, hint: Option<Encoding>) -> Res
     Ok(Rows { format: Format::Delimited { encoding, delimiter }, directive, lines })
 }
 
-/// A first line that only tells a spreadsheet the delimiter: itself, the delimiter, and where the next line begins.
+/// Reads a first line that only tells a spreadsheet the delimiter, such as `sep=;`. Returns the line, the delimiter,
+/// and the index at which the next line begins.
 fn directive(text: &str) -> (Option<String>, Option<u8>, usize) {
     let first = text.split(['\r', '\n']).next().unwrap_or_default();
     let bare = first.trim_matches('"');
@@ -56,7 +57,7 @@ fn directive(text: &str) -> (Option<String>, Option<u8>, usize) {
     }
 }
 
-/// The delimiter that gives the most rows of the same width, and of two such the one that gives more columns.
+/// Finds the delimiter: the one that gives the most rows of the same width, and among equals the most columns.
 fn detect(text: &str) -> u8 {
     let mut end = text.len().min(SAMPLE_BYTES);
     while !text.is_char_boundary(end) {
@@ -72,7 +73,7 @@ fn detect(text: &str) -> u8 {
                 (usual, rows) = (count, same);
             }
         }
-        // A comma in every third name must not win over the semicolon of each row, nor a colon in every time.
+        // A comma in every third name must not win over the semicolon of each row. Neither must a colon in every time.
         let with_any = counts.iter().filter(|count| **count > 0).count();
         (with_any + rows, usual)
     };
@@ -80,7 +81,7 @@ fn detect(text: &str) -> u8 {
     best.map_or(b',', |(_, delimiter)| *delimiter)
 }
 
-/// How often a delimiter stands outside of quotes, in each of the first rows that has any text.
+/// Number of delimiters outside of quotes, for each of the first rows that has any text.
 fn delimiters_by_row(sample: &[u8], delimiter: u8) -> Vec<usize> {
     let (mut counts, mut count, mut has_text) = (Vec::new(), 0, false);
     let mut cells = Cells::new(sample, delimiter);
@@ -114,20 +115,20 @@ fn every_quote_ends(text: &str, delimiter: u8, first_line: u64) -> Result<(), Re
     }
 }
 
-/// The meaning of a byte outside of quotes.
+/// What a byte outside of quotes is.
 enum Mark {
     Delimiter,
     LineEnd,
     Text,
 }
 
-/// Walks over a text and tells what stands outside of quotes.
+/// Walks over a text, and returns what stands outside of quotes.
 struct Cells<'a> {
     bytes: std::iter::Peekable<std::iter::Copied<std::slice::Iter<'a, u8>>>,
     delimiter: u8,
     at_start: bool,
     line: u64,
-    /// The line where the quote that is open began.
+    /// The line in which the open quote began. Absent outside of quotes.
     opened: Option<u64>,
 }
 
@@ -166,7 +167,7 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// Which line a byte stands in, for bytes asked in rising order.
+/// Finds the line in which a byte stands. Callers must ask for bytes in rising order.
 struct Place<'a> {
     text: &'a [u8],
     byte: usize,
@@ -174,7 +175,8 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// The line of the record that begins at `byte`: the line breaks that the reader passes over before it are not its.
+    /// The line of the record that begins at `byte`. Line breaks before the record, which the reader skips, don't
+    /// belong to it.
     fn line_of(&mut self, byte: u64) -> u64 {
         let start = usize::try_from(byte).unwrap_or(usize::MAX).min(self.text.len());
         let breaks = self.text[start..].iter().take_while(|b| matches!(b, b'\r' | b'\n')).count();
@@ -185,7 +187,8 @@ impl Place<'_> {
     }
 }
 
-/// LF, CRLF, and the CR alone that spreadsheets of old Macs end their lines with: it ends a row to the reader too.
+/// Number of line ends: LF, CRLF, or the single CR that old Macs' spreadsheets write. The reader ends a row at each of
+/// them too.
 fn line_breaks(bytes: &[u8]) -> u64 {
     let ends = |(at, byte): (usize, &u8)| *byte == b'\n' || *byte == b'\r' && bytes.get(at + 1) != Some(&b'\n');
     bytes.iter().enumerate().filter(|it| ends(*it)).count() as u64
@@ -239,7 +242,8 @@ mod tests {
         assert_eq!(rows(b"\"sep=|\"\nname|x\nAna|1")[1], row(3, &["Ana", "1"]));
     }
 
-    /// Found by `cargo xtask fuzz`: such rows were all told to be of line 1, and a quote without its end took the others.
+    /// `cargo xtask fuzz` found this: all such rows were reported as line 1, and a quote without its end swallowed the
+    /// others.
     #[test]
     fn a_carriage_return_alone_ends_a_line_too() {
         assert_eq!(rows(b"name,code\rAna,1\r\rBo,1\r")[1..], [row(2, &["Ana", "1"]), row(4, &["Bo", "1"])]);

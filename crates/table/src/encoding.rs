@@ -1,4 +1,4 @@
-//! How a text file's letters are written: detected, and said.
+//! The encodings of text files: detects them, and names them in reports.
 
 use std::borrow::Cow;
 
@@ -6,18 +6,18 @@ use encoding_rs::{MACINTOSH, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
 use crate::limits::Refused;
 
-/// How letters are written as bytes.
+/// How the characters of a file are written as bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
-    /// UTF-8, with or without its mark.
+    /// UTF-8, with or without a byte-order mark.
     Utf8,
     /// UTF-16, the low byte first.
     Utf16Le,
     /// UTF-16, the high byte first.
     Utf16Be,
-    /// The encoding of spreadsheets on Western Windows. Latin-1 is read as this.
+    /// Windows-1252, which spreadsheets on Western Windows write. Latin-1 is read as this.
     Windows1252,
-    /// The encoding of "CSV" from spreadsheets on a Mac.
+    /// Mac Roman, which spreadsheets on a Mac write as "CSV".
     MacRoman,
 }
 
@@ -25,7 +25,7 @@ impl Encoding {
     /// Every encoding that is known.
     pub const ALL: [Self; 5] = [Self::Utf8, Self::Utf16Le, Self::Utf16Be, Self::Windows1252, Self::MacRoman];
 
-    /// Its name as people know it.
+    /// The name of the encoding, as people know it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Utf8 => "UTF-8",
@@ -35,14 +35,14 @@ impl Encoding {
             Self::MacRoman => "Mac Roman",
         }
     }
-    /// The encoding of a name, as [`Encoding::name`] writes it or in lower case.
+    /// The encoding with this name, as [`Encoding::name`] writes it, in any case. `None` for other names.
     pub fn of_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.name().eq_ignore_ascii_case(name.trim()))
     }
 }
 
-/// The text of a file and how it was written. Bytes that an encoding lacks become U+FFFD, except in UTF-8, which is only
-/// chosen where every byte is right.
+/// The text of a file, and its encoding. Bytes that have no meaning in the encoding become U+FFFD. UTF-8 is only
+/// detected if every byte is right.
 pub(crate) fn decode(bytes: &[u8], hint: Option<Encoding>) -> Result<(Cow<'_, str>, Encoding), Refused> {
     let encoding = hint.unwrap_or_else(|| detect(bytes));
     let text = match encoding {
@@ -76,7 +76,7 @@ fn detect(bytes: &[u8]) -> Encoding {
     if mac < windows { Encoding::MacRoman } else { Encoding::Windows1252 }
 }
 
-/// Text of mostly Latin letters has a NUL in every second byte.
+/// Finds UTF-16 without a mark: text of mostly Latin letters has a NUL in every second byte. `None` if there is none.
 fn utf16_without_mark(bytes: &[u8]) -> Option<Encoding> {
     let head = &bytes[..bytes.len().min(4_096) / 2 * 2];
     if head.len() < 4 {
@@ -93,8 +93,8 @@ fn utf16_without_mark(bytes: &[u8]) -> Option<Encoding> {
     }
 }
 
-/// How odd a decoding looks: a symbol inside a word, a capital after a small letter, a control character. The right
-/// decoding of a list of names has none of them.
+/// How odd a decoded text looks: it counts symbols inside words, capitals after small letters, and control characters.
+/// The right decoding of a list of names has none of them.
 fn strangeness(text: &str) -> usize {
     let mut odd = 0;
     let mut before = ' ';
@@ -109,7 +109,7 @@ fn strangeness(text: &str) -> usize {
                     let in_small_letters = before.is_lowercase() || after.is_lowercase();
                     usize::from(c.is_uppercase() && before.is_alphabetic() && in_small_letters) * 2
                 }
-                // Marks that people do write beside a word.
+                // These are marks that people write next to words.
                 '’' | '‘' | '“' | '”' | '–' | '—' | '…' | '€' | '°' | '«' | '»' | '·' | '\u{a0}' => {
                     0
                 }
@@ -145,7 +145,7 @@ mod tests {
             (utf16(false, false), Encoding::Utf16Le),
             (utf16(true, false), Encoding::Utf16Be),
             (WINDOWS_1252.encode(text).0.into_owned(), Encoding::Windows1252),
-            // encoding_rs writes no Mac Roman for the web; its letters here are those of the table.
+            // `encoding_rs` does not write Mac Roman. The table above gives its letters.
             (mac_roman(text), Encoding::MacRoman),
         ];
         for (bytes, encoding) in cases {

@@ -1,7 +1,8 @@
-//! Tables as people's files have them: what spreadsheets and ticketing systems write, read into rows of text.
+//! Reads tables as people's files have them, from spreadsheets and ticketing systems, into rows of text.
 //!
-//! Pure: bytes in, rows out. No cell is interpreted here. The caller knows what a column means, and so what a damaged code
-//! or a date is. Reading order: `limits`, `encoding`, `rows`, `delimited` (CSV and its kin), `workbook` (XLSX), `write`.
+//! The functions are pure: bytes in, rows out. No cell is interpreted here. The caller knows what a column means, and
+//! so what a damaged code or a date is. Reading order: `limits`, `encoding`, `rows`, `delimited` (CSV and similar),
+//! `workbook` (XLSX), `write`.
 
 mod limits;
 mod encoding;
@@ -15,8 +16,8 @@ pub use limits::{Limits, Refused};
 pub use rows::{Format, Hints, Line, Rows};
 pub use write::{Writer, unguarded};
 
-/// Reads a file. XLSX is known by its first bytes, everything else is text. Fails, naming the line where it can, for bytes
-/// that are neither, for more than `limits`, and for a file without any row.
+/// Reads a file. XLSX is recognised by its first bytes, and everything else is read as text. Fails for bytes that are
+/// neither, for more than `limits`, and for a file without any row. The error names the line if it can.
 pub fn read(bytes: &[u8], limits: &Limits, hints: &Hints) -> Result<Rows, Refused> {
     let rows = if workbook::is_zip(bytes) {
         workbook::read(bytes, limits, hints.sheet.as_deref())?

@@ -1,15 +1,15 @@
-//! How much of a file is read, and why one is refused.
+//! Bounds how much of a file is read, and says why a file is refused.
 
-/// Bounds of one file.
+/// The bounds for one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Rows, the header and what stands above it among them.
+    /// Most rows, with the header and the rows above it.
     pub rows: usize,
     /// The most columns.
     pub columns: usize,
-    /// Cells of all rows.
+    /// Most cells in all rows together.
     pub cells: usize,
-    /// Bytes of text of all cells, and of the parts of a workbook before it is read.
+    /// Most bytes of text in all cells together, and in the parts of a workbook before it is read.
     pub bytes: usize,
 }
 
@@ -24,7 +24,7 @@ impl Refused {
     }
 }
 
-/// The amount read so far, held against the bounds.
+/// Counts what was read so far, and compares it with the bounds.
 #[derive(Debug)]
 pub(crate) struct Meter<'a> {
     limits: &'a Limits,
@@ -37,7 +37,7 @@ impl<'a> Meter<'a> {
     pub(crate) fn new(limits: &'a Limits) -> Self {
         Self { limits, rows: 0, cells: 0, bytes: 0 }
     }
-    /// Counts a row that is kept.
+    /// Counts a row that is kept. Fails beyond the bound.
     pub(crate) fn row(&mut self) -> Result<(), Refused> {
         self.rows += 1;
         let most = self.limits.rows;
@@ -46,7 +46,7 @@ impl<'a> Meter<'a> {
         }
         Ok(())
     }
-    /// Whether a line may be so many columns wide.
+    /// Fails if a line has more columns than the bound.
     pub(crate) fn width(&self, line: u64, columns: usize) -> Result<(), Refused> {
         let most = self.limits.columns;
         if columns > most {
@@ -54,7 +54,7 @@ impl<'a> Meter<'a> {
         }
         Ok(())
     }
-    /// Counts so many cells, with so many bytes of text.
+    /// Counts this many cells, with this many bytes of text. Fails beyond a bound.
     pub(crate) fn cells(&mut self, count: usize, bytes: usize) -> Result<(), Refused> {
         let Limits { cells, bytes: most_bytes, .. } = *self.limits;
         self.cells += count;

@@ -1,13 +1,13 @@
-//! A file's rows before anybody says what they mean.
+//! A file's rows, before anybody knows what they mean.
 
 use crate::encoding::Encoding;
 
 /// A row of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// Line of the file where the row begins, from 1; in a workbook the number of its row.
+    /// The line of the file in which the row begins, from 1. In a workbook, the number of the row.
     pub number: u64,
-    /// Cells as written, without white space around them.
+    /// The cells as written, without white space around them.
     pub cells: Vec<String>,
 }
 
@@ -21,9 +21,9 @@ impl Line {
 /// The format of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Format {
-    /// Text with a delimiter between cells: CSV, TSV, a table pasted from a spreadsheet.
+    /// Text with a delimiter between cells: CSV, TSV, or a table pasted from a spreadsheet.
     Delimited {
-        /// How its letters were written.
+        /// The encoding of the text.
         encoding: Encoding,
         /// The character between cells.
         delimiter: char,
@@ -32,27 +32,27 @@ pub enum Format {
     Workbook {
         /// The sheet that was read.
         sheet: String,
-        /// Its other visible sheets, which were not.
+        /// The other visible sheets, which were not read.
         others: Vec<String>,
     },
 }
 
-/// A file's rows, in order, without blank ones. Nothing says yet which of them is the header.
+/// A file's rows, in order, without blank ones. Which of them is the header is not known yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rows {
     /// The format of the file.
     pub format: Format,
-    /// A first line that only tells a spreadsheet the delimiter, such as `sep=;`.
+    /// A first line that only tells a spreadsheet the delimiter, such as `sep=;`. Absent if there is none.
     pub directive: Option<String>,
     /// The rows.
     pub lines: Vec<Line>,
 }
 
-/// A caller's better knowledge of a file than its bytes give.
+/// What a caller knows about a file better than its bytes show.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Hints {
-    /// How its letters are written, where detection would guess wrong.
+    /// The file's encoding. Absent means that it is detected.
     pub encoding: Option<Encoding>,
-    /// The sheet to read; the first visible one with rows otherwise.
+    /// The sheet to read. Absent means the first visible one with rows.
     pub sheet: Option<String>,
 }

@@ -1,7 +1,7 @@
-//! XLSX workbooks: one sheet, as text, with everything bounded before it is read.
+//! Reads XLSX workbooks: one sheet, as text, with everything bounded before it is read.
 //!
 //! The parts of the archive that matter are inflated under a bound and packed again, uncompressed, for the reader. So
-//! no size that the archive claims is believed, and no count in its XML makes the reader reserve memory.
+//! no size that the archive claims is trusted, and no count in its XML makes the reader reserve memory.
 
 use std::io::{Cursor, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,9 +13,9 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 use crate::limits::{Limits, Meter, Refused};
 use crate::rows::{Format, Line, Rows};
 
-/// Entries of an archive that are looked at.
+/// Most entries of an archive that are read.
 const ENTRIES: usize = 2_000;
-/// Whole numbers from here on have lost digits: a spreadsheet keeps fifteen.
+/// Integers from here on have lost digits, since a spreadsheet keeps only fifteen.
 const EXACT_BELOW: f64 = 1e15;
 
 /// Whether the bytes are an archive, as an XLSX file is.
@@ -23,7 +23,7 @@ pub(crate) fn is_zip(bytes: &[u8]) -> bool {
     bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06")
 }
 
-/// Says what to do with files that people take for tables and that are none of ours.
+/// Fails for files that people take for tables and that cannot be read. The error says what to do with them.
 pub(crate) fn refuse_others(bytes: &[u8]) -> Result<(), Refused> {
     let is_xml = |bytes: &[u8]| {
         let head = String::from_utf8_lossy(&bytes[..bytes.len().min(1_000)]).to_ascii_lowercase();
@@ -45,10 +45,10 @@ pub(crate) fn refuse_others(bytes: &[u8]) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Reads one sheet of a workbook: the one that is named, else the first visible one with a header and a row.
+/// Reads one sheet of a workbook: the named one, otherwise the first visible one with a header and a row.
 pub(crate) fn read(bytes: &[u8], limits: &Limits, sheet: Option<&str>) -> Result<Rows, Refused> {
     let packed = repacked(bytes, limits)?;
-    // What the reader does not expect in a hostile file must not end the process.
+    // If a hostile file makes the reader panic, the process must not end.
     let read = catch_unwind(AssertUnwindSafe(|| read_sheets(packed, limits, sheet)));
     read.unwrap_or_else(|_| Err(unreadable("its XML makes no sense")))
 }
@@ -105,7 +105,7 @@ fn is_needed(name: &str) -> bool {
     is_xml && !is_decoration.iter().any(|part| name.contains(part))
 }
 
-/// Blanks what a reader would believe: how large a sheet says it is, and how many texts a table says it holds.
+/// Overwrites what a reader would trust: the claimed size of a sheet, and the claimed number of texts in a table.
 fn disarm(part: &mut [u8]) {
     let head = part.len().min(16 * 1024);
     for name in [&b"uniqueCount"[..], b"dimension"] {
@@ -113,7 +113,7 @@ fn disarm(part: &mut [u8]) {
         while let Some(found) = part[from..head].windows(name.len()).position(|window| window == name) {
             let at = from + found;
             if name == b"dimension" {
-                // `<dimension ref="A1:C9"/>`: another name is passed over with its attributes.
+                // `<dimension ref="A1:C9"/>` gets another name, which readers ignore together with its attributes.
                 part[at..at + name.len()].copy_from_slice(b"dimensios");
             } else {
                 part[at..at + name.len()].copy_from_slice(b"uniqueCoun_");
@@ -158,7 +158,7 @@ fn read_sheets(packed: Vec<u8>, limits: &Limits, wanted: Option<&str>) -> Result
 fn read_sheet(book: &mut Xlsx<Cursor<Vec<u8>>>, name: &str, meter: &mut Meter<'_>) -> Result<Vec<Line>, Refused> {
     let mut reader = match book.worksheet_cells_reader(name) {
         Ok(reader) => reader,
-        // A sheet without rows may lack even the element that would hold them.
+        // A sheet without rows may lack the element that would hold them.
         Err(XlsxError::NotAWorksheet(kind)) if kind == "worksheet" => return Ok(Vec::new()),
         Err(error) => return Err(unreadable(error)),
     };
@@ -172,7 +172,7 @@ fn read_sheet(book: &mut Xlsx<Cursor<Vec<u8>>>, name: &str, meter: &mut Meter<'_
         }
         let number = u64::from(row) + 1;
         let column = column as usize;
-        // Cells come in order; a file where they don't is read as it stands, row by row.
+        // Cells come in order. A file with rows out of order is refused.
         if lines.last().is_none_or(|line| line.number != number) {
             if lines.last().is_some_and(|line| line.number > number) {
                 return Err(unreadable(format!("row {number} stands below a later one")));
@@ -192,7 +192,7 @@ fn read_sheet(book: &mut Xlsx<Cursor<Vec<u8>>>, name: &str, meter: &mut Meter<'_
     Ok(lines)
 }
 
-/// A cell as a person reads it there, but with dates as ISO 8601 and numbers without grouping.
+/// The text of a cell as a person reads it in the spreadsheet, but with dates as ISO 8601 and numbers without grouping.
 fn text(value: &DataRef<'_>) -> String {
     match value {
         DataRef::Int(number) => number.to_string(),
@@ -213,7 +213,7 @@ fn number_text(number: f64) -> String {
     } else if number.abs() < EXACT_BELOW {
         format!("{number:.0}")
     } else {
-        // Written as spreadsheets show it, so that nobody takes it for the digits that were typed.
+        // The number is written as spreadsheets show it, so that nobody takes it for the digits that were typed.
         format!("{number:E}").replace('E', "E+")
     }
 }
@@ -236,7 +236,7 @@ mod tests {
 
     const LIMITS: Limits = Limits { rows: 1_000, columns: 512, cells: 100_000, bytes: 2_000_000 };
 
-    /// A workbook of these parts, beside those that every workbook has.
+    /// A workbook with these parts, in addition to those that every workbook has.
     fn book(parts: &[(&str, &str)]) -> Vec<u8> {
         let mut out = ZipWriter::new(Cursor::new(Vec::new()));
         let usual = [
@@ -314,7 +314,7 @@ mod tests {
         let bomb = book(&[("xl/worksheets/sheet2.xml", &zeros)]);
         assert!(bomb.len() < 20_000, "{} bytes", bomb.len());
         assert!(message(&bomb).contains("unpacks to more than 2 MB"));
-        // One long text, and many cells that show it.
+        // One long text, and many cells that refer to it.
         let cells: String =
             (1..=900).map(|row| format!("<row r=\"{row}\"><c r=\"A{row}\" t=\"s\"><v>0</v></c></row>")).collect();
         let sheet = format!("<worksheet><sheetData>{cells}</sheetData></worksheet>");

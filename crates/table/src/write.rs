@@ -1,15 +1,15 @@
-//! Writing CSV so that no spreadsheet takes a cell for a formula.
+//! Writes CSV in which no spreadsheet takes a cell for a formula.
 
 use std::io::Write;
 
 use crate::limits::Refused;
 
-/// Whether a spreadsheet would take a cell that begins so for a formula.
+/// Whether a spreadsheet would take a cell with this text for a formula.
 fn is_formula(text: &str) -> bool {
     text.starts_with(['=', '+', '-', '@', '\t', '\r'])
 }
 
-/// Takes off the quote that [`Writer`] put on; reading back what was written gives the same text.
+/// Removes the quote that [`Writer`] added. A text that is written and read back is unchanged.
 pub fn unguarded(cell: &str) -> &str {
     match cell.strip_prefix('\'') {
         Some(rest) if is_formula(rest.trim_start_matches('\'')) => rest,
@@ -17,30 +17,30 @@ pub fn unguarded(cell: &str) -> &str {
     }
 }
 
-/// A cell with a quote before it where a spreadsheet would take it for a formula.
+/// The cell with a quote before it, if a spreadsheet would otherwise take it for a formula.
 fn guarded(cell: &str) -> std::borrow::Cow<'_, str> {
     if is_formula(cell.trim_start_matches('\'')) { format!("'{cell}").into() } else { cell.into() }
 }
 
-/// Writes a CSV file: UTF-8 with its mark (for spreadsheets), commas, CRLF (RFC 4180).
+/// Writes a CSV file: UTF-8 with a byte-order mark (for spreadsheets), commas, CRLF (RFC 4180).
 pub struct Writer<W: Write = Vec<u8>>(csv::Writer<W>);
 
 impl Writer {
-    /// A file that begins with these column names.
+    /// Begins a file in memory with these column names.
     pub fn new(header: &[&str]) -> Result<Self, Refused> {
         Self::to(Vec::new(), header)
     }
 }
 
 impl<W: Write> Writer<W> {
-    /// The same into what takes bytes, for files that no memory should hold.
+    /// Begins a file with these column names in any writer, for files that should not be held in memory.
     pub fn to(mut out: W, header: &[&str]) -> Result<Self, Refused> {
         out.write_all(b"\xef\xbb\xbf").map_err(|error| Refused::new(error.to_string()))?;
         let mut out = Self(csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(out));
         out.row(header)?;
         Ok(out)
     }
-    /// A row.
+    /// Writes a row.
     pub fn row<T: AsRef<str>>(&mut self, cells: &[T]) -> Result<(), Refused> {
         let cells: Vec<_> = cells.iter().map(|cell| guarded(cell.as_ref())).collect();
         self.0.write_record(cells.iter().map(|cell| cell.as_bytes())).map_err(|error| Refused::new(error.to_string()))

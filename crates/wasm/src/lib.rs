@@ -1,7 +1,8 @@
-//! The door to the browser: convert, call, convert. No rule lives here (law 12).
+//! The core's interface for the browser. It converts, calls the core, and converts back. No rule about tickets is here
+//! (law 12).
 //!
-//! JSON in, JSON out, by the shapes of [`admit_core::wire::engine`]; an answer's or a cached body's bytes go beside it,
-//! so that a list of megabytes is never text inside text.
+//! Input and output are JSON, in the shapes of [`admit_core::wire::engine`]. The bytes of an answer or a cached body
+//! are passed separately, so that a list of megabytes is never text inside text.
 
 use admit_core::device::Engine;
 use admit_core::wire::engine::{Input, Now};
@@ -16,24 +17,26 @@ pub struct ScannerEngine(Engine);
 
 #[wasm_bindgen]
 impl ScannerEngine {
-    /// A scanner that knows nothing; its first input is `start`.
+    /// A scanner that has no state yet. Its first input must be `start`.
     #[wasm_bindgen(constructor)]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Version of the app, for `start` and the heartbeat.
+    /// The version of the app, for the input `start` and for heartbeats.
     pub fn version() -> String {
         env!("CARGO_PKG_VERSION").to_owned()
     }
 
-    /// Takes an `Input`, the bytes that belong to it (none: `undefined`) and a `Now`; gives an array of `Effect`, to be
-    /// carried out in order. Throws on text that is not of these shapes, naming the field; nothing happened then.
+    /// Takes an `Input`, the bytes that belong to it (`undefined` if there are none) and a `Now`. Returns an array of
+    /// `Effect`, which the caller carries out in order. Throws on text that does not have these shapes, and names the
+    /// field. In that case nothing has changed.
     pub fn handle(&mut self, input: &str, body: Option<Vec<u8>>, now: &str) -> Result<String, JsValue> {
         handle(&mut self.0, input, &body.unwrap_or_default(), now).map_err(|message| JsError::new(&message).into())
     }
 
-    /// Runs one file of `vectors/`; gives how many cases it held. Throws with the names of those that differ.
+    /// Runs one file of `vectors/`. Returns the number of its cases. Throws with the names of the cases whose result
+    /// differs.
     #[cfg(feature = "vectors")]
     #[wasm_bindgen(js_name = runVectors)]
     pub fn run_vectors(name: &str, json: &str) -> Result<String, JsValue> {

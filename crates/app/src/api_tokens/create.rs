@@ -1,4 +1,4 @@
-//! A new API token.
+//! Creates an API token.
 
 use admit_core::access::{Action, Role, is_within};
 use admit_core::sign::token_hash;
@@ -12,44 +12,44 @@ use crate::error::Result;
 use crate::ports::{App, Scope, write};
 use crate::records::*;
 
-/// The prefix of every API token's text, so that secret scanners find a leaked one.
+/// The prefix of every API token's text. Secret scanners find a leaked one by it.
 pub const API_TOKEN_PREFIX: &str = "admit_at_";
 
-/// A new API token.
+/// A created API token.
 #[derive(Debug, Clone)]
 pub struct NewApiToken {
-    /// Its text, shown this once.
+    /// The token's text, shown only this once.
     pub token: String,
-    /// Its description.
+    /// The token as lists show it.
     pub record: ApiTokenRecord,
 }
 
-/// A token to be.
+/// The API token that a caller wants.
 #[derive(Debug, Clone)]
 pub struct ApiTokenWish {
     /// The token's purpose, in the caller's words.
     pub name: String,
-    /// The role that bounds what the token may do; absent: the caller's own role.
+    /// The role that limits what the token may do. Absent means the caller's own role.
     pub role: Option<Role>,
-    /// From when on it opens nothing; a year from now where absent, or the end of the token that makes it.
+    /// When the token expires. Absent means in a year, or when the token that asks expires.
     pub expires_at: Option<Timestamp>,
 }
 
 impl ApiTokenWish {
-    /// In the caller's own role, for as long as is usual.
+    /// A token in the caller's own role, for the usual time.
     pub fn named(name: &str) -> Self {
         Self { name: name.into(), role: None, expires_at: None }
     }
 }
 
-/// How long a token is good where nobody says until when.
+/// How long a token is good if the caller does not say, in days.
 pub const API_TOKEN_DAYS: i64 = 365;
-/// How long it may be good at most.
+/// The longest time that a token may be good, in days.
 pub const API_TOKEN_DAYS_MAX: i64 = 731;
 const DAY_MS: i64 = 24 * 3_600_000;
 
-/// Makes a token that acts as the caller, in a role of which they may do everything. Fails with field errors of `name`,
-/// `role` and `expires_at`.
+/// Creates a token that acts as the caller. Its role must not allow more than the caller's. Fails with field errors of
+/// `name`, `role` and `expires_at`.
 pub async fn create(app: &App, caller: &UserCaller, wish: ApiTokenWish) -> Result<NewApiToken> {
     caller.must(Action::ManageTokens)?;
     let now = app.clock.now();
@@ -61,7 +61,7 @@ pub async fn create(app: &App, caller: &UserCaller, wish: ApiTokenWish) -> Resul
     }
     let usual = now.plus_ms(API_TOKEN_DAYS * DAY_MS);
     let expires_at = wish.expires_at.unwrap_or_else(|| caller.token_ends_at.map_or(usual, |end| end.min(usual)));
-    // Whoever holds a token for a week must not make one for a year of it.
+    // A token that is good for a week must not create one that is good for a year.
     if let Some(end) = caller.token_ends_at.filter(|end| expires_at > *end) {
         checks.fail("expires_at", format!("must not lie after the end of the token that asks, {end}"));
     }

@@ -1,4 +1,4 @@
-//! Which API tokens there are.
+//! Lists API tokens.
 
 use admit_core::access::Action;
 
@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::ports::{App, read};
 use crate::records::ApiTokenRecord;
 
-/// API tokens of the organisation, newest first, withdrawn ones included.
+/// The organisation's API tokens, newest first, with revoked ones.
 pub async fn list(app: &App, caller: &UserCaller) -> Result<Vec<ApiTokenRecord>> {
     caller.must(Action::ManageTokens)?;
     read(&*app.store, &caller.organization_id, move |tx| tx.api_tokens()).await

@@ -1,4 +1,4 @@
-//! An API token is withdrawn.
+//! Revokes an API token.
 
 use admit_core::access::Action;
 use serde_json::json;
@@ -8,7 +8,7 @@ use crate::caller::UserCaller;
 use crate::error::{Error, Result};
 use crate::ports::{App, Scope, write};
 
-/// Withdraws a token at once. Once more changes nothing.
+/// Revokes a token at once. Revoking it again changes nothing.
 pub async fn revoke(app: &App, caller: &UserCaller, api_token_id: &str) -> Result<()> {
     caller.must(Action::ManageTokens)?;
     let now = app.clock.now();

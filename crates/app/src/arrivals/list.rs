@@ -1,4 +1,4 @@
-//! The newest scans at the doors, as a person reads them.
+//! Lists the newest scans at the doors, as a person reads them.
 
 use std::collections::BTreeMap;
 
@@ -18,11 +18,11 @@ use crate::ports::{App, ScanFilter, Tx, read};
 use crate::records::*;
 use crate::scans::office::name_of;
 
-/// The newest scans by receipt that are looked at: of these the newest by their own times are told. So a phone that brings
-/// an hour of scans after an outage does not push the people of this minute off the list.
+/// Number of scans that arrived last and are read. Of these, the list shows those with the newest own times. So a phone
+/// that uploads an hour of scans after an outage does not push the people of this minute off the list.
 const LOOKED_AT: usize = 200;
 
-/// The result of a scan at a door.
+/// What happened at the door.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArrivalKind {
     /// Persons were let in.
@@ -34,7 +34,7 @@ pub enum ArrivalKind {
 }
 
 impl ArrivalKind {
-    /// The word it is told as.
+    /// The word for this kind in answers.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Entry => "entry",
@@ -44,31 +44,31 @@ impl ArrivalKind {
     }
 }
 
-/// Somebody at a door.
+/// A guest's passage or refusal at a door.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arrival {
-    /// When, by the scan's corrected time.
+    /// The scan's corrected time.
     pub at: Timestamp,
     /// The gate of the scan.
     pub gate_id: GateId,
     /// The gate's name.
     pub gate: String,
-    /// Who, where a guest holds the ticket.
+    /// The guest who holds the ticket: id and name. Absent if no guest does.
     pub guest: Option<(GuestId, String)>,
-    /// The name of their entry type; none of an unknown code.
+    /// The name of the entry type. Absent for an unknown code.
     pub entry_type: Option<String>,
-    /// Persons let in or out; those of a refusal are the persons asked for.
+    /// Persons let in or out. For a refusal, the persons asked for.
     pub persons: u32,
     /// The kind of arrival.
     pub kind: ArrivalKind,
-    /// Why the server refuses the scan, as a stable word; none where it agrees that the door opened.
+    /// Why the server refuses the scan, as a stable word. Absent if the server agrees that the door opened.
     pub reason: Option<&'static str>,
     /// The device's name.
     pub device: String,
 }
 
-/// The newest `limit` entries, exits and refusals, newest first by their own times. The list leaves out scans that
-/// count nothing until they are reviewed, excluded scans, and undone scans.
+/// The newest `limit` entries, exits and refusals, newest first by their own times. Left out are scans that count
+/// nothing until they are reviewed, excluded scans, and undone scans.
 pub async fn list(app: &App, caller: &UserCaller, event_id: EventId, limit: usize) -> Result<Vec<Arrival>> {
     caller.must(Action::ReadScans)?;
     read(&*app.store, &caller.organization_id, move |tx| {
@@ -78,9 +78,9 @@ pub async fn list(app: &App, caller: &UserCaller, event_id: EventId, limit: usiz
     .await
 }
 
-/// The same inside a transaction.
+/// Like [`list`], inside a transaction.
 pub fn newest(tx: &mut dyn Tx, event_id: &EventId, limit: usize) -> Result<Vec<Arrival>> {
-    // 1. What came in last, and of that what happened last.
+    // 1. Read the scans that arrived last, and of these take the newest.
     let page = Page { limit: LOOKED_AT.max(limit), cursor: None };
     let rows = tx.scans(event_id, &ScanFilter::default(), &page)?.items;
     let mut told: Vec<(ScanRow, ScanVerdict, ArrivalKind, u32)> = rows
@@ -93,7 +93,7 @@ pub fn newest(tx: &mut dyn Tx, event_id: &EventId, limit: usize) -> Result<Vec<A
         .collect();
     told.sort_by_key(|(_, verdict, _, _)| std::cmp::Reverse(verdict.at));
     told.truncate(limit);
-    // 2. Their names.
+    // 2. Find their names.
     let ticket_of = |row: &ScanRow| Subject::from_key(&row.subject_key)?.ticket_id().cloned();
     let ticket_ids: Vec<TicketId> = told.iter().filter_map(|(row, ..)| ticket_of(row)).collect();
     let held = holders(tx, event_id, &ticket_ids)?;
@@ -104,7 +104,7 @@ pub fn newest(tx: &mut dyn Tx, event_id: &EventId, limit: usize) -> Result<Vec<A
     for (row, verdict, kind, persons) in told {
         let device_id = &row.fact.scan.device_id;
         if !devices.contains_key(device_id) {
-            // It scans for another event by now.
+            // The device scans for another event now.
             let name = name_of(tx, device_id)?.unwrap_or_else(|| device_id.to_string());
             devices.insert(device_id.clone(), name);
         }
@@ -125,8 +125,8 @@ pub fn newest(tx: &mut dyn Tx, event_id: &EventId, limit: usize) -> Result<Vec<A
     Ok(arrivals)
 }
 
-/// The persons who went through or were refused by a scan that counts. Absent where nobody went through and nobody
-/// was refused.
+/// The persons who went through or were refused by a scan that counts. `None` if nobody went through and nobody was
+/// refused.
 fn happened(verdict: &ScanVerdict) -> Option<(ArrivalKind, u32)> {
     if verdict.left_out.is_some() || verdict.kind == ScanKind::Revert {
         return None;

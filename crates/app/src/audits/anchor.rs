@@ -1,5 +1,5 @@
-//! Every hour the organisation's ledger notes where the ledgers of its events end (spec D14). To cut the last lines
-//! off an event's ledger, with the event's head, an attacker must therefore rewrite a second ledger too.
+//! Every hour the organisation's ledger notes where the ledgers of its events end (spec D14). An attacker who cuts off
+//! the last lines of an event's ledger, and changes the event's head, must therefore rewrite a second ledger too.
 
 use admit_core::barcode::{hex, unhex};
 use admit_core::ids::{EventId, OrganizationId};
@@ -11,14 +11,15 @@ use crate::error::Result;
 use crate::ports::{App, Scope, Tx, read, write};
 use crate::records::{AuditRecord, LedgerEnd, NewAudit};
 
-/// Action of the lines that anchor.
+/// The action of the lines that note the ends of ledgers.
 pub const ACTION: &str = "event_ledgers_anchored";
 
-/// Notes where the organisation's events' ledgers end, if the last time is an hour ago and one was written to since.
-/// Says how many events it noted. Nodes may ask at the same moment: one of them does it.
+/// Notes where the ledgers of the organisation's events end. It does so if the last note is an hour old and a ledger
+/// was written to since. Returns how many ledgers it noted. If several nodes ask at the same moment, one of them does
+/// it.
 pub async fn anchor(app: &App, organization_id: &OrganizationId) -> Result<usize> {
     let now = app.clock.now();
-    // Mostly there is nothing to do, and no reason to stand in a write's way.
+    // There is mostly nothing to do, and a read does not hold up writes.
     if read(&*app.store, organization_id, move |tx| due(tx, now)).await?.is_empty() {
         return Ok(0);
     }
@@ -33,13 +34,13 @@ pub async fn anchor(app: &App, organization_id: &OrganizationId) -> Result<usize
     .await
 }
 
-/// The ledgers that were written to since they were noted last; none as long as that is less than an hour ago.
+/// The ledgers that were written to since the last note. Empty while the last note is less than an hour old.
 fn due(tx: &mut dyn Tx, now: Timestamp) -> Result<Vec<(EventId, LedgerEnd)>> {
     let last = tx.newest_audit(ACTION)?.map(|line| line.at.ms());
     if last.is_some_and(|at| now.ms() < at.saturating_add(ANCHOR_EVERY_MS)) {
         return Ok(Vec::new());
     }
-    // A write carries the moment it began at, and may have ended a little later than the note was made.
+    // A write carries the time at which it began. It may have ended a little after the last note.
     let since = last.map_or(0, |at| at.saturating_sub(ANCHOR_OVERLAP_MS));
     tx.event_ledger_ends(Timestamp::clamped(since))
 }
@@ -59,7 +60,7 @@ fn line(ends: &[(EventId, LedgerEnd)]) -> NewAudit {
     }
 }
 
-/// The ledger ends that a line noted; empty for any other line. Absent (`None`) where an anchor cannot be read.
+/// The ledger ends that a line noted. Empty for a line with another action. `None` if the note cannot be read.
 pub(super) fn noted(line: &AuditRecord) -> Option<Vec<(EventId, LedgerEnd)>> {
     if line.line.action != ACTION {
         return Some(Vec::new());

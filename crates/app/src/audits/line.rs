@@ -1,4 +1,4 @@
-//! The line that an organiser's act adds to a ledger, in the act's own transaction (law 7).
+//! Makes the line that an organiser's act adds to a ledger, in the act's own transaction (law 7).
 
 use admit_core::ids::EventId;
 use serde_json::Value;
@@ -6,7 +6,8 @@ use serde_json::Value;
 use crate::caller::UserCaller;
 use crate::records::NewAudit;
 
-/// A line for an act of `caller` on one thing: `event_id` names the ledger, the organisation's when absent.
+/// A line for an act of `caller` on one thing. `event_id` names the event's ledger. If absent, it is the
+/// organisation's.
 pub fn of(
     caller: &UserCaller,
     event_id: Option<&EventId>,

@@ -1,4 +1,4 @@
-//! The ledger's lines, newest first.
+//! Lists a ledger's lines, newest first.
 
 use admit_core::access::Action;
 use admit_core::ids::EventId;
@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::ports::{App, read};
 use crate::records::{AuditRecord, Listed, Page};
 
-/// A page of an event's ledger, or of the organisation's when no event is named.
+/// A page of an event's ledger. If no event is named, of the organisation's own ledger.
 pub async fn list(
     app: &App,
     caller: &UserCaller,

@@ -1,4 +1,4 @@
-//! Follows a ledger's chain from its first line (spec D14): what was changed, and what was cut off.
+//! Verifies a ledger's chain from its first line (spec D14). It finds changed lines, and lines that were cut off.
 
 use std::collections::BTreeMap;
 
@@ -11,20 +11,20 @@ use crate::error::Result;
 use crate::ports::{App, read};
 use crate::records::{AuditRecord, LedgerEnd};
 
-/// The result of following the ledgers of an organisation.
+/// The result of verifying the ledgers of an organisation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Verified {
-    /// Ledgers looked at: the organisation's own and one an event.
+    /// Number of ledgers checked: the organisation's own and one per event.
     pub ledgers: u64,
-    /// Lines that hold.
+    /// Number of lines that hold.
     pub lines: u64,
-    /// Broken ledgers (`None` = the organisation's own), each with the place of the first line that does not hold, or
-    /// that is missing.
+    /// The broken ledgers (`None` = the organisation's own). Each has the place of the first line that does not hold or
+    /// is missing.
     pub broken: Vec<(Option<EventId>, u64)>,
 }
 
-/// Follows every ledger of an organisation. A chain that holds may still lack its last lines. So each chain must end
-/// where its head says, which is kept apart. It must also hold what the organisation's own ledger noted of it.
+/// Verifies every ledger of an organisation. A chain that holds may still lack its last lines. So each chain must end
+/// with the head that is stored separately. It must also contain what the organisation's own ledger noted about it.
 pub async fn verify(app: &App, organization_id: &OrganizationId, events: &[EventId]) -> Result<Verified> {
     let mut out = Verified::default();
     let mut anchors: BTreeMap<EventId, BTreeMap<u64, [u8; 32]>> = BTreeMap::new();
@@ -39,11 +39,11 @@ pub async fn verify(app: &App, organization_id: &OrganizationId, events: &[Event
         let asked = event_id.clone();
         let is_there = read(&*app.store, organization_id, move |tx| Ok(tx.event(&asked)?.is_some())).await?;
         if is_there {
-            // Made since the events were listed.
+            // The event was created after `events` was listed.
             let followed = follow(app, organization_id, Some(&event_id), &noted, &mut BTreeMap::new()).await?;
             out.add(Some(event_id), followed);
         } else {
-            // Noted and not there at all.
+            // The organisation's ledger noted this event's ledger, and the event is not there at all.
             out.broken.push((Some(event_id), 1));
         }
     }
@@ -60,8 +60,8 @@ impl Verified {
     }
 }
 
-/// Lines of a ledger that hold, or the place of the first that doesn't. Its notes about other ledgers go into
-/// `anchors`.
+/// Verifies one ledger. Returns the number of its lines, or as an error the place of the first line that does not hold.
+/// Its notes about other ledgers go into `anchors`.
 async fn follow(
     app: &App,
     organization_id: &OrganizationId,
@@ -72,7 +72,7 @@ async fn follow(
     let mut end = LedgerEnd { n: 0, head: GENESIS };
     let kept = loop {
         let (from, event) = (end.n + 1, event_id.cloned());
-        // Lines are written meanwhile: where the ledger ends is asked in one read with what follows.
+        // Lines are written meanwhile. So each read returns the lines together with the present head.
         let (lines, kept) = read(&*app.store, organization_id, move |tx| {
             let kept = match &event {
                 Some(event_id) => tx.head(event_id)?.audit_head,
@@ -94,7 +94,8 @@ async fn follow(
             }
         }
     };
-    // The newest head is kept apart from the lines: cutting the last ones off shows here, or in the other ledger.
+    // The newest head is stored separately from the lines. If the last lines were cut off, it differs here, or the
+    // other ledger's note does.
     let beyond = noted_of_it.last_key_value().is_some_and(|(n, _)| *n > end.n);
     Ok(if kept == end.head && !beyond { Ok(end.n) } else { Err(end.n + 1) })
 }

@@ -1,4 +1,4 @@
-//! The changes after a cursor: tickets with their newest rules and the scans that count; gates and the event.
+//! Answers the changes after a cursor: tickets with their newest rules and counting scans, gates and the event.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,9 +19,9 @@ use crate::scans::office::name_of;
 /// A device's question for changes.
 #[derive(Debug, Clone, Default)]
 pub struct ChangesCommand {
-    /// Where it stands; `None` = at the start.
+    /// The device's cursor. `None` means from the start.
     pub cursor: Option<Cursor>,
-    /// The version of its list: rule changes up to it are no news.
+    /// The version of the device's list. Rule changes up to it are left out.
     pub manifest_version: u64,
 }
 
@@ -30,12 +30,12 @@ pub struct ChangesCommand {
 pub struct Polled {
     /// The changes.
     pub answer: ChangesAnswer,
-    /// Where the event stood when they were looked up.
+    /// The event's head when the changes were read.
     pub head: Head,
 }
 
-/// Answers at once, with at most 1,000 tickets; waiting for news is the caller's. 404 unless the device is assigned to
-/// the event; a cursor of another epoch, or beyond the head, answers `resync`.
+/// Answers at once, with at most 1,000 tickets. Waiting for news is up to the caller. Fails with 404 unless the device
+/// is assigned to the event. A cursor of another epoch, or beyond the head, gets `resync`.
 pub async fn poll(app: &App, caller: &DeviceCaller, event_id: &EventId, command: ChangesCommand) -> Result<Polled> {
     let (device_id, event_id, now) = (caller.device_id.clone(), event_id.clone(), app.clock.now());
     read(&*app.store, &caller.organization_id, move |tx| {
@@ -59,7 +59,7 @@ pub async fn poll(app: &App, caller: &DeviceCaller, event_id: &EventId, command:
             server_time: now,
         };
         let cursor = command.cursor.unwrap_or_else(|| Cursor::at(head.epoch, 0));
-        // One beyond the head is another event's, or a lost future's: nothing can be told from there.
+        // A cursor beyond the head belongs to another event or a lost future. No changes can be told from there.
         if cursor.epoch != head.epoch || cursor.serial > head.serial {
             return Ok(Polled { answer: ChangesAnswer { resync: true, ..blank }, head });
         }
@@ -78,7 +78,7 @@ fn since(
     head: u64,
     blank: ChangesAnswer,
 ) -> Result<ChangesAnswer> {
-    // `after` names tickets of the very next serial; everything up to `serial` is known whole.
+    // `after` is a ticket of the next serial. Everything up to `serial` is known completely.
     let after = match &cursor.after {
         Some(ticket_id) => (cursor.serial + 1, Some(ticket_id)),
         None => (cursor.serial, None),
@@ -98,7 +98,8 @@ fn since(
     Ok(ChangesAnswer { items, event, gates, cursor: place, more, ..blank })
 }
 
-/// How staff call the other devices whose scans are told of, in order of id; a device that scans elsewhere now too.
+/// The names of the other devices whose scans are included, in order of id. It includes devices that now scan for
+/// another event.
 fn names(tx: &mut dyn Tx, event_id: &EventId, own: &DeviceId, items: &[ChangedTicket]) -> Result<Vec<NamedDevice>> {
     let scans = items.iter().flat_map(|item| &item.scans).map(|scan| &scan.device_id);
     let entries = items.iter().filter_map(|item| item.prefix.entries.last()).map(|entry| &entry.device_id);
@@ -121,7 +122,7 @@ fn names(tx: &mut dyn Tx, event_id: &EventId, own: &DeviceId, items: &[ChangedTi
 
 type EventAndGates = (Option<admit_core::event::EventRules>, Option<Vec<ChangedGate>>);
 
-/// The event and its gates, if any of them changed after what the device knows.
+/// The event and its gates. Both are `None` if neither changed after what the device knows.
 fn event_rules(tx: &mut dyn Tx, event_id: &EventId, known: u64) -> Result<EventAndGates> {
     if tx.event_rules_serial(event_id)? <= known {
         return Ok((None, None));
@@ -156,7 +157,8 @@ fn items(tx: &mut dyn Tx, event_id: &EventId, tickets: Vec<TicketRecord>) -> Res
     Ok(out)
 }
 
-/// The sum of the older scans of a much-scanned ticket: the same reduction, over them and every revert alone.
+/// The sum of the older scans of a ticket with many scans. It is the same reduction, over these scans and all reverts
+/// only.
 fn prefix(tx: &mut dyn Tx, event_id: &EventId, ticket_id: &TicketId, older: &[EffectiveScan]) -> Result<TicketState> {
     if older.is_empty() {
         return Ok(TicketState::default());

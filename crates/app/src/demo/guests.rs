@@ -1,4 +1,4 @@
-//! Twenty thousand guests and tickets: the same content every time, fresh ids and codes.
+//! Makes twenty thousand guests and tickets: the same content every time, with new ids and codes.
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{GateId, GuestListId};
@@ -13,7 +13,7 @@ use crate::tickets::{Fresh, ids};
 
 const HOUR_MS: i64 = 3_600_000;
 
-/// The event that the guests are made for.
+/// The event for which guests are made.
 pub(super) struct Setting<'a> {
     pub event: &'a EventRecord,
     pub entry_types: &'a [EntryTypeRecord],
@@ -22,7 +22,7 @@ pub(super) struct Setting<'a> {
     pub now: Timestamp,
 }
 
-/// Makes `count` tickets with their guests; `draw` gives ids and codes, the content comes from a fixed seed.
+/// Makes `count` tickets with their guests. `seeded` gives ids and codes, and the content comes from a fixed seed.
 pub(super) fn make(count: usize, setting: &Setting<'_>, seeded: &mut SeededIds) -> Result<Vec<Fresh>> {
     let mut content = SeededIds::new([0xAD; 32]);
     (0..count).map(|n| one(n, content.bytes(), setting, seeded)).collect()
@@ -46,7 +46,7 @@ fn one(n: usize, dice: [u8; 32], setting: &Setting<'_>, seeded: &mut SeededIds) 
         4..=5 => TicketStatus::Refunded,
         _ => TicketStatus::Active,
     };
-    // A few have their own hours or their own gate: evening tickets, early leavers, coach parties.
+    // A few guests have their own hours or their own gate: evening tickets, early leavers, coach parties.
     let (valid_from, expires_at) = match pick(6, 200) {
         0 => (Some(event.starts_at.plus_ms(6 * HOUR_MS)), None),
         1 => (None, Some(event.starts_at.plus_ms(HOUR_MS))),

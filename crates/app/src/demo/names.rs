@@ -1,6 +1,6 @@
-//! Names as guest lists really have them: many alphabets, long and short, with marks and apostrophes.
+//! Names as real guest lists have them: many alphabets, long and short, with marks and apostrophes.
 
-/// Given name, family name; the first hundred parts combine to some thousands of guests.
+/// Given names. With the family names they combine to some thousands of guests.
 pub(super) const GIVEN: &[&str] = &[
     "Amélie",
     "Noah",

@@ -1,5 +1,5 @@
-//! Setting the demo up: its organisation, its owner, its live event, a token. On a folder that has it already, each step
-//! finds what is there and goes on.
+//! Sets up the demo: its organisation, its owner, its live event, a token. If a folder has the demo already, each step
+//! finds what is there and continues.
 
 use admit_core::access::Role;
 use admit_core::event::EventStatus;
@@ -25,17 +25,17 @@ use crate::ports::{App, Scope, TicketFilter, read, write};
 use crate::records::*;
 use crate::tickets::put_new;
 
-/// The owner's sign-in: found by it again.
+/// The owner's e-mail for signing in. The demo is found by it again.
 const EMAIL: &str = "owner@demo.example";
 const EVENT: &str = "Harbour Lights 2026";
-/// Staff may override with it; a demo's is no secret.
+/// The staff PIN. A demo's PIN is no secret.
 const STAFF_PIN: &str = "2468";
-/// Tickets made.
+/// Number of tickets that the demo creates.
 pub const TICKETS: usize = 20_000;
 const HOUR_MS: i64 = 3_600_000;
 const SAMPLES: usize = 20;
 
-/// The gates, in the order of their ids: the first lets both zones in.
+/// The gates, in the order of their ids. The first admits both zones.
 const GATES: [(&str, &str, Direction, &[&str]); 4] = [
     ("main", "Main entrance", Direction::In, &["general", "vip"]),
     ("north", "North gate", Direction::In, &["general"]),
@@ -47,17 +47,18 @@ const LISTS: [&str; 3] = ["Box office", "Nightshift crew", "Friends of the harbo
 /// The values that `admit demo` prints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seeded {
-    /// Sign-in e-mail.
+    /// The e-mail for signing in.
     pub email: String,
-    /// Password: drawn from `ADMIT_SECRET`, so it is the same on the same folder and stored nowhere.
+    /// The password. It is derived from `ADMIT_SECRET`, so the same folder always has the same one, and it is stored
+    /// nowhere.
     pub password: String,
-    /// A fresh API token of the owner.
+    /// A new API token of the owner.
     pub api_token: String,
     /// The demo's organisation.
     pub organization_id: OrganizationId,
     /// The live event.
     pub event_id: EventId,
-    /// Gates; the first is `in` and admits both zones.
+    /// The gates. The first leads in and admits both zones.
     pub gates: Vec<GateId>,
     /// Codes that let one person in at the first gate.
     pub sample_barcodes: Vec<String>,
@@ -65,7 +66,7 @@ pub struct Seeded {
     pub staff_pin: String,
 }
 
-/// Sets up the demo, or finds it, and issues a working token.
+/// Sets up the demo or finds it, and makes a working token.
 pub async fn seed(app: &App) -> Result<Seeded> {
     let password = password(app);
     let owner = owner(app, &password).await?;
@@ -86,7 +87,8 @@ pub async fn seed(app: &App) -> Result<Seeded> {
     })
 }
 
-/// Whether a database holds an organisation, and not the demo's: somebody works with it, and a demo has no business there.
+/// Whether a database holds an organisation other than the demo's. If so, somebody works with it and the demo must not
+/// touch it.
 pub async fn is_of_others(app: &App) -> Result<bool> {
     Ok(app.store.sign_in(EMAIL.to_owned()).await?.is_none() && !app.store.organizations().await?.is_empty())
 }
@@ -113,7 +115,7 @@ async fn owner(app: &App, password: &str) -> Result<UserCaller> {
     organizations::create(app, new).await
 }
 
-/// The live event: doors opened two hours ago, close in ten.
+/// The live event. Its doors opened two hours ago and close in ten.
 async fn event(app: &App, owner: &UserCaller) -> Result<EventRecord> {
     let all = events::list(app, owner, Page { limit: PAGE_MAX, cursor: None }).await?;
     if let Some(event) = all.items.into_iter().rev().map(|one| one.event).find(|event| event.name == EVENT) {
@@ -169,7 +171,8 @@ async fn gates_of(app: &App, owner: &UserCaller, event_id: &EventId) -> Result<V
     Ok(out)
 }
 
-/// Guest lists, guests and tickets: all tickets in one transaction, so that a folder has none of them or all.
+/// Creates guest lists, guests and tickets. All tickets are created in one transaction, so a folder has none of them or
+/// all.
 async fn fill(app: &App, owner: &UserCaller, event: &EventRecord) -> Result<()> {
     let id = event.event_id.clone();
     let (stored, _) = read(&*app.store, &owner.organization_id, move |tx| tx.count_tickets(&id)).await?;

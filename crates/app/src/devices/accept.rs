@@ -1,6 +1,6 @@
-//! One act counts every proven scan of a device that waits (spec D10, D19): those received while it was revoked or
-//! suspended, and those at or after `lost_since`. Scans that no key of ours signed stay in the review queue, scan by
-//! scan.
+//! Counts, in one act, every proven scan of a device that waits (spec D10, D19). These are scans received while the
+//! device was revoked or suspended, and scans at or after `lost_since`. Scans that no known key signed stay in the
+//! review queue, one by one.
 
 use std::collections::BTreeSet;
 
@@ -22,16 +22,16 @@ use crate::scans::rejudge::rejudge;
 use crate::scans::reviews::note_accepted;
 use crate::seeded_ids::SeededIds;
 
-/// The result of accepting a device's quarantined scans.
+/// The result of accepting a device's waiting scans.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Accepted {
-    /// Scans that count now.
+    /// Number of scans that count now.
     pub counted: usize,
-    /// Scans of it that go on waiting: nothing proves that the device made them.
+    /// Number of scans that still wait, because nothing proves that the device made them.
     pub waiting: usize,
 }
 
-/// Counts what waits of a device, in every event it scanned for. Nothing waits: nothing changes.
+/// Counts the waiting scans of a device, in every event for which it scanned. If none waits, nothing changes.
 pub async fn accept(app: &App, caller: &UserCaller, device_id: DeviceId) -> Result<Accepted> {
     caller.must(Action::Review)?;
     let (now, seeded, id) = (app.clock.now(), app.seeded_ids(), device_id.clone());
@@ -57,7 +57,7 @@ pub async fn accept(app: &App, caller: &UserCaller, device_id: DeviceId) -> Resu
     Ok(accepted)
 }
 
-/// After the commit: wakes the clients that watch.
+/// Wakes, after the commit, the clients that watch.
 pub(crate) fn tell(app: &App, caller: &UserCaller, brought: Vec<(EventId, Brought)>) {
     for (event_id, brought) in brought {
         announce(app, &caller.organization_id, &event_id, &brought);
@@ -77,14 +77,14 @@ pub(crate) fn say(
     tx.append_audit(line::of(by, Some(event_id), "scans_accepted", ("Device", device_id.as_str()), said))
 }
 
-/// The result of accepting a device's quarantined scans in one event. The field `brought` is there where any was
-/// accepted; the caller adds the ledger's line.
+/// The result of accepting a device's waiting scans in one event. `brought` is present if any was accepted. The caller
+/// adds the ledger's line.
 pub(crate) struct AcceptedIn {
     pub accepted: Accepted,
     pub brought: Option<Brought>,
 }
 
-/// Accepts a device's waiting scans of one event, or those of them that are `among` these.
+/// Accepts a device's waiting scans of one event. If `among` is given, only those in it.
 pub(crate) fn accept_in(
     tx: &mut dyn Tx,
     by: &UserCaller,

@@ -1,7 +1,7 @@
-//! An organiser lets in a device that asked for itself (spec D11 way (b)).
+//! Lets an organiser approve a device that asked by itself to be paired (spec D11 way (b)).
 //!
-//! It is also how a device comes back that lost its key, was revoked, or was lost and found again: its log is what it
-//! was, and goes on.
+//! In this way a device also comes back that lost its key, was revoked, or was lost and found again. Its log stays the
+//! same and continues.
 
 use std::collections::BTreeSet;
 
@@ -23,31 +23,31 @@ use crate::records::*;
 use crate::rules::{Brought, announce};
 use crate::seeded_ids::SeededIds;
 
-/// A device that asks to be paired, as its organiser-to-be sees it.
+/// A device that asks to be paired, as the organiser sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PairingRequest {
     /// The device.
     pub device_id: DeviceId,
-    /// How it calls itself; may be empty.
+    /// The name that the device gives itself. It may be empty.
     pub name: String,
-    /// `ipad | phone | desktop | terminal`.
+    /// One of `ipad`, `phone`, `desktop` and `terminal`.
     pub device_type: String,
-    /// Its end.
+    /// When the request expires.
     pub expires_at: Timestamp,
-    /// The device of this id that the organisation has already.
+    /// The device with this id that the organisation has already. Absent if it has none.
     pub known: Option<DeviceRecord>,
-    /// Somebody of this organisation approved it.
+    /// Whether somebody of this organisation has approved the request.
     pub approved: bool,
 }
 
-/// Where an approved device scans.
+/// An approved request, with the place at which the device scans.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Approved {
     /// The request that was approved.
     pub request: PairingRequest,
-    /// The event that the device is to scan for.
+    /// The event to which the device is assigned.
     pub event_id: EventId,
-    /// The gate that the device is to scan at.
+    /// The gate to which the device is assigned.
     pub gate_id: GateId,
 }
 
@@ -55,8 +55,8 @@ fn unknown() -> Error {
     Error::not_found("pairing_request")
 }
 
-/// The pairing request behind a token that a device shows, for the organiser to look at before approving. Fails with
-/// 404 for an unknown token and for one that another organisation approved, and with 410 for one that is over.
+/// The pairing request of a token that a device shows, so that the organiser can look at it before approving. Fails
+/// with 404 for an unknown token and for one that another organisation approved, and with 410 for an expired one.
 pub async fn show_request(app: &App, caller: &UserCaller, pairing_token: &str) -> Result<PairingRequest> {
     caller.must(Action::ManageDevices)?;
     let hash = token_hash(pairing_token);
@@ -76,12 +76,11 @@ pub async fn show_request(app: &App, caller: &UserCaller, pairing_token: &str) -
 }
 
 /// Approves a pairing request for an event and a gate. A device that is known here may return to its last place
-/// (`place` absent). Approving the same request again changes nothing; for another place it fails with
+/// (`place` absent). Approving the same request again changes nothing. For another place it fails with
 /// `already_approved`.
 ///
 /// A device that is marked lost is let in only if the caller says that it is `found`; otherwise the call fails with
-/// `device_lost`. Its scans count from now on. The scans that it made while it was lost stay in quarantine (spec
-/// D10).
+/// `device_lost`. Its scans count from now on. The scans that it made while it was lost stay in quarantine (spec D10).
 pub async fn approve_pairing(
     app: &App,
     caller: &UserCaller,
@@ -89,7 +88,7 @@ pub async fn approve_pairing(
     place: Option<(EventId, GateId)>,
     found: bool,
 ) -> Result<Approved> {
-    // 1. The request, and where the device is to scan.
+    // 1. Read the request, and find the place at which the device will scan.
     let request = show_request(app, caller, pairing_token).await?;
     let before = request.known.as_ref().map(|device| (device.event_id.clone(), device.gate_id.clone()));
     let (event_id, gate_id) = place.or(before).ok_or_else(|| {
@@ -105,12 +104,12 @@ pub async fn approve_pairing(
         device_id: Some(asked.device_id.clone()),
         uses: 1,
         used_by: Vec::new(),
-        // Whoever approves in the last second leaves the device its five minutes to fetch the key.
+        // Even after an approval in the last second, the device has five minutes to fetch its key.
         expires_at: now.plus_ms(PAIRING_TOKEN_MS),
         created_at: now,
         claim_hash: Some(asked.claim_hash),
     };
-    // A device that comes back from being lost touches every event that it ever scanned for.
+    // A device that was lost and found touches every event for which it ever scanned.
     let lost = request.known.as_ref().filter(|device| found && device.lost_since.is_some());
     let mut events = BTreeSet::from([event_id.clone()]);
     if let Some(id) = lost.map(|device| device.device_id.clone()) {
@@ -126,7 +125,7 @@ pub async fn approve_pairing(
         take_back(tx, &by, &record, &events, now, &mut seeded.clone())
     })
     .await;
-    // 2. Of two organisations the first one has it.
+    // 2. If two organisations approve the request, the first one gets the device.
     let brought = wrote.map_err(|error| match error {
         Error::Conflict { code: "token_exists", .. } => unknown(),
         other => other,
@@ -143,7 +142,7 @@ pub async fn approve_pairing(
     Ok(Approved { request: PairingRequest { approved: true, ..request }, event_id, gate_id })
 }
 
-/// Answers whether the device was lost and is found with this.
+/// Stores the approval. Returns whether the device was lost and counts as found now.
 fn approve(tx: &mut dyn Tx, by: &UserCaller, record: &PairingTokenRecord, found: bool) -> Result<bool> {
     if let Some(held) = tx.pairing_token(&record.token_hash)? {
         let same = (&held.event_id, &held.gate_id) == (&record.event_id, &record.gate_id);
@@ -176,7 +175,8 @@ fn approve(tx: &mut dyn Tx, by: &UserCaller, record: &PairingTokenRecord, found:
     Ok(lost_since.is_some())
 }
 
-/// Found again: on record in every event that the device scanned for. It stays revoked until it fetches its key.
+/// Marks a lost device as found, in every event for which it scanned, with a line in each. It stays revoked until it
+/// fetches its key.
 fn take_back(
     tx: &mut dyn Tx,
     by: &UserCaller,
@@ -192,7 +192,7 @@ fn take_back(
     let mut brought = Vec::new();
     for event_id in events {
         brought.push((event_id.clone(), find_again(tx, event_id, device_id, now, seeded)?));
-        // Where it is to scan, the approval's line says so.
+        // In the event where the device will scan, the approval's line says so already.
         if *event_id != record.event_id {
             let entity = ("Device", device_id.as_str());
             tx.append_audit(line::of(by, Some(event_id), "device_found", entity, said.clone()))?;

@@ -1,4 +1,4 @@
-//! Where a device scans is a rule: S1's scans name no event (spec §3 "Rules are facts too").
+//! Stores a device's assignment as a rule, since S1's scans name no event (spec §3 "Rules are facts too").
 
 use admit_core::ids::{DeviceId, EventId, GateId};
 use admit_core::rule::{Change, DeviceChange, Effective, Rule};
@@ -6,15 +6,17 @@ use admit_core::rule::{Change, DeviceChange, Effective, Rule};
 use crate::error::Result;
 use crate::ports::Tx;
 
-/// Notes where a device scans from this write on; its first place holds from the start. Where it stays there is no rule.
+/// Assigns a device to an event and gate from this write on. Its first assignment holds from the start. An unchanged
+/// assignment makes no rule.
 pub(super) fn assign(tx: &mut dyn Tx, device_id: &DeviceId, event_id: &EventId, gate_id: &GateId) -> Result<()> {
     let stamp = tx.stamp(event_id)?;
-    // Over all events: the first of them holds from the start, a later one from now on, also in another event.
+    // Assignments of all events count: the very first holds from the start, and later ones from now on, also in another
+    // event.
     let known = tx.assignments(device_id)?;
     let newest = known.iter().max_by_key(|rule| (rule.effective_at, rule.serial));
     let here = DeviceChange::Assignment { event_id: event_id.clone(), gate_id: gate_id.clone() };
     if newest.is_some_and(|rule| rule.change == Change::Device(device_id.clone(), here.clone())) {
-        return Ok(()); // It stays where it is: a new key is no news for the list.
+        return Ok(()); // The assignment is unchanged, so there is no rule to store.
     }
     let first = newest.is_none();
     let rule = Rule {

@@ -1,4 +1,4 @@
-//! From the bearer to the device (S1 §5.1 step 1, S2 step 10).
+//! Finds the device by its bearer token (S1 §5.1 step 1, S2 step 10).
 
 use admit_core::ids::DeviceId;
 use admit_core::limits::KEY_OVERLAP_MS;
@@ -14,8 +14,8 @@ fn unknown_key() -> Error {
     Error::Unauthenticated { code: "unknown_key", message: "this key is not known here: pair the device again".into() }
 }
 
-/// Finds the device that a key opens, and notes the key's first use. A revoked device's key still opens it: what it may
-/// do is decided where it does it (spec D10).
+/// Finds the device of a key, and notes the key's first use. A revoked device's key is found too: each use case decides
+/// what such a device may do (spec D10).
 pub async fn authenticate(app: &App, api_key: &str) -> Result<DeviceCaller> {
     let hash = token_hash(api_key);
     let credential = app.store.credential(hash).await?.ok_or_else(unknown_key)?;
@@ -35,8 +35,8 @@ pub async fn authenticate(app: &App, api_key: &str) -> Result<DeviceCaller> {
     let key = read_prefetching(&*app.store, &caller.organization_id, prefetch, {
         let device_id = device_id.clone();
         move |tx| {
-            // A key that a later one replaced, or that was withdrawn before its device was let in again, is no sign
-            // that the device is revoked: it is simply not known any more, and erases nothing (spec D10).
+            // A key that was replaced, or was revoked before its device was paired again, does not show that the device
+            // is revoked. Such a key is simply unknown, so that the device erases nothing (spec D10).
             let active = tx.device(&device_id)?.is_some_and(|device| device.state != DeviceState::Revoked);
             let key = tx.device_keys(&device_id)?.into_iter().find(|key| key.token_hash == hash);
             Ok(key.filter(|key| !active || opens(key, now)))
@@ -50,20 +50,20 @@ pub async fn authenticate(app: &App, api_key: &str) -> Result<DeviceCaller> {
     Ok(caller)
 }
 
-/// Whether a key of a device that is not revoked opens it.
+/// Whether a key gives access to a device that is not revoked.
 pub(super) fn opens(key: &DeviceKeyRecord, now: Timestamp) -> bool {
     key.revoked_at.is_none() && key.replaced_at.is_none_or(|at| now < at)
 }
 
-/// Notes that a key is used for the first time. From then on a repeated pairing no longer replaces it (spec D11). The
-/// device's former keys end too. Two cases have an overlap: a rotation (spec §5), and a device that paired with its
-/// own key. Such a device may hold scans of S1's form that only the old bearer proves. Where an organiser approved a
-/// request that came without a key, the former keys end at once.
+/// Notes the first use of a key. From then on a repeated pairing no longer replaces it (spec D11), and the device's
+/// former keys end. Two cases have an overlap: a rotation (spec §5), and a device that paired with its own key. Such a
+/// device may hold scans of S1's form that only the old bearer proves. If an organiser approved a request that came
+/// without a key, the former keys end at once.
 async fn note_first_use(app: &App, caller: &DeviceCaller, now: Timestamp) -> Result<()> {
     let (device_id, hash) = (caller.device_id.clone(), caller.token_hash);
     write(&*app.store, Scope::organization(&caller.organization_id), move |tx| {
         let keys = tx.device_keys(&device_id)?;
-        // Read here, not before: the key may have been withdrawn meanwhile.
+        // The keys are read inside the write, since the key may have been revoked meanwhile.
         let key = keys.iter().find(|key| key.token_hash == hash).filter(|key| key.first_used_at.is_none());
         let Some(key) = key else { return Ok(()) };
         tx.update_device_key(&DeviceKeyRecord { first_used_at: Some(now), ..key.clone() })?;
@@ -79,14 +79,14 @@ async fn note_first_use(app: &App, caller: &DeviceCaller, now: Timestamp) -> Res
     .await
 }
 
-/// How a device that had a key came by another.
+/// How a device that had a key got another one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
-    /// An organiser gave it a new one.
+    /// An organiser rotated its key.
     Rotated,
-    /// It brought its own key, or never had one.
+    /// The device paired with its own key, or never had one.
     Itself,
-    /// It asked without a key, and an organiser approved that.
+    /// The device asked without a key, and an organiser approved it.
     Approved,
 }
 

@@ -1,5 +1,5 @@
-//! A person closes a log that nobody will hand over any more (spec §3 "Log"): its gap stays on record, and is no longer
-//! waited for. A log that speaks again is open again.
+//! Closes a log whose missing scans nobody will hand over any more (spec §3 "Log"). The gap stays on record, and is no
+//! longer waited for. If the device reports the log again, it is open again.
 
 use admit_core::access::Action;
 use admit_core::ids::{DeviceId, LogId};
@@ -12,7 +12,7 @@ use crate::ports::{App, Hint, Scope, Topic, read, write};
 use crate::records::LogRecord;
 use crate::scans::log::count_missing;
 
-/// Closes a log of a device. Once more changes nothing.
+/// Closes a log of a device. Closing it again changes nothing.
 pub async fn close_log(app: &App, caller: &UserCaller, device_id: DeviceId, log_id: LogId) -> Result<LogRecord> {
     caller.must(Action::ManageDevices)?;
     let now = app.clock.now();
@@ -27,7 +27,7 @@ pub async fn close_log(app: &App, caller: &UserCaller, device_id: DeviceId, log_
             return Ok(log);
         }
         if log.event_id != event_id {
-            return Err(Error::Later { code: "busy", retry_after_ms: 1_000 }); // It moved on in this very moment.
+            return Err(Error::Later { code: "busy", retry_after_ms: 1_000 }); // The device was moved at this moment.
         }
         let closed = LogRecord { closed_at: Some(now), ..log };
         tx.put_log(&closed)?;

@@ -1,5 +1,5 @@
-//! Five failed syncs in a row suspend a device (S2 §7, spec D19). Only answers 400 and 409 to an authenticated sync
-//! count: what a broken network, a limit or a wrong key brings about is no sign of a broken device.
+//! Suspends a device after five failed syncs in a row (S2 §7, spec D19). Only the answers 400 and 409 to an
+//! authenticated sync count. Failures by a broken network, a limit or a wrong key are no sign of a broken device.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,8 +18,8 @@ use crate::records::*;
 use crate::scans::rejudge::settle_incidents;
 use crate::seeded_ids::SeededIds;
 
-/// Notes that a sync of this device was answered 400 or 409 (`code` says why); a stored batch sets the count back. The
-/// fifth in a row suspends it and opens an incident. A revoked device stays what it is.
+/// Notes that a sync of this device was answered 400 or 409 (`code` says why). A stored batch resets the count. The
+/// fifth failure in a row suspends the device and opens an incident. A revoked device is not changed.
 pub async fn failed_sync(app: &App, caller: &DeviceCaller, code: &str) -> Result<()> {
     let (now, seeded, code) = (app.clock.now(), app.seeded_ids(), code.to_owned());
     let device_id = caller.device_id.clone();
@@ -70,10 +70,10 @@ fn suspend(
     Ok(event_id)
 }
 
-/// Events with an incident about a device's failures that is not cleared, open or answered: it stays where the device was
-/// suspended, wherever the device went since.
+/// Events with an incident about the device's failures that is not cleared, open or answered. The incident stays in the
+/// event where the device was suspended, wherever the device went since.
 pub(super) fn alerted(tx: &mut dyn Tx, device_id: &DeviceId) -> Result<BTreeSet<EventId>> {
-    // A device fails where it was told to scan: there is no need to look at events it never stood in.
+    // A device fails only in events to which it was assigned, so other events need not be read.
     let stood = tx.assignments(device_id)?.into_iter().filter_map(|rule| match rule.change {
         Change::Device(_, DeviceChange::Assignment { event_id, .. }) => Some(event_id),
         _ => None,
@@ -93,8 +93,8 @@ fn is_of_failures(incident: &IncidentRecord) -> bool {
     incident.kind == IncidentKind::RepeatedFailures
 }
 
-/// A row of a device's failures begins or is over: opens or clears the incident about it; whatever else is said of the
-/// device stays as it is. Takes the write's place in the event's order.
+/// Opens or clears the incident about a device's row of failures. All other incidents of the device stay unchanged.
+/// Takes the write's place in the event's order.
 pub(crate) fn settle(
     tx: &mut dyn Tx,
     event_id: &EventId,
@@ -108,8 +108,8 @@ pub(crate) fn settle(
     let stamp = tx.stamp(event_id)?;
     let known = tx.incidents_of(event_id, std::slice::from_ref(&key))?;
     let (of_failures, others): (Vec<_>, Vec<_>) = known.into_iter().partition(is_of_failures);
-    // The cause names no scans, so every row of failures has the same digest. What a person answered was about the last
-    // row: were it kept, nobody would ever hear of the next.
+    // The cause names no scans, so every row of failures has the same digest. A person's answer was about the last row.
+    // If it were kept, nobody would ever see the next one.
     let answered = of_failures.into_iter().filter(|one| one.resolved_digest.is_some());
     let forgotten = answered.map(|one| IncidentRecord { resolved_digest: None, serial: stamp.serial, ..one });
     tx.put_incidents(&forgotten.collect::<Vec<_>>())?;

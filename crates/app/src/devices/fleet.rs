@@ -1,4 +1,4 @@
-//! How all devices of live events are, for metrics: counts over every organisation, nobody's name (S1 §10.2, S2 §11).
+//! Counts the devices of all live events for metrics, over every organisation and without names (S1 §10.2, S2 §11).
 
 use std::collections::BTreeMap;
 
@@ -10,35 +10,35 @@ use crate::error::Result;
 use crate::ports::{App, read};
 use crate::records::*;
 
-/// A device that was heard within this many milliseconds is online: it speaks every 30 s.
+/// A device counts as online if it was heard within this time, in milliseconds. It sends a heartbeat every 30 s.
 const ONLINE_MS: i64 = 120_000;
-/// Versions of the app that are told apart; the rest counts as `other`. A device may send any text.
+/// Most versions of the app that are counted separately. The rest counts as `other`, since a device may send any text.
 const VERSIONS: usize = 8;
 
 /// The devices of all live events.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fleet {
-    /// How many there are in each state and version of the app.
+    /// Numbers of devices, by state and version of the app.
     pub devices: BTreeMap<(Presence, String), u64>,
-    /// Scans that no receipt names yet, of all of them, as they said last.
+    /// Number of scans that no receipt names yet, over all devices, as they last reported.
     pub pending: u64,
-    /// The most of one device.
+    /// The largest such number of one device.
     pub pending_most: u64,
 }
 
-/// How a device that is not revoked stands.
+/// Whether a device that is not revoked is reachable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Presence {
-    /// Heard within two minutes.
+    /// The device was heard within two minutes.
     Online,
-    /// Not heard for longer.
+    /// The device was not heard for longer.
     Silent,
-    /// Its uploads are held, heard or not (spec D19).
+    /// The device's uploads are held, whether it is heard or not (spec D19).
     Suspended,
 }
 
 impl Presence {
-    /// Its word in metrics.
+    /// The word for this state in metrics.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Online => "online",
@@ -56,7 +56,7 @@ impl Presence {
     }
 }
 
-/// Reads the devices of every live event, an organisation at a time.
+/// Reads the devices of every live event, one organisation after the other.
 pub async fn fleet(app: &App) -> Result<Fleet> {
     let mut all = Vec::new();
     for organization_id in app.store.organizations().await? {
@@ -65,7 +65,7 @@ pub async fn fleet(app: &App) -> Result<Fleet> {
             loop {
                 let listed = tx.events(&page)?;
                 for event in listed.items.iter().filter(|event| event.status == EventStatus::Live) {
-                    // A device that went on to another event is told there.
+                    // A device that was assigned to another event is counted there.
                     let here = tx.devices(&event.event_id)?;
                     devices.extend(here.into_iter().filter(|device| device.event_id == event.event_id));
                 }
@@ -101,7 +101,7 @@ fn summary(devices: &[DeviceRecord], now: Timestamp) -> Fleet {
     fleet
 }
 
-/// Whether a text may be a label: digits and dots, as in `0.1.0`.
+/// Whether a text may be a metrics label: digits and dots, as in `0.1.0`.
 fn is_version(text: &str) -> bool {
     (1..=16).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
 }

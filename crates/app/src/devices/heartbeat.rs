@@ -1,4 +1,4 @@
-//! A device's report about itself, every 30 s (spec §5).
+//! Receives a device's report about itself, every 30 s (spec §5).
 
 use admit_core::ids::GateId;
 use admit_core::limits::RING_MS;
@@ -17,17 +17,19 @@ use crate::records::*;
 /// The result of a heartbeat.
 #[derive(Debug, Clone)]
 pub struct Heard {
-    /// The answer to the device: the facts that it should know without asking.
+    /// The answer to the device, with what it should know without asking.
     pub answer: HeartbeatAnswer,
-    /// Where its event stood then.
+    /// The head of the device's event at that time.
     pub head: Head,
-    /// The figures that the device measured; absent where they were counted already.
+    /// The figures that the device measured. Absent if they were counted already.
     pub figures: Option<Figures>,
-    /// The list that it decides by since this heartbeat: it verified its signature. Absent where that did not change.
+    /// The version of the list by which the device decides since this heartbeat, and whose signature it verified.
+    /// Absent if it did not change.
     pub verified: Option<u64>,
 }
 
-/// Notes what the device says, and tells it what it should know without asking. Not a fact: overwritten.
+/// Stores the device's report, and answers what the device should know without asking. The report is no fact and
+/// replaces the one before.
 pub async fn heartbeat(app: &App, caller: &DeviceCaller, beat: HeartbeatRequest) -> Result<Heard> {
     let now = app.clock.now();
     let device_id = caller.device_id.clone();
@@ -69,7 +71,7 @@ pub async fn heartbeat(app: &App, caller: &DeviceCaller, beat: HeartbeatRequest)
     Ok(heard)
 }
 
-/// Persons added at all doors of the event, if the device's gate adds guests.
+/// Persons added at all doors of the event. `None` unless the device's gate adds guests.
 fn walk_ins(tx: &mut dyn Tx, device: &DeviceRecord, gates: &[gates::Gate]) -> Result<Option<u32>> {
     if !gates.iter().any(|gate| gate.gate_id == device.gate_id && gate.rules.walk_ins) {
         return Ok(None);
@@ -77,8 +79,8 @@ fn walk_ins(tx: &mut dyn Tx, device: &DeviceRecord, gates: &[gates::Gate]) -> Re
     Ok(Some(u32::try_from(tx.occupancy(&device.event_id)?.walk_ins.max(0)).unwrap_or(u32::MAX)))
 }
 
-/// Staff moved the device to another gate of its event, on the device. A gate that the event has not, or no more, is passed over:
-/// the answer tells the device where it stands.
+/// Moves the device to another gate of its event, if staff chose one on the device. A gate that the event does not have
+/// is ignored, and the answer tells the device its gate.
 fn moved(tx: &mut dyn Tx, device: DeviceRecord, chosen: Option<&GateId>) -> Result<DeviceRecord> {
     let Some(gate_id) = chosen.filter(|gate_id| **gate_id != device.gate_id) else { return Ok(device) };
     if !tx.gate_ids(&device.event_id)?.contains(gate_id) {
@@ -102,18 +104,18 @@ fn moved(tx: &mut dyn Tx, device: DeviceRecord, chosen: Option<&GateId>) -> Resu
     Ok(after)
 }
 
-/// Persons in the area that the device's gate leads to, if the gate has a capacity.
+/// Persons in the area that the device's gate leads to. `None` if the gate has no capacity.
 fn area_inside(tx: &mut dyn Tx, device: &DeviceRecord, gates: &[gates::Gate], now: Timestamp) -> Result<Option<u32>> {
     let own = gates.iter().find(|gate| gate.gate_id == device.gate_id);
-    // Without a capacity nobody asks for the count.
+    // Without a capacity nobody needs the count.
     if own.is_none_or(|gate| gate.rules.capacity.is_none()) {
         return Ok(None);
     }
     Areas::of(tx, &device.event_id, gates, now)?.inside(tx, &device.event_id, &device.gate_id)
 }
 
-/// A log's row is written by batches and heartbeats alike, and not always under the same event's head. Both read the
-/// device first, and a store locks it for the writer.
+/// The scope of a write to a device's log. Batches and heartbeats both write the log's row, sometimes under different
+/// events' heads. Both read the device first, and a store locks that row for the writer.
 pub(crate) async fn scope(app: &App, caller: &DeviceCaller) -> Result<Scope> {
     let device_id = caller.device_id.clone();
     let event_id = read(&*app.store, &caller.organization_id, move |tx| {
@@ -142,7 +144,7 @@ fn note(tx: &mut dyn Tx, device: &DeviceRecord, beat: &HeartbeatRequest, now: Ti
     speak_of_head(tx, device, &beat.log_id, beat.head)
 }
 
-/// A device spoke of its log's head: what lies below it and has not arrived is missing (spec §3 "Log").
+/// Notes the head of a device's log. What lies below it and has not arrived is missing (spec §3 "Log").
 pub(crate) fn speak_of_head(
     tx: &mut dyn Tx,
     device: &DeviceRecord,
@@ -161,6 +163,6 @@ pub(crate) fn speak_of_head(
         received: Vec::new(),
         closed_at: None,
     });
-    // A log that speaks again was not abandoned.
+    // A device that reports a log has not abandoned it.
     tx.put_log(&LogRecord { head, closed_at: None, ..log })
 }

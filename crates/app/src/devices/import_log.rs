@@ -1,7 +1,8 @@
-//! A saved log comes in by hand (spec D10): the file a device offers when it was revoked, or has no network any more.
+//! Imports a saved log by hand (spec D10): the file that a device offers when it was revoked, or has no network any
+//! more.
 //!
-//! Our scans carry their author's signature, so they are proven, whichever person brings the file. Scans of a revoked
-//! or suspended device wait for a person all the same; the same act may count them.
+//! Scans in our form carry their author's signature, so they are proven, whoever brings the file. Scans of a revoked or
+//! suspended device wait for a person all the same. The same act may count them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,35 +30,35 @@ use crate::seeded_ids::SeededIds;
 /// A line of the file that was left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrongLine {
-    /// Its place, from 1.
+    /// The number of the line, from 1.
     pub line: usize,
-    /// The error in the line, in words.
+    /// What is wrong with the line, in words.
     pub message: String,
 }
 
 /// The result of importing a log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImportedLog {
-    /// Scans that were not stored before.
+    /// Number of scans that were not stored before.
     pub stored: usize,
-    /// Scans that were.
+    /// Number of scans that were stored before.
     pub known: usize,
-    /// Scans of the file that count nothing until a person accepts them, and are proven: importing once more with
-    /// `accept` counts them.
+    /// Number of proven scans of the file that count nothing until a person accepts them. Importing again with `accept`
+    /// counts them.
     pub waiting: usize,
-    /// Scans that wait and nothing proves: they stay in the review queue.
+    /// Number of waiting scans that nothing proves. They stay in the review queue.
     pub unproven: usize,
-    /// Scans that this very act counted.
+    /// Number of scans that this act counted.
     pub counted: usize,
-    /// Lines left out; the first thousand are in `errors`.
+    /// Number of lines left out. The first thousand are in `errors`.
     pub wrong_lines: usize,
-    /// Wrong lines.
+    /// The wrong lines.
     pub errors: Vec<WrongLine>,
 }
 
-/// Imports a log: JSON lines, one scan of ours each, as a device saves them. The same file twice changes nothing. With
-/// `accept` what waits of it counts from now on. Scans of another event, and of devices this organisation does not
-/// know, are left out and told.
+/// Imports a log of JSON lines, each a scan in our form, as a device saves them. Importing a file twice changes
+/// nothing. With `accept`, its waiting scans count from now on. Scans of another event, and of devices that this
+/// organisation does not know, are left out and reported.
 pub async fn import_log(
     app: &App,
     caller: &UserCaller,
@@ -72,9 +73,9 @@ pub async fn import_log(
     let now = app.clock.now();
     // 1. Read the file, line by line.
     let (read_lines, mut report) = read_file(file, &event_id)?;
-    // 2. Whose are they, and do the signatures hold?
+    // 2. Find the authors, and check the signatures.
     let items = prove(app, caller, &event_id, read_lines, now, &mut report).await?;
-    // 3. In chunks, each a transaction of its own: what is in is in.
+    // 3. Store the scans in chunks, each in a transaction of its own. A stored chunk stays stored.
     let batch_id = BatchId::new(format!("import:{}", admit_core::barcode::hex(&content(file)[..16])));
     let batch_id = batch_id.map_err(|error| Error::Bug(error.to_string()))?;
     let carrier: DeviceId =
@@ -131,7 +132,7 @@ fn read_file(file: &[u8], event_id: &EventId) -> Result<(Vec<Line>, ImportedLog)
     Ok((lines, report))
 }
 
-/// Reads a log and stores nothing: how many lines are scans, and how many are wrong.
+/// Reads a log and stores nothing. Returns the number of lines that are scans, and of wrong ones.
 #[cfg(feature = "fuzzing")]
 pub fn try_reading_log(file: &[u8], event_id: &EventId) -> Result<(usize, usize)> {
     read_file(file, event_id).map(|(lines, report)| (lines.len(), report.wrong_lines))
@@ -216,7 +217,7 @@ fn store_chunk(
         of_author.entry(&fact.scan.device_id).or_default().insert(id);
         proofs.insert((&fact.scan.device_id, &fact.scan.scan_id, fact.digest), fact.signature);
     }
-    // Is there anything in it that is not known, or better proven than it was? Else nothing is written for it.
+    // Does the chunk hold anything new, or better proven than before? Otherwise nothing is written for it.
     let (mut known, mut better) = (0, false);
     for (author, scans) in &of_author {
         let ids: Vec<ScanId> = scans.iter().map(|(scan_id, _)| scan_id.clone()).collect();

@@ -1,4 +1,4 @@
-//! Which devices an event has, and what each has not handed over (spec §3 "Log").
+//! Lists the devices of an event, with what each has not handed over (spec §3 "Log").
 
 use admit_core::access::Action;
 use admit_core::ids::EventId;
@@ -10,29 +10,29 @@ use crate::ports::{App, Tx, read};
 use crate::records::*;
 use crate::scans::log::{count_missing, missing};
 
-/// A device and its logs.
+/// A device with its logs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
     /// The device.
     pub device: DeviceRecord,
-    /// Its logs, closed ones included.
+    /// The device's logs, with closed ones.
     pub logs: Vec<LogListing>,
-    /// Its scans, of whatever event, that count nothing until a person accepts them.
+    /// Number of its scans, in any event, that count nothing until a person accepts them.
     pub waiting: u64,
 }
 
-/// A log, and which of its scans have not come in.
+/// A log with its missing scans.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogListing {
     /// The log.
     pub log: LogRecord,
-    /// `seq` numbers not received, as ascending ranges `[from, to]`.
+    /// The `seq` numbers that were not received, as ascending ranges `[from, to]`.
     pub missing: Vec<(u64, u64)>,
-    /// How many those are.
+    /// Number of missing scans.
     pub missing_count: u64,
 }
 
-/// Devices of an event, oldest first.
+/// All devices of an event, oldest first.
 pub async fn list(app: &App, caller: &UserCaller, event_id: EventId) -> Result<Vec<Listing>> {
     caller.must(Action::ReadScans)?;
     read(&*app.store, &caller.organization_id, move |tx| {
@@ -49,7 +49,7 @@ pub async fn list(app: &App, caller: &UserCaller, event_id: EventId) -> Result<V
     .await
 }
 
-/// One device as the list shows it.
+/// One device, as the list shows it.
 pub(super) fn one(tx: &mut dyn Tx, device: DeviceRecord) -> Result<Listing> {
     let logs = tx.logs(&device.event_id)?.into_iter().filter(|log| log.device_id == device.device_id).map(listed);
     let logs = logs.collect();

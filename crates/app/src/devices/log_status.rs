@@ -1,5 +1,5 @@
-//! The part of a device's log that the server lacks. A device asks for it after an epoch change (spec §3 "Epoch and
-//! witness").
+//! Tells a device which part of its log the server lacks. A device asks for it after an epoch change (spec §3 "Epoch
+//! and witness").
 
 use admit_core::wire::scanning::{LogStatusAnswer, LogStatusRequest};
 
@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::ports::{App, write};
 use crate::scans::log::missing;
 
-/// Ranges `[from, to]` of `seq` numbers that were never received, up to the head the device speaks of.
+/// Ranges `[from, to]` of `seq` numbers that the server never received, up to the head that the device states.
 pub async fn log_status(app: &App, caller: &DeviceCaller, request: LogStatusRequest) -> Result<LogStatusAnswer> {
     let device_id = caller.device_id.clone();
     let scope = scope(app, caller).await?;

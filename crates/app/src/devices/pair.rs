@@ -1,5 +1,5 @@
-//! Pairing (S1 §8.1, spec D11): a device brings a token and gets its key. The token is from the organiser's screen
-//! (a), from the device's own approved request (b), or from a rotation.
+//! Pairs a device (S1 §8.1, spec D11): the device brings a token and gets its key. The token is from the organiser's
+//! screen (a), from the device's own approved request (b), or from a rotation.
 
 use std::collections::BTreeSet;
 
@@ -25,48 +25,48 @@ use crate::seeded_ids::SeededIds;
 /// The request of a device that pairs.
 #[derive(Debug, Clone)]
 pub struct PairCommand {
-    /// The token as shown.
+    /// The token's text.
     pub pairing_token: String,
-    /// The id the device chose for itself.
+    /// The id that the device chose for itself.
     pub device_id: DeviceId,
-    /// How staff call it.
+    /// The name that staff give to the device. Absent if they gave none.
     pub name: Option<String>,
-    /// `ipad | phone | desktop | terminal`.
+    /// One of `ipad`, `phone`, `desktop` and `terminal`. Absent if the device does not say it.
     pub device_type: Option<String>,
-    /// The key it already holds, if it was paired before.
+    /// The key that the device has from an earlier pairing. Absent if it has none.
     pub api_key: Option<String>,
 }
 
-/// The answer to a paired device. The key is shown this once.
+/// The answer to a paired device. Its key is shown only this once.
 #[derive(Debug, Clone)]
 pub struct PairedDevice {
     /// The device's id.
     pub device_id: DeviceId,
-    /// How staff call it: as asked for, or the next of its gate's numbers where another phone was faster.
+    /// The device's name: the one asked for, or the next of the gate's numbers if another device took that name first.
     pub name: String,
     /// The key's text.
     pub api_key: String,
-    /// Its name.
+    /// The key's id.
     pub key_id: KeyId,
     /// The organisation that the device now belongs to.
     pub organization_id: OrganizationId,
-    /// Event it scans for.
+    /// The event to which the device is assigned.
     pub event_id: EventId,
-    /// Gate it scans at.
+    /// The gate to which the device is assigned.
     pub gate_id: GateId,
     /// The server's epoch.
     pub epoch: Epoch,
 }
 
-/// How a device's own request stands (way (b)).
+/// The state of a device's own request (way (b)).
 #[derive(Debug, Clone)]
 pub enum Claimed {
-    /// Nobody approved it yet: ask again.
+    /// Nobody has approved the request yet. The device asks again.
     Waiting {
-        /// When it is over.
+        /// When the request expires.
         expires_at: Timestamp,
     },
-    /// Approved: the key.
+    /// The request was approved. Holds the key.
     Paired(PairedDevice),
 }
 
@@ -80,18 +80,19 @@ enum Decided {
     Revoked,
 }
 
-/// A device at the door with its token.
+/// A device that tries to pair with a token.
 struct Attempt<'a> {
     command: &'a PairCommand,
     token_hash: [u8; 32],
     claim_hash: Option<[u8; 32]>,
     api_key: &'a ApiKey,
-    /// Where staff were told that the device is suspended, if it is revoked since.
+    /// The events whose staff were told that the device is suspended, if it is revoked since.
     told: &'a BTreeSet<EventId>,
     now: Timestamp,
 }
 
-/// The organisation of a pairing: that of its token, else that of the key it brings. Absent where neither is known.
+/// The organisation of a pairing: that of its token, otherwise that of the key that the device brings. `None` if
+/// neither is known.
 pub async fn organization_of(app: &App, command: &PairCommand) -> Result<Option<OrganizationId>> {
     let texts = [Some(command.pairing_token.as_str()), command.api_key.as_deref()];
     for text in texts.into_iter().flatten() {
@@ -104,14 +105,15 @@ pub async fn organization_of(app: &App, command: &PairCommand) -> Result<Option<
     Ok(None)
 }
 
-/// Pairs a device. Fails with 404 for an unknown token, and with 410 for a used or expired one; the second user is put on
-/// record. Fails with 409 `device_id_taken` for a known active device that does not prove itself with its own key.
+/// Pairs a device. Fails with 404 for an unknown token, and with 410 for a used or expired one. A second user of a
+/// token gets a ledger line. Fails with 409 `device_id_taken` for a known active device that does not prove itself with
+/// its own key.
 pub async fn pair(app: &App, command: PairCommand) -> Result<PairedDevice> {
     settle(app, command, None).await
 }
 
-/// Pairs a device that asked for itself: waits until an organiser approved it. Without the claim secret the token is
-/// as good as unknown (404): a person who photographs the QR code has nothing.
+/// Pairs a device that asked by itself, once an organiser has approved it. Without the claim secret the token counts as
+/// unknown (404). So a person who photographs the QR code cannot pair with it.
 pub async fn claim(app: &App, command: PairCommand, claim_secret: &str) -> Result<Claimed> {
     let hash = token_hash(&command.pairing_token);
     let claim_hash = token_hash(claim_secret);
@@ -141,8 +143,8 @@ async fn settle(app: &App, command: PairCommand, claim_hash: Option<[u8; 32]>) -
     let credential = credential.filter(|one| one.kind == CredentialKind::PairingToken);
     let credential = credential.ok_or_else(|| Error::not_found("pairing_token"))?;
     let organization_id = credential.organization_id.clone();
-    // The event stands in the token's row: its head must be known before the write begins. So must those of events where
-    // staff were told that the device is suspended: an approval that brings a revoked one back ends that too.
+    // The token's row names the event, whose head must be known before the write begins. So must the heads of events
+    // whose staff were told that the device is suspended: an approval that brings a revoked device back ends that too.
     let id = command.device_id.clone();
     let (token, told) = read(&*app.store, &organization_id, move |tx| {
         let is_revoked = tx.device(&id)?.is_some_and(|device| device.state == DeviceState::Revoked);
@@ -161,7 +163,7 @@ async fn settle(app: &App, command: PairCommand, claim_hash: Option<[u8; 32]>) -
         let scope = Scope { events: events.into_iter().collect(), ..Scope::organization(&organization_id) };
         write(&*app.store, scope, move |tx| {
             let mut seeded = seeded.clone();
-            let _ = seeded.bytes(); // The key's own.
+            let _ = seeded.bytes(); // Skips the bytes of which the key was made.
             let command = &command;
             let attempt = Attempt { command, token_hash: hash, claim_hash, api_key: &api_key, told: &told, now };
             decide(tx, &secret, &attempt, &mut seeded)
@@ -205,8 +207,8 @@ fn decide(tx: &mut dyn Tx, secret: &Secret, attempt: &Attempt<'_>, seeded: &mut 
     let mut token = tx.pairing_token(&attempt.token_hash)?.ok_or_else(|| Error::not_found("pairing_token"))?;
     let device = tx.device(&command.device_id)?;
     let keys = tx.device_keys(&command.device_id)?;
-    // 1. Is the token good? Another device, or the same one later, finds it used.
-    // Over: said without a word in the ledger, which whoever once saw the code could otherwise fill for ever.
+    // 1. Is the token good? It counts as used for another device, or for the same one later. The refusal of an expired
+    //    token adds no ledger line, since otherwise anybody who once saw the code could fill the ledger.
     let over = now >= token.expires_at;
     if token.claim_hash.is_some() && token.claim_hash != attempt.claim_hash {
         return if over {
@@ -225,7 +227,8 @@ fn decide(tx: &mut dyn Tx, secret: &Secret, attempt: &Attempt<'_>, seeded: &mut 
     let repeat = unused && first.is_some_and(|at| now.since(at) <= PAIRING_TOKEN_MS);
     if !repeat {
         let bound_elsewhere = token.device_id.is_some() && !bound;
-        // Whose code it is, and proves it, is nobody else: no alarm. The id alone proves nothing.
+        // The device that used the code, and proves it, is no second user, so there is no alarm. Its id alone proves
+        // nothing.
         if first.is_some() && proven {
             return Ok(Decided::UsedUp);
         }
@@ -236,7 +239,7 @@ fn decide(tx: &mut dyn Tx, secret: &Secret, attempt: &Attempt<'_>, seeded: &mut 
             return Ok(Decided::Expired);
         }
     }
-    // 2. Is the id free, or the device's own? Only an organiser's approval brings a revoked one back.
+    // 2. Is the id free, or the device's own? Only an organiser's approval brings a revoked device back.
     if let Some(device) = device.as_ref().filter(|device| device.state == DeviceState::Revoked) {
         let later = device.revoked_at.is_none_or(|at| token.created_at >= at);
         if !(bound && token.claim_hash.is_some() && later && device.lost_since.is_none()) {
@@ -246,8 +249,8 @@ fn decide(tx: &mut dyn Tx, secret: &Secret, attempt: &Attempt<'_>, seeded: &mut 
     if device.is_some() && !repeat && !proven && !bound {
         return refuse(tx, attempt, &token, "device_id_taken", Decided::Taken);
     }
-    // 3. A key, the device, where it scans. A key in use stays until the new one is used: were this answer lost, the
-    // device would stand outside. One that never was dies now.
+    // 3. Store the key, the device and its assignment. A key in use stays until the new one is used: if this answer is
+    //    lost, the device still has access. A key that was never used ends now.
     for key in keys.iter().filter(|key| key.first_used_at.is_none() && key.replaced_at.is_none()) {
         tx.update_device_key(&DeviceKeyRecord { replaced_at: Some(now), ..key.clone() })?;
         tx.delete_credential(&key.token_hash)?;
@@ -258,7 +261,7 @@ fn decide(tx: &mut dyn Tx, secret: &Secret, attempt: &Attempt<'_>, seeded: &mut 
     let name = put_device(tx, command, &token, device, now)?;
     assign(tx, &command.device_id, &token.event_id, &token.gate_id)?;
     let key_id = put_key(tx, secret, attempt, seeded)?;
-    // 4. The token remembers its user.
+    // 4. Note in the token which device used it.
     if !repeat {
         token.used_by.push((command.device_id.clone(), now));
         tx.update_pairing_token(&token)?;
@@ -268,11 +271,11 @@ fn decide(tx: &mut dyn Tx, secret: &Secret, attempt: &Attempt<'_>, seeded: &mut 
     Ok(Decided::Paired { key_id, gate_id: token.gate_id, name })
 }
 
-/// How often a refused code is put on record at most.
+/// The shortest time between two ledger lines about a refused code, in milliseconds.
 const ALARM_EVERY_MS: i64 = 60_000;
 
-/// Puts a refusal on record. Where the code was somebody's already, that device carries the alarm for staff to see; one that
-/// was raised a moment ago is not raised again.
+/// Adds a ledger line about a refusal. If another device used the code before, that device shows an alarm to staff. An
+/// alarm that was raised a moment ago is not raised again.
 fn refuse(
     tx: &mut dyn Tx,
     attempt: &Attempt<'_>,
@@ -335,7 +338,7 @@ fn put_device(
             device_type: command.device_type.clone().unwrap_or(device.device_type.clone()),
             event_id: token.event_id.clone(),
             gate_id: token.gate_id.clone(),
-            // A revoked one comes this far by an organiser's approval alone; a suspended one stays suspended.
+            // A revoked device comes here only by an organiser's approval. A suspended device stays suspended.
             state: if device.state == DeviceState::Revoked { DeviceState::Active } else { device.state },
             revoked_at: None,
             code_reused_at: None,
@@ -360,8 +363,8 @@ fn put_device(
     Ok(name)
 }
 
-/// Phones that read one sheet at the same moment are offered the same name: of those that the server made each is given once. A
-/// name that staff typed is theirs.
+/// Gives the device a name of its own. Phones that read one sheet at the same moment are offered the same name. Of
+/// names that the server made, each is given once. A name that staff typed is kept.
 fn one_of_its_own(tx: &mut dyn Tx, command: &PairCommand, token: &PairingTokenRecord, name: String) -> Result<String> {
     let gates = gates::all(tx, &token.event_id)?;
     let gate = gates.into_iter().find(|gate| gate.gate_id == token.gate_id).map(|gate| gate.rules.name);
@@ -375,7 +378,7 @@ fn one_of_its_own(tx: &mut dyn Tx, command: &PairCommand, token: &PairingTokenRe
     Ok(if others.contains(&name.as_str()) { next_name(&gate, others) } else { name })
 }
 
-/// A revoked device comes back: it is suspended no more, nor are its failures in a row with what it did before.
+/// Resets a revoked device that comes back. It is no longer suspended, and its earlier failures in a row don't count.
 fn begin_anew(
     tx: &mut dyn Tx,
     attempt: &Attempt<'_>,
@@ -387,7 +390,7 @@ fn begin_anew(
     tx.put_health(device_id, &DeviceHealth { failed_syncs: 0, ..device.health.clone() })?;
     for event_id in attempt.told {
         failed_sync::settle(tx, event_id, device_id, false, attempt.now, seeded)?;
-        // Where it is to scan, the line about its pairing says so.
+        // In the event where the device will scan, the line about its pairing says so already.
         if *event_id != token.event_id {
             let to = serde_json::json!({ "event_id": token.event_id.as_str(), "gate_id": token.gate_id.as_str() });
             audit(tx, event_id, device_id, "device_returned", &to.to_string())?;

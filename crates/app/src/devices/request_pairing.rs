@@ -1,7 +1,7 @@
-//! Pairing, way (b) of D11: the device shows a token, an organiser approves it.
+//! Pairing by way (b) of decision D11: the device shows a token, and an organiser approves it.
 //!
-//! Until then nobody knows of which organisation it will be, so what it asked for stands apart from all of them, for
-//! five minutes.
+//! Until the approval it is unknown to which organisation the device will belong. So its request is stored outside all
+//! organisations, for five minutes.
 
 use admit_core::ids::DeviceId;
 use admit_core::limits::{PAIRING_REQUESTS, PAIRING_TOKEN_MS};
@@ -21,27 +21,27 @@ pub const CLAIM_SECRET_PREFIX: &str = "admit_pc_";
 /// A device's request to be paired.
 #[derive(Debug, Clone)]
 pub struct RequestPairing {
-    /// The id the device chose for itself.
+    /// The id that the device chose for itself.
     pub device_id: DeviceId,
-    /// How staff call it.
+    /// The name that staff give to the device. Absent if they gave none.
     pub name: Option<String>,
-    /// `ipad | phone | desktop | terminal`.
+    /// One of `ipad`, `phone`, `desktop` and `terminal`. Absent if the device does not say it.
     pub device_type: Option<String>,
 }
 
 /// The answer to a device that asks to be paired.
 #[derive(Debug, Clone)]
 pub struct PairingTicket {
-    /// For its QR: an organiser approves it. Alone it opens nothing.
+    /// The token for the device's QR code, which an organiser approves. Alone it gives no access.
     pub pairing_token: String,
-    /// The device keeps it to itself: only both together are paired.
+    /// The secret that the device shows to nobody. Only token and secret together pair it.
     pub claim_secret: String,
-    /// Its end: five minutes from now.
+    /// When both expire, five minutes from now.
     pub expires_at: Timestamp,
 }
 
-/// Notes that a device asks to be paired. Fails with `too_many_pairing_requests` while a thousand wait: the other way,
-/// a token from the organiser's screen, stays open.
+/// Stores a device's request to be paired. Fails with `too_many_pairing_requests` while a thousand wait. A token from
+/// the organiser's screen still works meanwhile.
 pub async fn request_pairing(app: &App, wish: RequestPairing) -> Result<PairingTicket> {
     must_not_be(&wish.device_id)?;
     let mut checks = Checks::default();
@@ -61,7 +61,7 @@ pub async fn request_pairing(app: &App, wish: RequestPairing) -> Result<PairingT
         expires_at,
         created_at: now,
     };
-    // Those just over are kept a little longer: their devices hear "over" rather than "unknown".
+    // Requests that just expired are kept a little longer, so that their devices get "expired" rather than "unknown".
     let forget_before = now.plus_ms(-PAIRING_TOKEN_MS);
     if app.store.insert_pairing_request(request, forget_before, PAIRING_REQUESTS).await? {
         Ok(PairingTicket { pairing_token, claim_secret, expires_at })

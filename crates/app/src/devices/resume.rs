@@ -1,4 +1,4 @@
-//! One click lets a suspended device go on, and counts what was held of it (spec D19).
+//! Lets a suspended device continue, and counts its held scans (spec D19).
 
 use admit_core::access::Action;
 use admit_core::ids::DeviceId;
@@ -13,12 +13,12 @@ use crate::error::{Error, Result};
 use crate::ports::{App, Hint, Pace, Scope, Topic, read, write};
 use crate::records::*;
 
-/// Lets a suspended device go on. An active one stays as it is and nothing is counted; a revoked one is 409
-/// `device_revoked`: an organiser approves the code it shows instead.
+/// Resumes a suspended device. An active one stays unchanged and nothing is counted. For a revoked one it fails with
+/// 409 `device_revoked`: an organiser approves the code that the device shows instead.
 pub async fn resume(app: &App, caller: &UserCaller, device_id: DeviceId) -> Result<(DeviceRecord, Accepted)> {
     caller.must(Action::ManageDevices)?;
     let (now, seeded, id) = (app.clock.now(), app.seeded_ids(), device_id.clone());
-    // Where it scans and scanned, and where staff were told that it was suspended.
+    // The events for which it scans or scanned, and those whose staff were told that it is suspended.
     let ((home, mut events), told) =
         read(&*app.store, &caller.organization_id, move |tx| Ok((events_of(tx, &id)?, alerted(tx, &id)?))).await?;
     events.extend(told.iter().cloned());
@@ -28,7 +28,7 @@ pub async fn resume(app: &App, caller: &UserCaller, device_id: DeviceId) -> Resu
     let (by, cleared_in) = (caller.clone(), told.clone());
     let (device, accepted, brought) = write(&*app.store, scope, move |tx| {
         let (mut seeded, mut accepted, mut all) = (seeded.clone(), Accepted::default(), Vec::new());
-        // 1. Only a suspended device.
+        // 1. Check that the device is suspended.
         let device = tx.device(&device_id)?.ok_or_else(|| Error::not_found("device"))?;
         match device.state {
             DeviceState::Active => return Ok((device, accepted, all)),
@@ -42,7 +42,7 @@ pub async fn resume(app: &App, caller: &UserCaller, device_id: DeviceId) -> Resu
         let device = DeviceRecord { state: DeviceState::Active, health, ..device };
         tx.update_device(&device)?;
         tx.put_health(&device_id, &device.health)?;
-        // 2. Event by event: what was held counts, and the incident has lost its cause; one line each.
+        // 2. In each event, count the held scans, clear the incident, whose cause is gone, and write one line.
         for event_id in &events {
             let one = accept_in(tx, &by, event_id, &device_id, None, now, &mut seeded)?;
             accepted.counted += one.accepted.counted;

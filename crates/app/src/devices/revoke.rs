@@ -1,5 +1,5 @@
-//! Withdrawing a device (spec D10): its key opens nothing but the door to hand over its log, and from `lost_since` on
-//! its scans count nothing until a person accepts them.
+//! Revokes a device (spec D10). Its key then only allows handing over its log. From `lost_since` on, its scans count
+//! nothing until a person accepts them.
 
 use std::collections::BTreeSet;
 
@@ -18,8 +18,8 @@ use crate::records::*;
 use crate::rules::{Brought, announce, put};
 use crate::seeded_ids::SeededIds;
 
-/// Revokes a device. `lost_since`: since when it is thought lost; scans at or after it are treated as unverified until
-/// reviewed. Once more changes only `lost_since`, where a new one is given.
+/// Revokes a device. `lost_since` is when it was lost, if that is believed: scans at or after it are treated as
+/// unverified until reviewed. Revoking it again changes only `lost_since`, if a new one is given.
 pub async fn revoke(
     app: &App,
     caller: &UserCaller,
@@ -29,7 +29,7 @@ pub async fn revoke(
     caller.must(Action::ManageDevices)?;
     let now = app.clock.now();
     let seeded = app.seeded_ids();
-    // 1. Every event the device scanned for: its loss touches scans of them all.
+    // 1. Find every event for which the device scanned, since its loss touches scans of all of them.
     let id = device_id.clone();
     let (home, events) = read(&*app.store, &caller.organization_id, move |tx| events_of(tx, &id)).await?;
     let scope = Scope { events: events.clone(), pace: Pace::Urgent, ..Scope::organization(&caller.organization_id) };
@@ -37,7 +37,7 @@ pub async fn revoke(
     let touched = events.clone();
     let (device, brought) = write(&*app.store, scope, move |tx| {
         let mut seeded = seeded.clone();
-        // 2. The device and its keys.
+        // 2. Store the device and its keys.
         let before = tx.device(&device_id)?.ok_or_else(|| Error::not_found("device"))?;
         let fresh_loss = lost_since.filter(|since| before.lost_since != Some(*since));
         if before.state == DeviceState::Revoked && fresh_loss.is_none() {
@@ -53,7 +53,7 @@ pub async fn revoke(
         for key in tx.device_keys(&device_id)?.into_iter().filter(|key| key.revoked_at.is_none()) {
             tx.update_device_key(&DeviceKeyRecord { revoked_at: Some(now), ..key })?;
         }
-        // 3. The rule and the scans it touches, event by event; one line where the device stands.
+        // 3. In each event, store the rule and judge the scans it touches. Write one line in the event of the device.
         let mut brought = Vec::new();
         if let Some(since) = fresh_loss {
             for event_id in &touched {
@@ -73,8 +73,8 @@ pub async fn revoke(
     for (event_id, brought) in &brought {
         announce(app, &caller.organization_id, event_id, brought);
     }
-    // Who lets people in may not go on a moment longer than it must: it hears by the wait it is in that it is revoked,
-    // and only new rules end such a wait.
+    // A revoked device must stop letting people in at once. It learns of the revocation through the long poll it has
+    // open, and only new rules end such a poll.
     for event_id in events {
         let organization_id = caller.organization_id.clone();
         app.hints.hint(Hint { organization_id, event_id, serial: None, topic: Topic::Rules });
@@ -82,7 +82,7 @@ pub async fn revoke(
     Ok(device)
 }
 
-/// The event the device scans for now, and with it every other that holds scans of it.
+/// The event to which the device is assigned now, and all events that hold scans of it.
 pub(super) fn events_of(tx: &mut dyn Tx, device_id: &DeviceId) -> Result<(EventId, Vec<EventId>)> {
     let device = tx.device(device_id)?.ok_or_else(|| Error::not_found("device"))?;
     let mut events = BTreeSet::from([device.event_id.clone()]);
@@ -101,7 +101,7 @@ pub(super) fn events_of(tx: &mut dyn Tx, device_id: &DeviceId) -> Result<(EventI
     }
 }
 
-/// The device is found again: its scans from now on count, those of the time it was away go on waiting.
+/// Marks the device as found. Its scans from now on count, and those of the time when it was lost still wait.
 pub(super) fn find_again(
     tx: &mut dyn Tx,
     event_id: &EventId,
@@ -125,7 +125,7 @@ fn lose(
 ) -> Result<Brought> {
     let stamp = tx.stamp(event_id)?;
     let subjects: BTreeSet<String> = tx.subjects_of_device(event_id, device_id)?.into_iter().collect();
-    // Lost once more after it was found: the time it was away before goes on waiting.
+    // The device was lost again after it was found. Scans of its first absence still wait.
     let found = tx.load_rules(event_id, &[])?.book.device(device_id).and_then(DeviceBook::found_at);
     let effective = found.map_or(Effective::Start, |found| Effective::At(found.min(since)));
     let change = Change::Device(device_id.clone(), DeviceChange::LostSince(Some(since)));

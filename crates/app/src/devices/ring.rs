@@ -1,4 +1,4 @@
-//! An organiser looks for a device: it makes itself noticed with its next heartbeat.
+//! Makes a device ring with its next heartbeat, when an organiser looks for it.
 
 use admit_core::access::Action;
 use admit_core::ids::DeviceId;
@@ -10,8 +10,8 @@ use crate::error::{Error, Result};
 use crate::ports::{App, Scope, read, write};
 use crate::records::*;
 
-/// Notes that somebody looks for a device. It hears of it within half a minute, if it has a network. A revoked one is 409
-/// `device_revoked`: it no longer asks.
+/// Notes that somebody looks for a device. The device learns of it within half a minute, if it has a network. For a
+/// revoked device it fails with 409 `device_revoked`, since such a device sends no heartbeats.
 pub async fn ring(app: &App, caller: &UserCaller, device_id: DeviceId) -> Result<DeviceRecord> {
     caller.must(Action::ManageDevices)?;
     let (now, id) = (app.clock.now(), device_id.clone());

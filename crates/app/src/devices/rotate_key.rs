@@ -1,5 +1,6 @@
-//! A new key for a device (spec §5 `rotate-key`): a token bound to it, whose pairing gives a pending key. The pending
-//! key's first use starts the old one's overlap ([`super::authenticate`]); scans queued under the old key stay proven.
+//! Gives a device a new key (spec §5 `rotate-key`). A token bound to the device pairs it and gives it a pending key.
+//! The pending key's first use starts the old key's overlap ([`super::authenticate`]). Scans queued under the old key
+//! stay proven.
 
 use admit_core::access::Action;
 use admit_core::ids::DeviceId;
@@ -23,8 +24,8 @@ fn of(tx: &mut dyn crate::ports::Tx, device_id: &DeviceId) -> Result<DeviceRecor
     Ok(device)
 }
 
-/// Makes a token that gives this device, and no other, a new key. It goes on under the old one until it has used the
-/// new one, and an hour longer.
+/// Makes a token that gives this device, and no other, a new key. The old key works until the device has used the new
+/// one, and one hour longer.
 pub async fn rotate_key(app: &App, caller: &UserCaller, device_id: DeviceId) -> Result<NewPairingToken> {
     caller.must(Action::ManageDevices)?;
     let now = app.clock.now();
@@ -37,7 +38,7 @@ pub async fn rotate_key(app: &App, caller: &UserCaller, device_id: DeviceId) -> 
     write(&*app.store, Scope::event(&caller.organization_id, &home), move |tx| {
         let device = of(tx, &device_id)?;
         if device.event_id != home {
-            return Err(Error::Later { code: "busy", retry_after_ms: 1_000 }); // It was moved in this very moment.
+            return Err(Error::Later { code: "busy", retry_after_ms: 1_000 }); // The device was moved at this moment.
         }
         tx.stamp(&home)?;
         tx.insert_pairing_token(&PairingTokenRecord {

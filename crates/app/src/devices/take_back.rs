@@ -1,4 +1,4 @@
-//! One act takes back what one act counted: every accepted scan of a device waits for a person again.
+//! Takes back, in one act, what one act counted: every accepted scan of a device waits for a person again.
 
 use std::collections::BTreeSet;
 
@@ -16,9 +16,9 @@ use crate::ports::{App, Pace, Scope, read, write};
 use crate::rules::Brought;
 use crate::scans::reviews::{Said, in_force, take_back as take_back_in};
 
-/// Takes back every `accept` of this device's scans that is in force, in every event that it scanned for. It does not
-/// matter who accepted, or by which act; excluded scans stay excluded. Answers how many scans it took back. With
-/// nothing accepted nothing changes.
+/// Takes back every `accept` of this device's scans that holds, in every event for which it scanned. It does not matter
+/// who accepted, or by which act. Excluded scans stay excluded. Returns how many scans it took back. If none is
+/// accepted, nothing changes.
 pub async fn take_back(app: &App, caller: &UserCaller, device_id: DeviceId) -> Result<usize> {
     caller.must(Action::Review)?;
     let (now, seeded, id) = (app.clock.now(), app.seeded_ids(), device_id.clone());
@@ -30,14 +30,14 @@ pub async fn take_back(app: &App, caller: &UserCaller, device_id: DeviceId) -> R
         let (mut seeded, mut count, mut all) = (seeded.clone(), 0, Vec::new());
         let said = Said { by: &by.user_id, note: "", at: now };
         for event_id in &events {
-            // 1. What was accepted of it.
+            // 1. Find the accepted scans of the device.
             let keys = tx.subjects_of_device(event_id, &device_id)?;
             let mut decided = in_force(tx, event_id, &keys)?;
             decided.retain(|one| one.review.device_id == device_id && one.review.decision == Decision::Accept);
             if decided.is_empty() {
                 continue;
             }
-            // 2. It waits again; what follows from that; one line.
+            // 2. Let them wait again, judge their subjects, and write one line.
             let stamp = tx.stamp(event_id)?;
             let subjects: BTreeSet<String> = decided.iter().map(|one| one.subject_key.clone()).collect();
             let rejudged = take_back_in(tx, event_id, &said, &decided, &subjects, stamp, &mut seeded)?;

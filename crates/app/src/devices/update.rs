@@ -1,4 +1,4 @@
-//! Renaming a device, and moving it to another gate of its event.
+//! Renames a device, and moves it to another gate of its event.
 
 use admit_core::access::Action;
 use admit_core::ids::{DeviceId, GateId};
@@ -14,18 +14,19 @@ use crate::gates;
 use crate::ports::{App, Hint, Scope, Topic, read, write};
 use crate::records::*;
 
-/// The fields to change; `None` leaves one as it is.
+/// The fields to change. `None` leaves a field unchanged.
 #[derive(Debug, Clone, Default)]
 pub struct DevicePatch {
-    /// How staff call it, 1–200 characters.
+    /// The new name, 1–200 characters; absent: unchanged.
     pub name: Option<String>,
-    /// A gate of the device's event.
+    /// The new gate, one of the device's event; absent: unchanged.
     pub gate_id: Option<GateId>,
 }
 
-/// Changes a device; one that changes nothing leaves no trace. The phone learns of another gate by its next heartbeat, within
-/// 30 seconds while it is online; its scans until then name the gate it stood at. Fails with a field error of `gate_id` where
-/// the event has no such gate, and with `device_is_revoked` where a revoked device is to move: it must be paired again.
+/// Changes a device. A patch that changes nothing writes nothing. An online phone learns of another gate by its next
+/// heartbeat, within 30 seconds. Until then its scans name the old gate. Fails with a field error of `gate_id` if the
+/// event has no such gate. Fails with `device_is_revoked` if a revoked device is to be moved, since it must be paired
+/// again.
 pub async fn update(app: &App, caller: &UserCaller, device_id: DeviceId, patch: DevicePatch) -> Result<Listing> {
     caller.must(Action::ManageDevices)?;
     // 1. Check.
@@ -37,10 +38,10 @@ pub async fn update(app: &App, caller: &UserCaller, device_id: DeviceId, patch: 
     let event_id = found.ok_or_else(|| Error::not_found("device"))?.event_id;
     let by = caller.clone();
     let listing = write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
-        // 2. The new values.
+        // 2. Compute the new values.
         let before = tx.device(&device_id)?.ok_or_else(|| Error::not_found("device"))?;
         if before.event_id != event_id {
-            return Err(Error::Later { code: "busy", retry_after_ms: 1_000 }); // It moved on in this very moment.
+            return Err(Error::Later { code: "busy", retry_after_ms: 1_000 }); // The device was moved at this moment.
         }
         let after = DeviceRecord {
             name: name.clone().unwrap_or_else(|| before.name.clone()),
@@ -61,7 +62,7 @@ pub async fn update(app: &App, caller: &UserCaller, device_id: DeviceId, patch: 
             }
             said.insert("gate_id".to_owned(), json!({ "from": before.gate_id.as_str(), "to": after.gate_id.as_str() }));
         }
-        // 3. Device, rule, line.
+        // 3. Store device and rule, and write the line.
         if !said.is_empty() {
             tx.stamp(&event_id)?;
             tx.update_device(&after)?;

@@ -1,4 +1,4 @@
-//! A new entry type, last in the order. An event's only gate goes on to admit every entry type.
+//! Creates an entry type, which is last in the order. An event's only gate keeps admitting every entry type.
 
 use std::collections::BTreeSet;
 
@@ -17,16 +17,16 @@ use crate::ports::{App, Scope, Tx, write};
 use crate::records::*;
 use crate::rules::{all_subjects, announce, put};
 
-/// A new entry type, as the caller wants it.
+/// The entry type to create.
 #[derive(Debug, Clone)]
 pub struct NewEntryType {
     /// The type's name.
     pub name: String,
-    /// Zone its tickets get.
+    /// The zone that tickets of this type get.
     pub zone: String,
 }
 
-/// Makes an entry type. Fails with `entry_type_exists`. If the event has one gate, and that gate admits every entry
+/// Creates an entry type. Fails with `entry_type_exists`. If the event has one gate, and that gate admits every entry
 /// type so far, it admits the new one too. Otherwise a guest of the new type could never come in.
 pub async fn create(app: &App, caller: &UserCaller, event_id: EventId, new: NewEntryType) -> Result<EntryTypeRecord> {
     caller.must(Action::ManageEvents)?;
@@ -57,7 +57,7 @@ pub async fn create(app: &App, caller: &UserCaller, event_id: EventId, new: NewE
         let said = json!({ "name": name, "zone": zone });
         tx.append_audit(line::of(&by, Some(&id), "entry_type_created", ("EntryType", entry_type_id.as_str()), said))?;
         let opened = opened(tx, &id, &types, &zone)?;
-        // What a zone is called judges nothing.
+        // The name of a zone has no effect on decisions.
         let subjects = if opened.is_some() { all_subjects(tx, &id)? } else { BTreeSet::new() };
         let names = door::zone_names(types.iter().chain([&entry_type]));
         let when = Effective::At(stamp.effective_at);
@@ -70,7 +70,8 @@ pub async fn create(app: &App, caller: &UserCaller, event_id: EventId, new: NewE
     Ok(made)
 }
 
-/// The rule by which the event's only gate admits a new zone: where it admits those of every entry type so far.
+/// The rule by which the event's only gate admits a new zone. `None` unless that gate admits the zones of all entry
+/// types so far.
 fn opened(tx: &mut dyn Tx, event_id: &EventId, types: &[EntryTypeRecord], zone: &String) -> Result<Option<Change>> {
     let all = gates::all(tx, event_id)?;
     let [only] = all.as_slice() else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! Which entry types an event has.
+//! Lists the entry types of an event.
 
 use admit_core::access::Action;
 use admit_core::event::{Limits, ZoneLimits};
@@ -11,16 +11,16 @@ use crate::events;
 use crate::ports::{App, Tx, read};
 use crate::records::EntryTypeRecord;
 
-/// An entry type and the limits of its zone.
+/// An entry type with the limits of its zone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryType {
     /// The entry type.
     pub record: EntryTypeRecord,
-    /// How often its persons may enter, where that is not what the event says.
+    /// How often persons of this type may enter, as far as it differs from the event's rule.
     pub limits: Limits,
 }
 
-/// Entry types in their order.
+/// All entry types, in their order.
 pub async fn list(app: &App, caller: &UserCaller, event_id: EventId) -> Result<Vec<EntryType>> {
     caller.must(Action::ReadEvents)?;
     read(&*app.store, &caller.organization_id, move |tx| {
@@ -35,7 +35,7 @@ pub async fn list(app: &App, caller: &UserCaller, event_id: EventId) -> Result<V
     .await
 }
 
-/// The limits of an event's zones as they hold now.
+/// The limits of an event's zones, as they hold now.
 pub(super) fn newest_limits(tx: &mut dyn Tx, event_id: &EventId) -> Result<ZoneLimits> {
     let event = tx.load_rules(event_id, &[])?.book.event(When::Newest);
     Ok(event.map(|event| event.limits).unwrap_or_default())

@@ -1,4 +1,5 @@
-//! An entry type's name, and how often its persons may enter, where that is not what the event says (door.md "Limits").
+//! Changes an entry type's name, and how often its persons may enter, if that differs from the event's rule (door.md
+//! "Limits").
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,21 +20,22 @@ use crate::ports::{App, Scope, write};
 use crate::records::EventRecord;
 use crate::rules::{all_subjects, announce, put};
 
-/// The fields to change. A field that is `None` stays as it is; `Some(None)` removes a limit.
+/// The fields to change. `None` leaves a field unchanged, and `Some(None)` removes a limit.
 #[derive(Debug, Clone, Default)]
 pub struct EntryTypePatch {
-    /// Name; an event has each once.
+    /// The new name, which must be unique in the event.
     pub name: Option<String>,
-    /// Re-entry mode; without one the event's holds.
+    /// The new re-entry mode. With `Some(None)` the event's mode holds.
     pub re_entry: Option<Option<ReEntry>>,
-    /// The limit of a ticket holds at each gate by itself.
+    /// Whether a ticket's limit holds at each gate separately.
     pub per_gate: Option<bool>,
-    /// Persons that a ticket lets in in all.
+    /// Persons that a ticket lets in altogether.
     pub uses: Option<Option<u32>>,
 }
 
-/// Changes an entry type. Its limits belong to its zone: entry types that share one share them, since a ticket has a zone and
-/// no type. They hold from this write on. Fails with `entry_type_exists`. A patch that changes nothing leaves no trace.
+/// Changes an entry type. Its limits belong to its zone. Entry types that share a zone share them, since a ticket has a
+/// zone and no type. The limits hold from this write on. Fails with `entry_type_exists`. A patch that changes nothing
+/// writes nothing.
 pub async fn update(
     app: &App,
     caller: &UserCaller,
@@ -66,7 +68,7 @@ pub async fn update(
             return Ok((EntryType { record, limits }, None));
         }
         let mut changes = Vec::new();
-        // What a zone is called judges nothing.
+        // The name of a zone has no effect on decisions.
         let mut subjects = BTreeSet::new();
         if new_name.is_some() {
             changes.push(door::zone_names(&types));
@@ -93,8 +95,8 @@ pub async fn update(
     Ok(changed)
 }
 
-/// The rule changes that follow from a zone's new limits. The first zone that becomes `daily` changes the event's
-/// days too, and so does the last that stops.
+/// The rule changes that follow from a zone's new limits. When the first zone becomes `daily`, or the last one stops,
+/// the event's days change too.
 fn limit_changes(event: &EventRecord, before: &ZoneLimits, zone: &str, limits: Limits) -> Vec<Change> {
     let mut zones: BTreeMap<String, Limits> = before.zones().clone();
     zones.insert(zone.to_owned(), limits);
@@ -107,7 +109,7 @@ fn limit_changes(event: &EventRecord, before: &ZoneLimits, zone: &str, limits: L
     changes
 }
 
-/// The new limits. Fails where a number is out of bounds, and where two of them contradict each other.
+/// The new limits. Fails if a number is out of bounds, or if two limits contradict each other.
 fn patched(own: Limits, patch: &EntryTypePatch, of_event: ReEntry) -> Result<Limits> {
     let limits = Limits {
         re_entry: patch.re_entry.unwrap_or(own.re_entry),

@@ -1,4 +1,4 @@
-//! A new event, with its default entry type and its first gates.
+//! Creates an event with its default entry type and its first gates.
 
 use admit_core::access::Action;
 use admit_core::event::{EventRules, EventStatus, ReEntry, ZoneLimits};
@@ -20,50 +20,50 @@ use crate::error::{Error, Result};
 use crate::ports::{App, Scope, write};
 use crate::records::*;
 
-/// The entry type that every event begins with.
+/// The name and the zone of the entry type that every event begins with.
 const FIRST_ENTRY_TYPE: (&str, &str) = ("General", "general");
-/// The gate that an event begins with, unless it is said which.
+/// The gate that an event begins with, unless the caller names others.
 const FIRST_GATE: &str = "Main entrance";
-/// Longest slug made of a gate's name, in characters: a longer one is cut.
+/// Longest slug made of a gate's name, in characters. A longer one is cut.
 const SLUG_CHARS: usize = 60;
 
-/// A new event, as the caller wants it.
+/// The event to create.
 #[derive(Debug, Clone)]
 pub struct NewEvent {
     /// The event's name.
     pub name: String,
     /// The place of the event.
     pub venue: String,
-    /// IANA time zone.
+    /// The IANA time zone.
     pub time_zone: String,
     /// When the event starts.
     pub starts_at: Timestamp,
     /// When the event ends.
     pub ends_at: Timestamp,
-    /// `draft` (default) or `live`.
+    /// `draft` or `live`. Absent means `draft`.
     pub status: Option<EventStatus>,
-    /// `never` by default.
+    /// The re-entry mode. Absent means `never`.
     pub re_entry: Option<ReEntry>,
-    /// 300 by default.
+    /// Seconds that must pass before re-entry in the mode `after_gap`. Absent means 300.
     pub min_gap_seconds: Option<u32>,
-    /// 06:00 by default.
+    /// When the event's days begin. Absent means 06:00.
     pub day_starts_at: Option<ClockTime>,
-    /// 4–8 digits.
+    /// The staff PIN, 4–8 digits. Absent means none.
     pub staff_pin: Option<String>,
-    /// Persons expected at once.
+    /// Persons expected at the same time. Absent means no limit.
     pub capacity: Option<u32>,
-    /// Persons whom staff may add at its doors in all.
+    /// Persons whom staff may add at the doors altogether. Absent means no limit.
     pub walk_ins: Option<u32>,
-    /// Days after its end when guests' personal data is erased; absent: it is kept.
+    /// Days after the event's end when guests' personal data is erased. Absent means never.
     pub retention_days: Option<u32>,
-    /// The settings of its devices' screens and cameras; none by default.
+    /// The settings of its devices' screens and cameras. By default there are none.
     pub at_door: AtDoor,
-    /// Names of its first gates; one called "Main entrance" where absent.
+    /// Names of its first gates. Absent means one called "Main entrance".
     pub gates: Option<Vec<String>>,
 }
 
-/// Makes an event with the entry type "General" and its first gates, through which people go in and out and every entry type
-/// passes; the first values of all of them hold from the start.
+/// Creates an event with the entry type "General" and its first gates. People go in and out by these gates, and they
+/// admit every entry type. The first values of all of these hold from the start.
 pub async fn create(app: &App, caller: &UserCaller, new: NewEvent) -> Result<EventRecord> {
     caller.must(Action::ManageEvents)?;
     let now = app.clock.now();
@@ -93,7 +93,7 @@ pub async fn create(app: &App, caller: &UserCaller, new: NewEvent) -> Result<Eve
         limits: ZoneLimits::default(),
         walk_ins: event.walk_ins,
     };
-    // 2. Event, gates, rules, entry type and line together.
+    // 2. Store event, gates, rules, entry type and line together.
     let by = caller.clone();
     let made = event.clone();
     write(&*app.store, Scope::event(&caller.organization_id, &event.event_id), move |tx| {
@@ -117,7 +117,7 @@ pub async fn create(app: &App, caller: &UserCaller, new: NewEvent) -> Result<Eve
     Ok(event)
 }
 
-/// The first gates by their names, each with an id made of its name.
+/// The first gates with these names. Each gets an id made of its name.
 fn gates(names: Option<&[String]>) -> Result<Vec<(GateId, GateRules)>> {
     let standard = [FIRST_GATE.to_owned()];
     let mut checks = Checks::default();
@@ -148,7 +148,8 @@ fn gates(names: Option<&[String]>) -> Result<Vec<(GateId, GateRules)>> {
     Ok(gates)
 }
 
-/// A gate's id: its normalized name in letters, digits and single dashes, or its place where no letter of the name is one.
+/// A gate's id: its normalized name in letters, digits and single dashes. If the name has none of these, it is the
+/// gate's place.
 fn slug(name: &str, place: usize) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { ' ' };
     let text: String = for_search(name).chars().map(plain).collect();

@@ -1,4 +1,4 @@
-//! When an event's days begin (door.md "Limits"): a function of its zone, of the hour they begin at and of its times.
+//! Computes when an event's days begin (door.md "Limits"), from its zone, the hour at which they begin, and its times.
 
 use admit_core::event::{Days, ReEntry, ZoneLimits};
 use admit_core::limits;
@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 use crate::local_time::{Edge, in_zone};
 use crate::records::{ClockTime, EventRecord};
 
-/// When the days of an event begin; none where neither the event nor a zone of its is daily.
+/// When the days of an event begin. Empty if neither the event nor any of its zones is daily.
 pub fn days(event: &EventRecord, limits: &ZoneLimits) -> Days {
     let daily = Some(ReEntry::Daily);
     if Some(event.re_entry) != daily && limits.zones().values().all(|zone| zone.re_entry != daily) {
@@ -19,8 +19,8 @@ pub fn days(event: &EventRecord, limits: &ZoneLimits) -> Days {
     days_around(event.starts_at, event.ends_at, &zone, event.day_starts_at)
 }
 
-/// From a day before a start to a day after an end. A beginning in an hour that the clocks skip is the hour's end; in an hour
-/// that comes twice it is the first.
+/// The beginnings from a day before a start to a day after an end. If the clocks skip the hour of a beginning, it is
+/// the end of that hour. If the hour comes twice, it is the first.
 fn days_around(starts_at: Timestamp, ends_at: Timestamp, zone: &TimeZone, day_starts_at: ClockTime) -> Days {
     let (first, last) = (starts_at.plus_ms(-DAY_MS), ends_at.plus_ms(DAY_MS));
     let Ok(moment) = jiff::Timestamp::from_millisecond(first.ms()) else { return Days::default() };

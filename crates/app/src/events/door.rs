@@ -1,4 +1,4 @@
-//! The event's settings for its devices beside its rules (door.md "Time on screens", "Names and fields at the door").
+//! The event's settings for its devices that are not rules (door.md "Time on screens", "Names and fields at the door").
 
 use admit_core::event::{DoorSettings, Offset, ZoneClock, ZoneNames};
 use admit_core::limits;
@@ -8,8 +8,8 @@ use jiff::tz::TimeZone;
 
 use crate::records::{EntryTypeRecord, EventRecord};
 
-/// The settings that devices are told. They are a function of the event's record, so that a change of the record
-/// shows whether they change too.
+/// The settings that devices get. They are computed from the event's record alone. So a changed record shows whether
+/// they change too.
 pub fn settings(event: &EventRecord) -> DoorSettings {
     let zone = TimeZone::get(&event.time_zone).unwrap_or(TimeZone::UTC);
     DoorSettings {
@@ -20,7 +20,8 @@ pub fn settings(event: &EventRecord) -> DoorSettings {
     }
 }
 
-/// How staff call each zone: the name of the first entry type that has it. `types` in their order.
+/// The name that staff use for each zone: the name of the first entry type that has the zone. `types` come in their
+/// order.
 pub fn zone_names<'a>(types: impl IntoIterator<Item = &'a EntryTypeRecord>) -> Change {
     let mut names = ZoneNames::new();
     for one in types {
@@ -29,8 +30,8 @@ pub fn zone_names<'a>(types: impl IntoIterator<Item = &'a EntryTypeRecord>) -> C
     Change::Event(EventChange::ZoneNames(names))
 }
 
-/// The zone's offsets from [`limits::CLOCK_MARGIN_MS`] before a start until as long after an end. `None` beyond the years that
-/// the zone's data can tell.
+/// The zone's offsets from [`limits::CLOCK_MARGIN_MS`] before a start until the same time after an end. `None` beyond
+/// the years that the zone's data covers.
 fn clock(name: &str, zone: &TimeZone, starts_at: Timestamp, ends_at: Timestamp) -> Option<ZoneClock> {
     let first = starts_at.plus_ms(-limits::CLOCK_MARGIN_MS);
     let last = ends_at.plus_ms(limits::CLOCK_MARGIN_MS).ms();
@@ -38,7 +39,7 @@ fn clock(name: &str, zone: &TimeZone, starts_at: Timestamp, ends_at: Timestamp) 
     let mut offsets = vec![Offset { from: first, offset_s: zone.to_offset(moment).seconds() }];
     for change in zone.following(moment).take_while(|change| change.timestamp().as_millisecond() <= last) {
         let offset_s = change.offset().seconds();
-        // Some changes are of the clocks' name alone.
+        // Some changes concern only the name of the zone's time, such as CET.
         if offsets.last().is_some_and(|before| before.offset_s == offset_s) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Which events there are.
+//! Lists events.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use crate::error::Result;
 use crate::ports::{App, read};
 use crate::records::*;
 
-/// An event and its figures.
+/// An event with its figures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedEvent {
     /// The event.
     pub event: EventRecord,
-    /// Its figures.
+    /// The event's figures.
     pub figures: EventFigures,
 }
 

@@ -1,4 +1,4 @@
-//! The staff PIN as devices carry it.
+//! Makes the staff PIN in the form that devices carry.
 
 use admit_core::event::StaffPin;
 use admit_core::limits::PIN_ITERATIONS;
@@ -6,7 +6,7 @@ use admit_core::sign::pin_hash;
 
 use crate::seeded_ids::SeededIds;
 
-/// A PIN as devices carry it (spec D18). Takes some milliseconds of a core.
+/// The staff PIN in the form that devices carry (spec D18). Takes some milliseconds of a core.
 pub(super) fn staff_pin(digits: &str, seeded: &mut SeededIds) -> StaffPin {
     let mut salt = [0; 16];
     salt.copy_from_slice(&seeded.bytes()[..16]);

@@ -1,4 +1,4 @@
-//! One event.
+//! Shows one event.
 
 use admit_core::access::Action;
 use admit_core::ids::EventId;

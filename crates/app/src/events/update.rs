@@ -1,4 +1,4 @@
-//! Changing an event: each changed field is a rule, and the scans it touches are judged anew.
+//! Changes an event. Each changed field is a rule, and the scans it touches are judged again.
 
 use std::collections::BTreeSet;
 
@@ -24,14 +24,14 @@ use crate::records::*;
 use crate::rules::{all_subjects, announce, put};
 use crate::scans::practice;
 
-/// The fields to change; `None` leaves one as it is.
+/// The fields to change. `None` leaves a field unchanged.
 #[derive(Debug, Clone, Default)]
 pub struct EventPatch {
     /// The new name; absent: unchanged.
     pub name: Option<String>,
     /// The new place; absent: unchanged.
     pub venue: Option<String>,
-    /// IANA time zone.
+    /// The new IANA time zone; absent: unchanged.
     pub time_zone: Option<String>,
     /// The new start; absent: unchanged.
     pub starts_at: Option<Timestamp>,
@@ -39,36 +39,39 @@ pub struct EventPatch {
     pub ends_at: Option<Timestamp>,
     /// The new status; absent: unchanged.
     pub status: Option<EventStatus>,
-    /// Re-entry mode.
+    /// The new re-entry mode; absent: unchanged.
     pub re_entry: Option<ReEntry>,
-    /// Gap of `after_gap`, seconds.
+    /// Seconds that must pass before re-entry in the mode `after_gap`; absent: unchanged.
     pub min_gap_seconds: Option<u32>,
-    /// When its days begin, by the clocks of its zone.
+    /// When the event's days begin, on the clocks of its zone; absent: unchanged.
     pub day_starts_at: Option<ClockTime>,
-    /// 4–8 digits; `Some(None)` takes the PIN away.
+    /// The new staff PIN, 4–8 digits; absent: unchanged. With `Some(None)` the PIN is removed.
     pub staff_pin: Option<Option<String>>,
-    /// Persons expected at once; `Some(None)` for no limit.
+    /// Persons expected at the same time; absent: unchanged. `Some(None)` means no limit.
     pub capacity: Option<Option<u32>>,
-    /// Persons whom staff may add at its doors in all; `Some(None)` for no number.
+    /// Persons whom staff may add at the doors altogether; absent: unchanged. `Some(None)` means no limit.
     pub walk_ins: Option<Option<u32>>,
-    /// Names of the guests' fields that a verdict shows.
+    /// Names of the guest fields that a verdict shows; absent: unchanged.
     pub verdict_fields: Option<Vec<String>>,
-    /// Kinds of codes that cameras read beside QR.
+    /// Kinds of codes that cameras read in addition to QR; absent: unchanged.
     pub barcode_kinds: Option<Vec<BarcodeKind>>,
-    /// Days after its end when guests' personal data is erased; `Some(None)` keeps it.
+    /// Days after the event's end when guests' personal data is erased; absent: unchanged. With `Some(None)` it is
+    /// never erased.
     pub retention_days: Option<Option<u32>>,
-    /// As the doors open: the practice of the last 12 hours was real and counts.
+    /// Whether the practice scans of the last 12 hours were real and count from now on. Only for a draft that goes
+    /// live.
     pub count_practice: bool,
 }
 
-/// Changes an event. Going live holds from the start, anything else from this write on; start and end by their nature
-/// hold for all scans (spec §3). Fails with `status_order` for a step the life of an event does not have. A patch that
-/// changes nothing leaves no trace.
+/// Changes an event. Going live holds from the start, and most other changes hold from this write on. Start and end
+/// always hold for all scans (spec §3). Fails with `status_order` if the event cannot go from its status to the new
+/// one. A patch that changes nothing writes nothing.
 pub async fn update(app: &App, caller: &UserCaller, event_id: EventId, patch: EventPatch) -> Result<EventRecord> {
     caller.must(Action::ManageEvents)?;
     let now = app.clock.now();
     let mut seeded = app.seeded_ids();
-    // 1. What can be checked without the event. The PIN's hash is made here, outside the transaction: it is slow.
+    // 1. Check what can be checked without the event. The PIN's hash is made outside the transaction, because it is
+    //    slow.
     let mut checks = Checks::default();
     let patch = checked(&mut checks, patch);
     checks.finish()?;
@@ -77,7 +80,7 @@ pub async fn update(app: &App, caller: &UserCaller, event_id: EventId, patch: Ev
     let id = event_id.clone();
     let (event, brought) = write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
         let mut seeded = seeded.clone();
-        // 2. The new values, and what changed.
+        // 2. Compute the new values, and what changed.
         let before = find::require(tx, &id)?;
         let after = applied(&before, &patch)?;
         if patch.count_practice && (before.status, after.status) != (EventStatus::Draft, EventStatus::Live) {
@@ -90,7 +93,7 @@ pub async fn update(app: &App, caller: &UserCaller, event_id: EventId, patch: Ev
         if changed.is_empty() {
             return Ok((before, None));
         }
-        // 3. Newest values, rules, and the scans they touch.
+        // 3. Store the newest values and rules, and judge the scans they touch.
         let stamp = tx.stamp(&id)?;
         tx.update_event(&after)?;
         let limits = tx.load_rules(&id, &[])?.book.event(When::Newest).map(|event| event.limits).unwrap_or_default();
@@ -101,7 +104,7 @@ pub async fn update(app: &App, caller: &UserCaller, event_id: EventId, patch: Ev
         let rules = changes(&before, &after, pin.clone(), &limits, stamp);
         let brought = put(tx, &id, stamp, rules, &subjects, now, &mut seeded)?;
         tx.append_audit(line::of(&by, Some(&id), "event_updated", ("Event", id.as_str()), Value::Object(changed)))?;
-        // 4. Whoever has a pass hears of another name, place or time.
+        // 4. Mail everybody who has a pass, if name, place or time changed.
         passes::enqueue_everybody(tx, &before, &after, now, &mut seeded)?;
         Ok((after, Some(brought)))
     })
@@ -151,7 +154,7 @@ fn applied(before: &EventRecord, patch: &EventPatch) -> Result<EventRecord> {
         created_at: before.created_at,
     };
     let mut checks = Checks::default();
-    // Said at the field that was changed: a form shows it there, after that field's name.
+    // The error names the field that was changed, so that a form shows it there.
     if patch.ends_at.is_some() {
         checks.window("ends_at", Some(after.starts_at), Some(after.ends_at));
     } else if after.ends_at <= after.starts_at {
@@ -167,13 +170,14 @@ fn applied(before: &EventRecord, patch: &EventPatch) -> Result<EventRecord> {
     Ok(after)
 }
 
-/// The life of an event: draft → live → ended → archived; ended by mistake, it may go live again.
+/// Whether an event may go from one status to another: draft → live → ended → archived. An event that was ended by
+/// mistake may go live again.
 fn follows(from: EventStatus, to: EventStatus) -> bool {
     use EventStatus::*;
     matches!((from, to), (Draft, Live) | (Live, Ended) | (Ended, Live) | (Ended, Archived))
 }
 
-/// The changes of an event, as the ledger tells them.
+/// The changes of an event, as the ledger states them.
 fn differences(before: &EventRecord, after: &EventRecord, pin: bool) -> Map<String, Value> {
     let values = |event: &EventRecord| {
         [
@@ -254,9 +258,13 @@ fn changes(
     out
 }
 
-/// The subjects whose scans an edit may touch: all of them for how often one may enter, and for an end that is taken back;
-/// for start and end those whose plausibility flips, that is those with a scan between the old and the new bound; for doors
-/// that open or close those with a scan from now on. A name, a place or a PIN decides nothing about a scan.
+/// The subjects whose scans a change may touch:
+///
+/// - all of them, if the re-entry rules change or an end is taken back;
+/// - those with a scan between the old and the new bound, if start or end changes, since plausibility changes there;
+/// - those with a scan from now on, if doors open or close.
+///
+/// A name, a place or a PIN decides nothing about a scan.
 fn touched(
     tx: &mut dyn Tx,
     before: &EventRecord,

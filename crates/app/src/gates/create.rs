@@ -1,4 +1,4 @@
-//! A new gate; its first values hold from the start.
+//! Creates a gate. Its first values hold from the start.
 
 use admit_core::access::Action;
 use admit_core::gate::{Direction, EntryRule, GateRules};
@@ -15,29 +15,29 @@ use crate::events;
 use crate::ports::{App, Scope, write};
 use crate::rules::{all_subjects, announce, put};
 
-/// A new gate, as the caller wants it.
+/// The gate to create.
 #[derive(Debug, Clone)]
 pub struct NewGate {
     /// The gate's id, a slug.
     pub gate_id: GateId,
-    /// Name; the slug where absent.
+    /// The gate's name. Absent means the slug.
     pub name: Option<String>,
-    /// Zones it admits; the zones of the event's entry types where absent.
+    /// Zones that the gate admits. Absent means the zones of the event's entry types.
     pub zones: Option<Vec<String>>,
-    /// `in` by default.
+    /// The direction in which people go. Absent means `in`.
     pub direction: Option<Direction>,
-    /// Persons its area holds.
+    /// Most persons in the gate's area. Absent means no limit.
     pub capacity: Option<u32>,
-    /// On by default: a newcomer's first scan shows a name.
+    /// Whether devices at the gate may carry guest names. Absent means yes, so that a first scan shows a name.
     pub names_on_devices: Option<bool>,
-    /// Whether staff may add guests here; off by default.
+    /// Whether staff may add guests at the gate. Absent means no.
     pub walk_ins: Option<bool>,
-    /// Both by default. They cannot be changed later.
+    /// The checks that the gate makes. Absent means both. They cannot be changed later.
     pub entry_rules: Option<Vec<EntryRule>>,
 }
 
-/// Makes a gate. Fails with `gate_exists`, and with a field error of `name` where another gate has the name. Scans that named it before it was made are judged anew: a subject's first
-/// values hold from the start.
+/// Creates a gate. Fails with `gate_exists`, and with a field error of `name` if another gate has the name. Scans that
+/// named the gate before it existed are judged again, since its first values hold from the start.
 pub async fn create(app: &App, caller: &UserCaller, event_id: EventId, new: NewGate) -> Result<Gate> {
     caller.must(Action::ManageEvents)?;
     let now = app.clock.now();
@@ -58,7 +58,7 @@ pub async fn create(app: &App, caller: &UserCaller, event_id: EventId, new: NewG
         let mut seeded = seeded.clone();
         events::require(tx, &id)?;
         if !tx.gate_ids(&id)?.contains(&new.gate_id) {
-            // A gate of this id is refused as such below.
+            // If the gate's id is taken, the insert below fails with that error.
             one_of_a_name(tx, &id, &new.gate_id, &name)?;
         }
         let rules = GateRules {
@@ -73,7 +73,7 @@ pub async fn create(app: &App, caller: &UserCaller, event_id: EventId, new: NewG
             walk_ins: new.walk_ins.unwrap_or(false),
             entry_rules: entry_rules.clone(),
         };
-        // 2. Gate, rule, the scans that waited for it, line.
+        // 2. Store the gate and its rule, judge the scans that waited for it, and write the line.
         let stamp = tx.stamp(&id)?;
         tx.insert_gate(&id, &new.gate_id, now)?;
         let change = Change::Gate(new.gate_id.clone(), GateChange::First(rules.clone()));

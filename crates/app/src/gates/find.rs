@@ -1,4 +1,4 @@
-//! Finding gates with their newest values.
+//! Finds gates with their newest values.
 
 use admit_core::gate::GateRules;
 use admit_core::ids::{EventId, GateId};
@@ -13,11 +13,11 @@ use crate::ports::Tx;
 pub struct Gate {
     /// The gate's id, a slug.
     pub gate_id: GateId,
-    /// Newest values.
+    /// The newest values of the gate's rules.
     pub rules: GateRules,
 }
 
-/// Gates of an event with their newest values, in order of id.
+/// All gates of an event with their newest values, in order of id.
 pub fn all(tx: &mut dyn Tx, event_id: &EventId) -> Result<Vec<Gate>> {
     let book = tx.load_rules(event_id, &[])?.book;
     let gate_ids = tx.gate_ids(event_id)?;
@@ -30,8 +30,8 @@ pub fn all(tx: &mut dyn Tx, event_id: &EventId) -> Result<Vec<Gate>> {
         .collect()
 }
 
-/// The name of a gate is its own: staff pick gates by name. Fails with a field error of `name` where another gate of the event
-/// has it, whatever its case and spaces.
+/// Checks that no other gate of the event has this name, since staff pick gates by name. Fails with a field error of
+/// `name`. Case and spaces make no difference.
 pub(super) fn one_of_a_name(tx: &mut dyn Tx, event_id: &EventId, gate_id: &GateId, name: &str) -> Result<()> {
     let gates = all(tx, event_id)?;
     let same =
@@ -45,7 +45,7 @@ pub(super) fn one_of_a_name(tx: &mut dyn Tx, event_id: &EventId, gate_id: &GateI
     }
 }
 
-/// One gate, or `NotFound`.
+/// One gate. Fails with `NotFound` if there is none.
 pub fn require(tx: &mut dyn Tx, event_id: &EventId, gate_id: &GateId) -> Result<Gate> {
     all(tx, event_id)?.into_iter().find(|gate| gate.gate_id == *gate_id).ok_or_else(|| Error::not_found("gate"))
 }

@@ -1,4 +1,4 @@
-//! Which gates an event has.
+//! Lists the gates of an event.
 
 use admit_core::access::Action;
 use admit_core::ids::EventId;

@@ -1,4 +1,4 @@
-//! Removing a gate that nothing uses.
+//! Removes a gate that nothing uses.
 
 use admit_core::access::Action;
 use admit_core::ids::{EventId, GateId};
@@ -14,9 +14,9 @@ use crate::ports::{App, Scope, Tx, write};
 use crate::records::*;
 use crate::rules::{announce, put};
 
-/// Removes a gate. Its rules stay, as facts do, with one more: from now on it admits no zone. So a device that still
-/// has a pairing code for it lets nobody in. Fails with `gate_in_use` while devices are paired to it, tickets are
-/// limited to it, or people were scanned at it; the message says which.
+/// Removes a gate. Its rules stay, since they are facts. One more rule says that from now on it admits no zone. So a
+/// device that still has a pairing code for it lets nobody in. Fails with `gate_in_use` while devices are paired to it,
+/// tickets are limited to it, or people were scanned at it. The message says which.
 pub async fn remove(app: &App, caller: &UserCaller, event_id: EventId, gate_id: GateId) -> Result<()> {
     caller.must(Action::ManageEvents)?;
     let now = app.clock.now();
@@ -25,14 +25,14 @@ pub async fn remove(app: &App, caller: &UserCaller, event_id: EventId, gate_id: 
     let id = event_id.clone();
     let brought = write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
         let mut seeded = seeded.clone();
-        // 1. What uses it.
+        // 1. Find what uses the gate.
         events::require(tx, &id)?;
         let gate = find::require(tx, &id, &gate_id)?;
         if let Some(why) = used_by(tx, &id, &gate_id)? {
             let message = format!("the gate {} is in use: {why}", gate.rules.name);
             return Err(Error::conflict("gate_in_use", message));
         }
-        // 2. Gate, rule, line.
+        // 2. Remove the gate, store the rule, and write the line.
         let stamp = tx.stamp(&id)?;
         tx.delete_gate(&id, &gate_id)?;
         let change = Change::Gate(gate_id.clone(), GateChange::Zones(Vec::new()));
@@ -47,7 +47,7 @@ pub async fn remove(app: &App, caller: &UserCaller, event_id: EventId, gate_id: 
     Ok(())
 }
 
-/// The use of a gate that stops its removal, in words that say what to do. Absent where nothing uses it.
+/// What uses the gate and stops its removal, in words that say what to do. `None` if nothing uses it.
 fn used_by(tx: &mut dyn Tx, event_id: &EventId, gate_id: &GateId) -> Result<Option<String>> {
     let at_it =
         |one: &&DeviceRecord| one.event_id == *event_id && one.gate_id == *gate_id && one.state != DeviceState::Revoked;

@@ -1,4 +1,4 @@
-//! Changing a gate: each changed field is a rule from this write on.
+//! Changes a gate. Each changed field is a rule that holds from this write on.
 
 use std::collections::BTreeSet;
 
@@ -17,25 +17,25 @@ use crate::events;
 use crate::ports::{App, Scope, write};
 use crate::rules::{all_subjects, announce, put};
 
-/// The fields to change; `None` leaves one as it is.
+/// The fields to change. `None` leaves a field unchanged.
 #[derive(Debug, Clone, Default)]
 pub struct GatePatch {
     /// The new name; absent: unchanged.
     pub name: Option<String>,
-    /// Zones it admits.
+    /// Zones that the gate admits; absent: unchanged.
     pub zones: Option<Vec<String>>,
     /// The new direction; absent: unchanged.
     pub direction: Option<Direction>,
-    /// Persons its area holds; `Some(None)` for no limit.
+    /// Most persons in the gate's area; absent: unchanged. `Some(None)` means no limit.
     pub capacity: Option<Option<u32>>,
-    /// Guest names on devices.
+    /// Whether devices at the gate may carry guest names; absent: unchanged.
     pub names_on_devices: Option<bool>,
-    /// Whether staff may add guests here.
+    /// Whether staff may add guests at the gate; absent: unchanged.
     pub walk_ins: Option<bool>,
 }
 
-/// Changes a gate. A patch that changes nothing leaves no trace. Fails with a field error of `name` where another gate has the
-/// name.
+/// Changes a gate. A patch that changes nothing writes nothing. Fails with a field error of `name` if another gate has
+/// the name.
 pub async fn update(
     app: &App,
     caller: &UserCaller,
@@ -59,7 +59,7 @@ pub async fn update(
     let id = event_id.clone();
     let (gate, brought) = write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
         let mut seeded = seeded.clone();
-        // 2. What changed.
+        // 2. Compute what changed.
         events::require(tx, &id)?;
         let before = find::require(tx, &id, &gate_id)?;
         let after = applied(&before.rules, &patch);
@@ -70,7 +70,7 @@ pub async fn update(
         if changes.is_empty() {
             return Ok((before, None));
         }
-        // 3. Rules, and the scans they touch: zones and direction decide, the rest is for the eye.
+        // 3. Store the rules, and judge the scans they touch. Only zones and direction have an effect on decisions.
         let stamp = tx.stamp(&id)?;
         let decides = after.zones != before.rules.zones || after.direction != before.rules.direction;
         let subjects = if decides { all_subjects(tx, &id)? } else { BTreeSet::new() };

@@ -1,4 +1,4 @@
-//! A new guest list.
+//! Creates a guest list.
 
 use admit_core::access::Action;
 use admit_core::ids::{EventId, GuestListId, UserId};
@@ -13,16 +13,16 @@ use crate::events;
 use crate::ports::{App, Scope, write};
 use crate::records::GuestListRecord;
 
-/// A new guest list, as the caller wants it.
+/// The guest list to create.
 #[derive(Debug, Clone)]
 pub struct NewGuestList {
     /// The list's name.
     pub name: String,
-    /// The promoter whose it is.
+    /// The promoter who keeps the list. Absent if the organiser keeps it.
     pub promoter_id: Option<UserId>,
 }
 
-/// Makes a guest list. Fails with `guest_list_exists`.
+/// Creates a guest list. Fails with `guest_list_exists`.
 pub async fn create(app: &App, caller: &UserCaller, event_id: EventId, new: NewGuestList) -> Result<GuestListRecord> {
     caller.must(Action::ManageEvents)?;
     let now = app.clock.now();

@@ -1,4 +1,4 @@
-//! Which guest lists an event has.
+//! Lists the guest lists of an event.
 
 use admit_core::access::Action;
 use admit_core::ids::EventId;
@@ -10,7 +10,7 @@ use crate::events;
 use crate::ports::{App, read};
 use crate::records::GuestListRecord;
 
-/// Guest lists, oldest first; a promoter sees their own.
+/// Guest lists, oldest first. A promoter sees only their own.
 pub async fn list(app: &App, caller: &UserCaller, event_id: EventId) -> Result<Vec<GuestListRecord>> {
     caller.must(Action::ReadEvents)?;
     let by = caller.clone();

@@ -1,4 +1,4 @@
-//! Promoters and their lists: a promoter sees and fills their own.
+//! The scope of promoters: a promoter sees and fills only their own lists.
 
 use admit_core::access::{Action, can};
 use admit_core::ids::{EventId, GuestListId, UserId};
@@ -9,12 +9,13 @@ use crate::error::{Error, Result};
 use crate::ports::Tx;
 use crate::records::GuestListRecord;
 
-/// Whether the caller sees (and fills) this list: all with `ReadGuests`, else one's own.
+/// Whether the caller sees (and fills) this list. With `ReadGuests` a caller sees all lists, otherwise only their own.
 pub fn is_own_list(caller: &UserCaller, list: &GuestListRecord) -> bool {
     can(caller.role, Action::ReadGuests) || list.promoter_id.as_ref() == Some(&caller.user_id)
 }
 
-/// The list that a name means: the one of exactly that name, else the oldest whose name is the same to `for_identity`.
+/// The list that a name means. That is the list with exactly this name, otherwise the oldest with the same name by
+/// `for_identity`. `None` if there is neither.
 pub(crate) fn by_name<'a>(lists: &'a [GuestListRecord], name: &str) -> Option<&'a GuestListId> {
     let exact = lists.iter().find(|list| list.name == name);
     exact
@@ -22,8 +23,9 @@ pub(crate) fn by_name<'a>(lists: &'a [GuestListRecord], name: &str) -> Option<&'
         .map(|list| &list.guest_list_id)
 }
 
-/// Whether the caller may put guests on this list: anybody's with `ManageGuests`, else one of their own, which they must
-/// name. `path` names the field in an error; a list of somebody else is the same to a promoter as none.
+/// Checks that the caller may put guests on this list. With `ManageGuests` any list is allowed. Other callers must name
+/// a list of their own. `path` names the field in an error. To a promoter, a list of somebody else looks as if it did
+/// not exist.
 pub fn must_fill(
     tx: &mut dyn Tx,
     caller: &UserCaller,
@@ -46,7 +48,7 @@ pub fn must_fill(
     Err(Error::invalid(path, format!("is not {whose}")))
 }
 
-/// Two lists whose names are the same to `for_identity` would get each other's guests from a file.
+/// Checks that no other list has the same name by `for_identity`. A file would put guests on the wrong one of the two.
 pub(super) fn one_of_a_name(tx: &mut dyn Tx, list: &GuestListRecord) -> Result<()> {
     let lists = tx.guest_lists(&list.event_id)?;
     let same = |one: &&GuestListRecord| {
@@ -58,7 +60,7 @@ pub(super) fn one_of_a_name(tx: &mut dyn Tx, list: &GuestListRecord) -> Result<(
     }
 }
 
-/// Checks that the person to whom a list is given is a member.
+/// Checks that the user who is to keep a list is a member.
 pub(super) fn must_be_a_member(tx: &mut dyn Tx, user_id: Option<&UserId>) -> Result<()> {
     match user_id {
         Some(user_id) if tx.member(user_id)?.is_none() => {

@@ -1,4 +1,4 @@
-//! Changing a guest list: its name, and whose it is.
+//! Changes a guest list: its name and its promoter.
 
 use std::collections::BTreeMap;
 
@@ -17,17 +17,17 @@ use crate::events;
 use crate::ports::{App, Scope, Tx, write};
 use crate::records::GuestListRecord;
 
-/// The fields to change; `None` leaves one as it is.
+/// The fields to change. `None` leaves a field unchanged.
 #[derive(Debug, Clone, Default)]
 pub struct GuestListPatch {
     /// The new name; absent: unchanged.
     pub name: Option<String>,
-    /// The promoter whose it is; `Some(None)` for nobody's.
+    /// The promoter who keeps the list; absent: unchanged. With `Some(None)` the organiser keeps it.
     pub promoter_id: Option<Option<UserId>>,
 }
 
-/// Changes a guest list: its promoter sees and fills it from then on, and a former one no more. A patch that changes
-/// nothing leaves no trace. Fails with `guest_list_exists`.
+/// Changes a guest list. From then on the new promoter sees and fills it, and the former one does not. A patch that
+/// changes nothing writes nothing. Fails with `guest_list_exists`.
 pub async fn update(
     app: &App,
     caller: &UserCaller,
@@ -43,7 +43,7 @@ pub async fn update(
     let by = caller.clone();
     let promoter_id = patch.promoter_id;
     write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
-        // 2. What changes.
+        // 2. Compute what changes.
         events::require(tx, &event_id)?;
         let lists = tx.guest_lists(&event_id)?;
         let before = lists.into_iter().find(|list| list.guest_list_id == guest_list_id);
@@ -62,7 +62,7 @@ pub async fn update(
         if after.promoter_id != before.promoter_id {
             must_be_a_member(tx, after.promoter_id.as_ref())?;
         }
-        // 3. The list, one line.
+        // 3. Store the list and one line.
         tx.stamp(&event_id)?;
         tx.update_guest_list(&after)?;
         let mut said = Map::new();
@@ -80,11 +80,12 @@ pub async fn update(
     .await
 }
 
-/// The ledger's words for it: by its lines a list is known under the names it had.
+/// The words of the ledger's lines. A list's former names are found by these lines.
 const ENTITY: &str = "GuestList";
 const UPDATED: &str = "guest_list_updated";
 
-/// Which list was called so before it got another name, by the name as `for_identity` writes it; of several the one that gave the name up last.
+/// The lists by their former names, in the form of `for_identity`. If several lists had a name, the one that gave it up
+/// last.
 pub(crate) fn former_names(
     tx: &mut dyn Tx,
     event_id: &EventId,

@@ -1,4 +1,5 @@
-//! A guest is checked in from the office: their phone died, and an organiser stands at the desk with a laptop.
+//! Checks a guest in without a phone. A member does this in the organiser's app, for example when the guest's phone is
+//! empty.
 
 use admit_core::access::Action;
 use admit_core::decide::Verdict;
@@ -22,16 +23,16 @@ use crate::records::*;
 use crate::scans::office::{self, Made};
 use crate::seeded_ids::SeededIds;
 
-/// A check-in as it is asked for.
+/// The check-in that a member asks for.
 #[derive(Debug, Clone)]
 pub struct CheckIn {
-    /// New for each check-in; the same again is answered again and counts once.
+    /// The id of the check-in, new for each. The same id again gets the same answer and counts once.
     pub scan_id: ScanId,
-    /// The gate that it counts for.
+    /// The gate at which the check-in counts.
     pub gate_id: GateId,
     /// Number of persons to let in.
     pub count: u32,
-    /// Why the guest is let in although the rules refuse them. Without it a refusal stays one.
+    /// Why the guest is let in although the rules refuse. Absent means that a refusal stays.
     pub override_reason: Option<String>,
 }
 
@@ -42,9 +43,10 @@ enum Done {
     Judged(CheckInAnswer, Box<Made>),
 }
 
-/// Checks a guest in by a scan of their ticket, which the rules at the head judge. A refusal is an answer and stored like one
-/// at a door; asked again under a new id with a reason, it is set aside. Fails with `no_ticket`, with `event_not_live` for a
-/// draft, with `scan_id_reused` where the id stands for another check-in, and where more persons are asked for than may come.
+/// Checks a guest in by a scan of the ticket, which the rules at the head judge. A refusal is an answer, and stored as
+/// at a door. With a new id and a reason, the member can set it aside. Fails with `no_ticket`, with `event_not_live`
+/// for a draft, with `scan_id_reused` if the id stands for another check-in, and if more persons are asked for than may
+/// come in.
 pub async fn check_in(app: &App, caller: &UserCaller, guest_id: GuestId, wish: CheckIn) -> Result<CheckInAnswer> {
     caller.must(Action::ManageGuests)?;
     let mut checks = Checks::default();
@@ -53,15 +55,15 @@ pub async fn check_in(app: &App, caller: &UserCaller, guest_id: GuestId, wish: C
     checks.finish()?;
     let wish = CheckIn { override_reason: reason, ..wish };
     let (now, seeded) = (app.clock.now(), app.seeded_ids());
-    // 1. The guest's event: its head must be known before the write begins.
+    // 1. Find the guest's event, since its head must be known before the write begins.
     let id = guest_id.clone();
     let found = read(&*app.store, &caller.organization_id, move |tx| with_ticket(tx, &id));
     let event_id = found.await?.0.event_id;
-    // 2. Judged and stored under that head.
+    // 2. Judge and store the scan under that head.
     let by = caller.clone();
     let scope = Scope { pace: Pace::Urgent, ..Scope::event(&caller.organization_id, &event_id) };
     let done = write(&*app.store, scope, move |tx| judge(tx, &by, &guest_id, &wish, now, &mut seeded.clone())).await?;
-    // 3. Whoever watches hears of it.
+    // 3. Tell the clients that watch the event.
     match done {
         Done::Repeated(answer) => Ok(answer),
         Done::Judged(answer, made) => {
@@ -81,7 +83,7 @@ fn judge(
 ) -> Result<Done> {
     let (guest, ticket_id) = with_ticket(tx, guest_id)?;
     let event_id = &guest.event_id;
-    // ① Was it asked before?
+    // ① Was the same check-in asked for before?
     let digest = digest(guest_id, wish);
     if let Some((known, answer)) = office::answered(tx, &wish.scan_id)? {
         if known != digest {
@@ -90,7 +92,7 @@ fn judge(
         }
         return from_text("check_in", &answer).map(Done::Repeated).map_err(|error| Error::Bug(error.to_string()));
     }
-    // ② May it be asked?
+    // ② May this event have check-ins?
     if events::require(tx, event_id)?.status == EventStatus::Draft {
         let message = "the event is a draft: open its doors before guests are checked in";
         return Err(Error::Unprocessable { code: "event_not_live", message: message.into() });
@@ -98,7 +100,7 @@ fn judge(
     let gates = gates::find::all(tx, event_id)?;
     let gate = gates.iter().find(|gate| gate.gate_id == wish.gate_id && gate.rules.direction != Direction::Out);
     gate.ok_or_else(|| Error::invalid("gate_id", "is no gate of this event that lets guests in: choose another"))?;
-    // ③ What the rules say.
+    // ③ Judge by the rules.
     let (head, stamp) = (tx.head(event_id)?, tx.stamp(event_id)?);
     let operator = office::operator(tx, by)?;
     let (scan_id, at) = (wish.scan_id.clone(), stamp.effective_at);
@@ -106,7 +108,7 @@ fn judge(
     scan.count = wish.count;
     let (verdict, state) = office::verdict(tx, event_id, &ticket_id, &scan)?;
     settle(&mut scan, &verdict, wish, operator)?;
-    // ④ The scan becomes a fact; its answer, its row and the ledger's line belong to the same commit.
+    // ④ Store the scan as a fact. Its answer, its row and the ledger's line are part of the same commit.
     let last = state.entries.last();
     let gate_name = |id: &GateId| gates.iter().find(|gate| gate.gate_id == *id).map(|gate| gate.rules.name.clone());
     let answer = CheckInAnswer {
@@ -131,7 +133,7 @@ fn judge(
     Ok(Done::Judged(answer, Box::new(made)))
 }
 
-/// A guest with the ticket that is scanned for them.
+/// A guest, with the id of the guest's ticket. Fails with `no_ticket` if there is none.
 pub(super) fn with_ticket(tx: &mut dyn Tx, guest_id: &GuestId) -> Result<(GuestRecord, TicketId)> {
     let guest = tx.guests_by_id(std::slice::from_ref(guest_id))?.into_iter().next();
     let guest = guest.ok_or_else(|| Error::not_found("guest"))?;
@@ -140,14 +142,14 @@ pub(super) fn with_ticket(tx: &mut dyn Tx, guest_id: &GuestId) -> Result<(GuestR
     Ok((guest, ticket_id))
 }
 
-/// The digest of a check-in's content, for which its id stands.
+/// The digest of a check-in's content, which its id stands for.
 fn digest(guest_id: &GuestId, wish: &CheckIn) -> [u8; 32] {
     let said = json!([guest_id.as_str(), wish.gate_id.as_str(), wish.count, wish.override_reason]);
     admit_core::sign::token_hash(&said.to_string())
 }
 
-/// Writes into the scan what the rules say, and whether it opened. A valid one of more persons than may come is refused as
-/// a wrong number: nothing is stored, and the member asks for fewer or gives a reason.
+/// Writes the verdict into the scan, and whether the door opened. Fails if the verdict is valid but more persons are
+/// asked for than may come in. In that case nothing is stored, and the member asks for fewer or gives a reason.
 fn settle(scan: &mut Scan, verdict: &Verdict, wish: &CheckIn, operator: String) -> Result<()> {
     scan.outcome = verdict.outcome;
     let fits = verdict.outcome == Outcome::Valid && scan.count <= verdict.may_admit;

@@ -1,4 +1,4 @@
-//! Everything that is kept of one guest, for them: what they may ask for.
+//! Copies everything that the server keeps of one guest, for guests who ask for their data.
 
 use admit_core::access::Action;
 use admit_core::ids::GuestId;
@@ -14,18 +14,18 @@ use crate::passes;
 use crate::ports::{App, RunFilter, Scope, read, write};
 use crate::records::*;
 
-/// All that the server keeps of a guest.
+/// Everything that the server keeps of a guest.
 #[derive(Debug, Clone)]
 pub struct GuestCopy {
-    /// Guest, ticket, where they stand.
+    /// The guest and the ticket, with their state.
     pub shown: Shown,
     /// The guest's history, newest first.
     pub moments: Vec<Moment>,
-    /// Mails, newest first.
+    /// The runs that mailed the guest's pass, newest first.
     pub runs: Vec<RunRecord>,
 }
 
-/// All of it. Their code is in it, so the ledger gets a line.
+/// Copies everything about a guest. The copy contains the ticket's code, so the ledger gets a line.
 pub async fn copy(app: &App, caller: &UserCaller, guest_id: GuestId) -> Result<GuestCopy> {
     caller.must(Action::ManageGuests)?;
     let shown = show(app, caller, guest_id.clone()).await?;

@@ -1,4 +1,4 @@
-//! How many guests an event expects, and how many stand where.
+//! Counts the guests of an event by state.
 
 use admit_core::ids::EventId;
 
@@ -10,37 +10,37 @@ use crate::guest_lists::promoter_scope;
 use crate::ports::{App, read};
 use crate::records::*;
 
-/// Guests by where they stand. All but `persons` and `expected` are guests.
+/// Numbers of guests by state. All members but `persons` and `expected` count guests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// All of them.
+    /// All guests.
     pub all: u64,
-    /// Persons: the sum of their party sizes.
+    /// Number of persons: the sum of the party sizes.
     pub persons: u64,
-    /// Persons whom valid tickets admit. Without a search it is the event's own number, the one of its overview and its live
-    /// page: tickets that name no guest count too.
+    /// Persons that valid tickets admit. Without a search it is the event's own number, as on its overview and its live
+    /// page. That number includes tickets without a guest.
     pub expected: u64,
-    /// With somebody inside now.
+    /// Guests with somebody of their party inside now.
     pub inside: u64,
-    /// With nobody let in yet, while the event is not over and their ticket is good.
+    /// Guests with nobody let in yet, while the event is not over and their ticket is active.
     pub to_come: u64,
-    /// With somebody let in, ever.
+    /// Guests with somebody of their party let in so far.
     pub came: u64,
-    /// With nobody let in, although their ticket was good and the event is over.
+    /// Guests with nobody let in, although their ticket was active and the event is over.
     pub no_show: u64,
     /// Guests whose ticket is voided or refunded.
     pub voided: u64,
-    /// Guests whose newest pass was given up.
+    /// Guests whose newest pass run gave up.
     pub mail_refused: u64,
-    /// Guests whose newest pass is on its way.
+    /// Guests whose newest pass run is under way or waits.
     pub mail_waiting: u64,
-    /// By guest list, oldest first; lists without a guest are included.
+    /// Guests by guest list, oldest list first. Lists without a guest are included.
     pub lists: Vec<(GuestListRecord, u64)>,
-    /// By entry type, in their order; types without a guest are included.
+    /// Guests by entry type, in the types' order. Types without a guest are included.
     pub entry_types: Vec<(EntryTypeRecord, u64)>,
 }
 
-/// Counts the guests that `text` finds, all of them where it is absent. A promoter counts those of their own lists.
+/// Counts the guests that `text` finds. If it is absent, all guests. A promoter counts only those of their own lists.
 pub async fn count(app: &App, caller: &UserCaller, event_id: EventId, text: Option<String>) -> Result<Counts> {
     let filter = seen_by(caller, text)?;
     let by = caller.clone();
@@ -59,7 +59,7 @@ pub async fn count(app: &App, caller: &UserCaller, event_id: EventId, text: Opti
     .await
 }
 
-/// Adds groups of guests up.
+/// Adds up groups of guests.
 fn counted(
     groups: &[GuestCount],
     unsent: UnsentPasses,

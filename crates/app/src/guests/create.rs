@@ -1,4 +1,4 @@
-//! A new guest, and with them a ticket.
+//! Creates a guest with a ticket.
 
 use admit_core::ids::{EntryTypeId, EventId};
 
@@ -8,8 +8,8 @@ use crate::ports::App;
 use crate::records::*;
 use crate::tickets::{self, NewGuest, NewTicket, below};
 
-/// Makes a guest with a ticket of their own for the whole party. Without entry type: the event's first.
-/// `order_id` is the number of the purchase, at most 64 characters.
+/// Creates a guest with one ticket for the whole party. Without an entry type the guest gets the event's first.
+/// `order_id` is the number of the order, at most 64 characters.
 pub async fn create(
     app: &App,
     caller: &UserCaller,
@@ -25,7 +25,8 @@ pub async fn create(
     }
 }
 
-/// The request is the guest: `guest.name` is `name` to its sender, and the ticket's limit is their party size.
+/// The same error for a request that is the guest itself: `guest.name` becomes `name`, and the ticket's limit becomes
+/// the party size.
 fn own_fields(error: Error) -> Error {
     let (code, mut errors) = match below(error, "guest") {
         Error::Invalid { code, errors } => (code, errors),

@@ -1,5 +1,5 @@
-//! Erases a guest's personal data: on their own wish, or once their event's time is over. Counted persons stay
-//! counted, and the ledger says that the data was erased.
+//! Erases a guest's personal data: when the guest wishes it, or once the event's retention time is over. Counted
+//! persons stay counted, and the ledger says that the data was erased.
 
 use std::collections::BTreeSet;
 
@@ -17,11 +17,11 @@ use crate::records::*;
 use crate::rules::{Brought, announce};
 use crate::tickets;
 
-/// Guests whose data is erased in one transaction.
+/// Number of guests whose data is erased in one transaction.
 const CHUNK: usize = 500;
 
-/// Erases one guest's name, address, number, notes and fields. Their ticket goes on admitting a person who has its
-/// code, without a name. A second erasure changes nothing.
+/// Erases one guest's name, address, number, notes and fields. The ticket still admits a person who has its code,
+/// without a name. A second erasure changes nothing.
 pub async fn erase(app: &App, caller: &UserCaller, guest_id: GuestId) -> Result<GuestRecord> {
     caller.must(Action::ManageGuests)?;
     let now = app.clock.now();
@@ -40,14 +40,14 @@ pub async fn erase(app: &App, caller: &UserCaller, guest_id: GuestId) -> Result<
     })
     .await?;
     if let Some(serial) = serial {
-        // Phones that hold names ask for them anew.
+        // Phones that hold names fetch them again.
         announce(app, &caller.organization_id, &event_id, &Brought { serial, ..Brought::default() });
     }
     erased.ok_or_else(|| Error::Bug("a guest was erased and is not there".into()))
 }
 
-/// Erases the data of all guests whose event ended longer ago than its organiser keeps them. Answers how many guests of
-/// which events. Asked again it finds nothing.
+/// Erases the data of all guests whose event ended longer ago than the organiser's retention time. Returns the number
+/// of guests per event. A second call finds nothing.
 pub async fn erase_due(app: &App) -> Result<Vec<(EventId, usize)>> {
     let now = app.clock.now();
     let mut done = Vec::new();
@@ -79,7 +79,7 @@ pub async fn erase_due(app: &App) -> Result<Vec<(EventId, usize)>> {
     Ok(done)
 }
 
-/// The ledger's line about what nobody asked for: the event's own setting did.
+/// The ledger's line about an erasure that the event's own setting caused and no user asked for.
 fn of_the_server(event_id: &EventId, guests: usize) -> NewAudit {
     NewAudit {
         event_id: Some(event_id.clone()),
@@ -93,7 +93,8 @@ fn of_the_server(event_id: &EventId, guests: usize) -> NewAudit {
     }
 }
 
-/// The rows without what was personal, and everything else that was kept of these guests. The write has its place already.
+/// Erases these guests: their rows lose the personal data, and everything else stored about them is deleted. The write
+/// has taken its place already.
 fn erase_in(tx: &mut dyn Tx, event_id: &EventId, guests: Vec<GuestRecord>, now: Timestamp) -> Result<Vec<GuestRecord>> {
     let erased: Vec<GuestRecord> = guests.iter().map(|guest| without_data(guest, now)).collect();
     tx.forget_guests(event_id, &guests, now)?;
@@ -103,8 +104,8 @@ fn erase_in(tx: &mut dyn Tx, event_id: &EventId, guests: Vec<GuestRecord>, now: 
     Ok(erased)
 }
 
-/// The guest without personal data. The row still says that they were expected, with how many, of which kind and
-/// list.
+/// The guest without personal data. The row still says that a guest was expected, with the party size, the entry type
+/// and the list.
 fn without_data(guest: &GuestRecord, now: Timestamp) -> GuestRecord {
     GuestRecord {
         guest_id: guest.guest_id.clone(),

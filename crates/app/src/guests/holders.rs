@@ -1,4 +1,4 @@
-//! The holders of tickets, as lists of scans and incidents name them beside a ticket's id.
+//! Finds the holders of tickets, so that lists of scans and incidents can name them.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,14 @@ use crate::records::*;
 /// The holder of a ticket.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Holder {
-    /// The guest, where a guest holds it.
+    /// The guest who holds the ticket. Absent if no guest does.
     pub guest: Option<GuestRecord>,
-    /// The name of the guest's entry type, or else of the first type whose zone is the ticket's.
+    /// The name of the guest's entry type, or else of the first type whose zone is the ticket's. Absent if there is
+    /// neither.
     pub entry_type: Option<String>,
 }
 
-/// Holders of these tickets of an event, looked up together. Tickets that do not exist are left out.
+/// The holders of these tickets of an event, read together. Tickets that do not exist are left out.
 pub fn holders(tx: &mut dyn Tx, event_id: &EventId, ticket_ids: &[TicketId]) -> Result<BTreeMap<TicketId, Holder>> {
     if ticket_ids.is_empty() {
         return Ok(BTreeMap::new());

@@ -1,4 +1,4 @@
-//! Which guests an event expects, and how each stands.
+//! Lists the guests of an event with their states.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,49 +16,49 @@ use crate::passes::{self, Mailing};
 use crate::ports::{App, GuestFilter, GuestSort, PassMail, Sought, Standing, Tx, read};
 use crate::records::*;
 
-/// A guest, and where they stand.
+/// A guest with their state.
 #[derive(Debug, Clone)]
 pub struct Listing {
     /// The guest.
     pub guest: GuestRecord,
-    /// The sum of the ticket's scans; absent where it has none.
+    /// The state of the guest's ticket. Absent if it has no scans.
     pub state: Option<StateRecord>,
-    /// The status of the guest's ticket; absent where they hold none.
+    /// The status of the guest's ticket. Absent if the guest has none.
     pub ticket_status: Option<TicketStatus>,
-    /// The number of the purchase their ticket belongs to.
+    /// The number of the order that the ticket belongs to. Absent if there is none.
     pub order_id: Option<String>,
-    /// The event is over: one who never came is a no-show.
+    /// Whether the event is over, so that a guest who never came is a no-show.
     pub is_over: bool,
-    /// How the mail of their pass stands, where there is anything to tell.
+    /// The mail of the guest's pass. Absent if there is nothing to tell.
     pub mailing: Option<Mailing>,
-    /// The name of their entry type.
+    /// The name of the guest's entry type. Absent if there is none.
     pub entry_type: Option<String>,
-    /// The name of their guest list.
+    /// The name of the guest's list. Absent if on none.
     pub guest_list: Option<String>,
-    /// The newest entry: when, and the gate's name.
+    /// The newest entry: its time, and the gate's name. Absent if there was none.
     pub last: Option<(Timestamp, String)>,
 }
 
-/// Where guests stand, as an organiser asks for them.
+/// The states by which an organiser asks for guests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GuestState {
-    /// Somebody of their party is inside now.
+    /// Somebody of the party is inside now.
     Inside,
-    /// Nobody came yet, their ticket is good, and the event is not over.
+    /// Nobody of the party came yet, the ticket is active, and the event is not over.
     ToCome,
-    /// Somebody of their party was let in, ever.
+    /// Somebody of the party was let in so far.
     Came,
-    /// The event is over, nobody came, and their ticket was good.
+    /// Nobody of the party came, the ticket was active, and the event is over.
     NoShow,
-    /// Their ticket is voided or refunded.
+    /// The ticket is voided or refunded.
     Voided,
 }
 
 impl GuestState {
-    /// All of them.
+    /// All states.
     pub const ALL: [Self; 5] = [Self::Inside, Self::ToCome, Self::Came, Self::NoShow, Self::Voided];
 
-    /// The word it is asked for by.
+    /// The word for the state in requests.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Inside => "inside",
@@ -68,12 +68,12 @@ impl GuestState {
             Self::Voided => "voided",
         }
     }
-    /// Reads [`GuestState::as_str`].
+    /// Reads the word that [`GuestState::as_str`] writes. `None` for any other word.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.as_str() == word)
     }
-    /// The standing that the store looks for. Absent (`None`) where no guest can stand so: nobody is still to come to
-    /// an event that is over, and nobody has missed one that is not.
+    /// The state that the store looks for. `None` if no guest can be in this state: nobody is still to come to an event
+    /// that is over, and nobody has missed one that is not.
     fn standing(self, is_over: bool) -> Option<Standing> {
         match (self, is_over) {
             (Self::Inside, _) => Some(Standing::Inside),
@@ -85,24 +85,25 @@ impl GuestState {
     }
 }
 
-/// The guests to look for.
+/// Which guests a list has. An absent member filters nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
-    /// Part of a name, or the start of an e-mail, an external id or an order number, or a whole ticket code.
+    /// The text to find: a part of a name, the start of an e-mail, an external id or an order number, or a whole ticket
+    /// code.
     pub text: Option<String>,
-    /// On this list.
+    /// Only guests on this list.
     pub guest_list_id: Option<GuestListId>,
-    /// Of this entry type.
+    /// Only guests with this entry type.
     pub entry_type_id: Option<EntryTypeId>,
-    /// Standing so.
+    /// Only guests in this state.
     pub state: Option<GuestState>,
     /// Only guests whose newest pass is in this state; absent: all.
     pub mail: Option<PassMail>,
-    /// In this order.
+    /// The order of the list.
     pub sort: GuestSort,
 }
 
-/// Where a guest stands: derived, so that a late scan corrects it (spec D17).
+/// The word for a guest's state. It is derived, so a late scan corrects it (spec D17).
 pub fn status(listing: &Listing) -> &'static str {
     match &listing.state {
         Some(state) if state.state.persons() > 0 => "checked_in",
@@ -111,19 +112,20 @@ pub fn status(listing: &Listing) -> &'static str {
     }
 }
 
-/// The filter of what a caller wants, narrowed to what they may see: a promoter sees the guests of their own lists.
+/// The filter for a caller's search, narrowed to what the caller may see. A promoter sees only guests of their own
+/// lists.
 pub(super) fn seen_by(caller: &UserCaller, text: Option<String>) -> Result<GuestFilter> {
     let text = text.map(|text| Sought { text, by_contacts: caller.sees_contacts() });
     let sees_all = can(caller.role, Action::ReadGuests);
     if !sees_all {
         caller.must(Action::ManageOwnGuests)?;
     }
-    // What a promoter may not see is no part of the page, nor of where the next one begins.
+    // Guests that a promoter may not see affect neither the page nor where the next one begins.
     let promoter_id = (!sees_all).then(|| caller.user_id.clone());
     Ok(GuestFilter { text, promoter_id, ..GuestFilter::default() })
 }
 
-/// A page of guests in the asked order. A promoter sees those of their own lists.
+/// A page of guests in the given order. A promoter sees only those of their own lists.
 pub async fn list(
     app: &App,
     caller: &UserCaller,
@@ -136,14 +138,14 @@ pub async fn list(
     let (guest_list_id, entry_type_id, mail) = (wanted.guest_list_id, wanted.entry_type_id, wanted.mail);
     let filter = GuestFilter { guest_list_id, entry_type_id, mail, ..filter };
     read(&*app.store, &caller.organization_id, move |tx| {
-        // 1. The event says what a state means.
+        // 1. Read the event, which decides what a state means.
         let event = events::require(tx, &event_id)?;
         let is_over = event.status.is_over();
         let standing = match wanted.state.map(|state| state.standing(is_over)) {
             Some(None) => return Ok(Listed { items: Vec::new(), next_cursor: None }),
             standing => standing.flatten(),
         };
-        // 2. The page, and what it shows beside each guest.
+        // 2. Read the page, and what it shows about each guest.
         let listed = tx.guests(&event_id, &GuestFilter { standing, ..filter }, wanted.sort, &page)?;
         let mut mailings = passes::mailings(tx, &event_id, listed.items.iter().map(|(guest, _)| guest), sees_all)?;
         let held: Vec<TicketId> = listed.items.iter().filter_map(|(guest, _)| guest.ticket_id.clone()).collect();
@@ -161,7 +163,7 @@ pub async fn list(
     .await
 }
 
-/// Names of an event's entry types, guest lists and gates: a list shows names, not ids.
+/// The names of an event's entry types, guest lists and gates, since a list shows names and not ids.
 pub(super) struct Names {
     types: Vec<EntryTypeRecord>,
     lists: Vec<GuestListRecord>,
@@ -169,12 +171,12 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Those of one event.
+    /// Reads the names of one event.
     pub(super) fn of(tx: &mut dyn Tx, event_id: &EventId) -> Result<Self> {
         let book = tx.load_rules(event_id, &[])?.book;
         Ok(Self { types: tx.entry_types(event_id)?, lists: tx.guest_lists(event_id)?, book })
     }
-    /// A guest with these names.
+    /// A guest with the names that a list shows.
     pub(super) fn listing(
         &self,
         guest: GuestRecord,
@@ -198,7 +200,7 @@ impl Names {
             mailing,
         }
     }
-    /// A gate's name; a scan may name a gate that was never made.
+    /// A gate's name, or its id if there is no such gate. A scan may name a gate that was never created.
     fn gate(&self, gate_id: &GateId) -> String {
         self.book.gate(gate_id, When::Newest).map_or_else(|| gate_id.to_string(), |gate| gate.name)
     }

@@ -1,4 +1,4 @@
-//! Sending a guest's pass again.
+//! Sends a guest's pass again.
 
 use admit_core::access::{Action, can};
 use admit_core::ids::GuestId;
@@ -18,22 +18,23 @@ use crate::passes::{self, DeliveryReason};
 use crate::ports::{App, Scope, Tx, read, write};
 use crate::records::*;
 
-/// Puts a guest's pass on its way again; for one that has neither e-mail nor phone the pass is made and nothing mailed. A
-/// promoter does so for guests of their own lists. Where the newest run about the guest is under way, or waits, that one is
-/// the answer, and tried at once: it mails the guest as they stand then. Fails with `code_of_another` where the guest's code was not made here,
-/// with `ticket_not_active`, with `event_over`, and with `rate_limited` where it was asked for a moment ago.
+/// Enqueues a guest's pass again. For a guest with neither e-mail nor phone, the pass is made and nothing is mailed. A
+/// promoter may do this for guests of their own lists. If the guest's newest run is under way or waits, that run is
+/// returned and tried at once. It mails the guest with the data of that time. Fails with `code_of_another` if the
+/// guest's code came from another system, with `ticket_not_active`, with `event_over`, and with `rate_limited` if it
+/// was asked for a moment ago.
 pub async fn resend(app: &App, caller: &UserCaller, guest_id: GuestId) -> Result<RunRecord> {
     if !can(caller.role, Action::ManageGuests) {
         caller.must(Action::ManageOwnGuests)?;
     }
     let (now, seeded) = (app.clock.now(), app.seeded_ids());
-    // 1. The guest's event: its head must be known before the write begins.
+    // 1. Find the guest's event, since its head must be known before the write begins.
     let id = guest_id.clone();
     let event_id = read(&*app.store, &caller.organization_id, move |tx| find(tx, &id)).await?.event_id;
     let by = caller.clone();
     let run = write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
         let mut seeded = seeded.clone();
-        // 2. May it be?
+        // 2. Check whether the pass may be sent.
         let guest = find(tx, &guest_id)?;
         guest_lists::must_fill(tx, &by, &guest.event_id, guest.guest_list_id.as_ref(), "guest_list_id")
             .map_err(hidden)?;
@@ -50,12 +51,12 @@ pub async fn resend(app: &App, caller: &UserCaller, guest_id: GuestId) -> Result
         if passes::is_over(&event) {
             return Err(Error::conflict("event_over", "the event is over: passes are not sent any more"));
         }
-        // 3. The run that is on its way, tried at once, or a new one; one line.
+        // 3. Retry the open run, or make a new one. Write one line.
         let newest_run = newest(tx, &guest)?;
         newest_run.iter().try_for_each(|run| not_too_often(run, now))?;
         let open = newest_run.filter(|run| run.state == RunState::Open);
         if let Some(run) = open.as_ref().filter(|run| now.since(run.updated_at) < RESEND_MS) {
-            // It was made, or tried, or asked for, a moment ago: nothing changes.
+            // The run was made, tried or asked for a moment ago, so nothing changes.
             return Ok(run.clone());
         }
         tx.stamp(&event.event_id)?;
@@ -76,20 +77,20 @@ pub async fn resend(app: &App, caller: &UserCaller, guest_id: GuestId) -> Result
     Ok(run)
 }
 
-/// The line of the ledger.
+/// The ledger's line.
 fn said(by: &UserCaller, guest: &GuestRecord) -> NewAudit {
     let said = json!({ "has_email": guest.email.is_some() });
     line::of(by, Some(&guest.event_id), "pass_resent", ("Guest", guest.guest_id.as_str()), said)
 }
 
-/// The newest run about the guest.
+/// The newest run about the guest. `None` if there is none.
 fn newest(tx: &mut dyn Tx, guest: &GuestRecord) -> Result<Option<RunRecord>> {
     let subject = [guest.guest_id.to_string()];
     Ok(tx.newest_runs(&guest.event_id, passes::KIND, &subject)?.into_iter().next())
 }
 
-/// A finger that stays on the button, or a program that loops, fills no inbox. Counted from when the last one ended, by a
-/// clock: a stamp of the event may lie ahead of it.
+/// Fails if a pass was sent again a moment ago, so that a held button or a looping program fills no inbox. The time
+/// counts from the end of that run by the server's clock, since a stamp of the event may lie ahead of it.
 fn not_too_often(newest: &RunRecord, now: Timestamp) -> Result<()> {
     let age_ms = now.since(newest.updated_at).max(0);
     if newest.state == RunState::Done && passes::reason_of(newest) == DeliveryReason::Resend && age_ms < RESEND_MS {

@@ -1,4 +1,4 @@
-//! One guest with their ticket.
+//! Shows one guest with the ticket.
 
 use admit_core::access::{Action, can};
 use admit_core::barcode::BarcodeHash;
@@ -13,18 +13,18 @@ use crate::passes;
 use crate::ports::{App, Tx, read};
 use crate::records::*;
 
-/// A guest as one alone is shown.
+/// A guest, as the page of one guest shows them.
 #[derive(Debug, Clone)]
 pub struct Shown {
-    /// Guest, and where they stand.
+    /// The guest with their state.
     pub listing: Listing,
-    /// Their ticket.
+    /// The guest's ticket. Absent if there is none.
     pub ticket: Option<TicketRecord>,
-    /// The page of their pass opens: it was made, and by us.
+    /// Whether the page of the guest's pass is available: the server made the code and the pass.
     pub has_pass: bool,
 }
 
-/// A guest, where they stand, and their ticket. To a promoter a guest on somebody else's list is not there.
+/// A guest with their state and ticket. To a promoter, a guest on somebody else's list does not exist.
 pub async fn show(app: &App, caller: &UserCaller, guest_id: GuestId) -> Result<Shown> {
     let by = caller.clone();
     let (listing, ticket) = read(&*app.store, &caller.organization_id, move |tx| {
@@ -48,7 +48,7 @@ pub async fn show(app: &App, caller: &UserCaller, guest_id: GuestId) -> Result<S
     Ok(Shown { listing, ticket, has_pass })
 }
 
-/// The code of a ticket, where it opens the ticket's own page.
+/// The ticket's code, if it gives access to the ticket's own page. `None` otherwise.
 pub(super) async fn opened_by(app: &App, ticket: &TicketRecord) -> Result<Option<String>> {
     let Some(code) = ticket.barcode.as_deref().filter(|_| ticket.drawn) else { return Ok(None) };
     let credential = app.store.credential(BarcodeHash::of(code).0).await?;
@@ -57,7 +57,7 @@ pub(super) async fn opened_by(app: &App, ticket: &TicketRecord) -> Result<Option
     Ok(opens.then(|| code.to_owned()))
 }
 
-/// A guest that the caller may see, with their ticket.
+/// A guest that the caller may see, with the ticket.
 pub(super) fn seen(
     tx: &mut dyn Tx,
     caller: &UserCaller,

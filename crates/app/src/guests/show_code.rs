@@ -1,4 +1,4 @@
-//! Shows a ticket's code. A person who has it can be let in, so the ledger names who looked.
+//! Shows a ticket's code. A person who has the code can be let in, so the ledger names who looked.
 
 use admit_core::access::{Action, can};
 use admit_core::ids::TicketId;
@@ -11,16 +11,17 @@ use crate::error::{Error, Result};
 use crate::ports::{App, Scope, Tx, read, write};
 use crate::records::TicketRecord;
 
-/// The code and the link that admit the holder.
+/// The code and the pass of a ticket.
 #[derive(Debug, Clone)]
 pub struct ShownCode {
-    /// The ticket.
+    /// The ticket, with its code.
     pub ticket: TicketRecord,
-    /// The token of its pass, where its page opens.
+    /// The token of the ticket's pass. Absent if it has no page.
     pub pass: Option<String>,
 }
 
-/// The code of a ticket and the token of its pass; a promoter's own guests' alone. The ledger gets its line first.
+/// The code of a ticket and the token of its pass. A promoter sees only those of their own guests. The ledger gets its
+/// line first.
 pub async fn show_code(app: &App, caller: &UserCaller, ticket_id: TicketId) -> Result<ShownCode> {
     caller.must_any(&[Action::ManageGuests, Action::ManageOwnGuests])?;
     let by = caller.clone();
@@ -36,7 +37,8 @@ pub async fn show_code(app: &App, caller: &UserCaller, ticket_id: TicketId) -> R
     Ok(ShownCode { ticket, pass })
 }
 
-/// The ticket, where the caller may hand out its code. To a promoter a ticket on nobody's list of theirs is not there.
+/// The ticket, if the caller may see its code. To a promoter, a ticket of a guest on somebody else's list does not
+/// exist.
 fn foreign(tx: &mut dyn Tx, caller: &UserCaller, ticket_id: &TicketId) -> Result<TicketRecord> {
     let unknown = || Error::not_found("ticket");
     let ticket = tx.ticket(ticket_id)?.ok_or_else(unknown)?;

@@ -1,4 +1,4 @@
-//! One guest's history, from the ledger and the scans of their ticket.
+//! Shows one guest's history, from the ledger and the scans of the ticket.
 
 use std::collections::BTreeMap;
 
@@ -17,72 +17,72 @@ use crate::ports::{App, ScanFilter, Tx, read};
 use crate::records::*;
 use crate::scans::office::name_of;
 
-/// The kind of a moment in a guest's history.
+/// What happened at a moment of a guest's history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum What {
-    /// They came onto the list.
+    /// The guest was added.
     Added,
     /// A person changed these fields of the guest or the ticket.
     Changed {
         /// Names of the fields.
         fields: Vec<String>,
     },
-    /// Their row in the organiser's own table brought new values.
+    /// The guest's row in the organiser's own table brought new values.
     Received,
-    /// Their row in the organiser's own table was deleted.
+    /// The guest's row in the organiser's own table was deleted.
     RowDeleted,
-    /// A person sent their pass again.
+    /// A person sent the pass again.
     Resent,
-    /// A person asked for their pass again, and there was no address to send it to.
+    /// A person asked for the pass again, and the guest had no address.
     Remade,
-    /// Somebody opened the page of their pass for the first time: they, or whatever looks at their mail before them.
+    /// The page of the pass was opened for the first time, by the guest or by a program that checks their mail.
     Opened,
-    /// The door opened for them.
+    /// The door opened for the guest.
     Entered,
-    /// The door stayed shut; why, one word of the device.
+    /// The door stayed shut.
     Refused {
-        /// `duplicate`, `expired`, …
+        /// The outcome that the device showed: `duplicate`, `expired`, …
         outcome: String,
     },
-    /// Some of them left.
+    /// Some of the party left.
     Left,
     /// A scan was undone.
     Undone,
-    /// Their personal data was erased.
+    /// The guest's personal data was erased.
     Erased,
 }
 
-/// One moment of a guest's story.
+/// One moment of a guest's history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Moment {
     /// When it happened.
     pub at: Timestamp,
-    /// The kind of the moment.
+    /// What happened.
     pub what: What,
-    /// Who: a member's name, the operator at the door, or the webhook that told of it.
+    /// Who did it: a member's name, the operator at the door, or the webhook endpoint. Absent if unknown.
     pub by: Option<String>,
-    /// The gate's name, of a scan.
+    /// The gate's name. Absent unless the moment is a scan.
     pub gate: Option<String>,
-    /// The device's name, of a scan.
+    /// The device's name. Absent unless the moment is a scan.
     pub device: Option<String>,
-    /// Persons, of a scan.
+    /// Number of persons of the scan. 0 otherwise.
     pub persons: u32,
-    /// Without a code: staff picked the guest by name.
+    /// Whether staff picked the guest by name, without a code.
     pub by_hand: bool,
-    /// The server counts it; a scan that it does not (excluded, or held for review) happened all the same.
+    /// Whether the server counts the scan. A scan that was excluded or waits for review is still listed.
     pub counts: bool,
 }
 
-/// The newest moments of a guest's story, newest first: the last five hundred of the ledger and of the scans. To a
-/// promoter a guest on somebody else's list is not there.
+/// The newest moments of a guest's history, newest first: the last five hundred of the ledger and of the scans. To a
+/// promoter, a guest on somebody else's list does not exist.
 pub async fn timeline(app: &App, caller: &UserCaller, guest_id: GuestId) -> Result<Vec<Moment>> {
     let by = caller.clone();
     read(&*app.store, &caller.organization_id, move |tx| {
-        // 1. The guest, if the caller may see them.
+        // 1. Find the guest, if the caller may see them.
         let (guest, ticket) = seen(tx, &by, &guest_id)?;
-        // 2. What people did.
+        // 2. Add what people did.
         let mut moments = done_by_people(tx, &guest, ticket.as_ref())?;
-        // 3. What happened at the doors.
+        // 3. Add what happened at the doors.
         if let Some(ticket) = &ticket {
             moments.extend(at_the_doors(tx, &guest.event_id, ticket)?);
         }
@@ -131,12 +131,12 @@ fn done_by_people(tx: &mut dyn Tx, guest: &GuestRecord, ticket: Option<&TicketRe
             _ => {}
         }
     }
-    // A file brings many guests with one line of the ledger: each one's own row says when.
+    // An imported file adds many guests with one line of the ledger, so the guest's own row says when.
     moments.push(moment(guest.created_at, What::Added, added));
     Ok(moments)
 }
 
-/// The name of the endpoint that a line's metadata tells of.
+/// The name of the endpoint that a line's metadata names. `None` if it names none.
 fn told_by(tx: &mut dyn Tx, metadata: &str, known: &mut BTreeMap<String, Option<String>>) -> Result<Option<String>> {
     let metadata: serde_json::Value = serde_json::from_str(metadata).unwrap_or_default();
     let Some(endpoint_id) = metadata["webhook_endpoint_id"].as_str() else { return Ok(None) };
@@ -153,7 +153,7 @@ fn resent(changes: &str) -> What {
     if changes["has_email"] == false { What::Remade } else { What::Resent }
 }
 
-/// Whether a line tells of a row that made its guest.
+/// Whether a line is about a row that created its guest.
 fn is_new(changes: &str) -> bool {
     let changes: serde_json::Value = serde_json::from_str(changes).unwrap_or_default();
     changes["status"] == WebhookStatus::Created.as_str()
@@ -163,7 +163,7 @@ fn moment(at: Timestamp, what: What, by: Option<String>) -> Moment {
     Moment { at, what, by, gate: None, device: None, persons: 0, by_hand: false, counts: true }
 }
 
-/// Fields that a line says were changed, those of the ticket by their own names.
+/// The fields that a line says were changed. Fields of the ticket have their own names.
 fn fields(changes: &str) -> Vec<String> {
     let said: serde_json::Map<String, serde_json::Value> = serde_json::from_str(changes).unwrap_or_default();
     let mut fields = Vec::new();
@@ -185,7 +185,7 @@ fn at_the_doors(tx: &mut dyn Tx, event_id: &EventId, ticket: &TicketRecord) -> R
     let rows = tx.scans(event_id, &filter, &Page { limit: PAGE_MAX, cursor: None })?.items;
     let book = tx.load_rules(event_id, &[])?.book;
     let mut devices: BTreeMap<DeviceId, Option<String>> = BTreeMap::new();
-    // What was asked of the server and what then happened share an id: the second tells the story.
+    // A question to the server and what then happened share a scan id. Only the second is shown.
     let finals: Vec<(DeviceId, ScanId)> = rows
         .iter()
         .map(|row| &row.fact.scan)

@@ -1,4 +1,4 @@
-//! Changing a guest; their party size is their ticket's limit.
+//! Changes a guest. The party size is also the limit of the guest's ticket.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::records::*;
 use crate::rules::announce;
 use crate::tickets::{TicketPatch, apply, keys, status};
 
-/// The fields to change; `None` leaves one as it is, `Some(None)` clears it.
+/// The fields to change. `None` leaves a field unchanged, and `Some(None)` clears it.
 #[derive(Debug, Clone, Default)]
 pub struct GuestPatch {
     /// The new name; absent: unchanged.
@@ -27,19 +27,19 @@ pub struct GuestPatch {
     pub email: Option<Option<String>>,
     /// The new phone number; absent: unchanged. With `Some(None)` the number is removed.
     pub phone: Option<Option<String>>,
-    /// Persons; their ticket's limit follows.
+    /// The new number of persons; absent: unchanged. The ticket's limit follows.
     pub party_size: Option<u32>,
-    /// Note for the door.
+    /// The new note for the door; absent: unchanged.
     pub note: Option<Option<String>>,
-    /// Flag for the door.
+    /// The new flag for the door; absent: unchanged.
     pub flag: Option<Option<String>>,
-    /// Fields by name: a value to set, or `None` to take the field away. Others stay.
+    /// The guest's own fields by name: a value to set, or `None` to remove the field. Other fields stay.
     pub fields: BTreeMap<String, Option<String>>,
-    /// The organiser's own id.
+    /// The organiser's own id of the guest; absent: unchanged.
     pub external_id: Option<Option<String>>,
-    /// Whether their ticket is good: `voided` admits nobody any more, `active` takes it back.
+    /// The new status of the guest's ticket; absent: unchanged. `voided` admits nobody, and `active` takes that back.
     pub ticket_status: Option<TicketStatus>,
-    /// List they are on.
+    /// The new guest list; absent: unchanged.
     pub guest_list_id: Option<Option<GuestListId>>,
 }
 
@@ -56,22 +56,22 @@ impl GuestPatch {
     }
 }
 
-/// Changes a guest. A patch that changes nothing leaves no trace. Fails with `guest_erased` where it would write personal data
-/// of a guest whose data was erased.
+/// Changes a guest. A patch that changes nothing writes nothing. Fails with `guest_erased` if it would write personal
+/// data of a guest whose data was erased.
 pub async fn update(app: &App, caller: &UserCaller, guest_id: GuestId, patch: GuestPatch) -> Result<GuestRecord> {
     if !can(caller.role, Action::ManageGuests) {
         caller.must(Action::ManageOwnGuests)?;
     }
     let now = app.clock.now();
     let seeded = app.seeded_ids();
-    // 1. The guest's event: its head must be known before the write begins.
+    // 1. Find the guest's event, since its head must be known before the write begins.
     let id = guest_id.clone();
     let guest = read(&*app.store, &caller.organization_id, move |tx| find(tx, &id)).await?;
     let event_id = guest.event_id;
     let by = caller.clone();
     let (guest, brought) = write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
         let mut seeded = seeded.clone();
-        // 2. The new values; a promoter may only move guests among their own lists.
+        // 2. Compute the new values. A promoter may only move guests among their own lists.
         let before = find(tx, &guest_id)?;
         guest_lists::must_fill(tx, &by, &before.event_id, before.guest_list_id.as_ref(), "guest_list_id")
             .map_err(hidden)?;
@@ -112,7 +112,7 @@ pub async fn update(app: &App, caller: &UserCaller, guest_id: GuestId, patch: Gu
         if after == before && rules.as_ref() == ticket.as_ref().map(|ticket| &ticket.rules) {
             return Ok((before, None));
         }
-        // 3. Row, the ticket's limit and status, line.
+        // 3. Store the row, the ticket's limit and status, and the line.
         tx.stamp(&before.event_id)?;
         let mut said = differences(&before, &after);
         let after = if after == before { after } else { GuestRecord { updated_at: now, ..after } };
@@ -132,7 +132,7 @@ pub async fn update(app: &App, caller: &UserCaller, guest_id: GuestId, patch: Gu
         }
         let entity = ("Guest", guest_id.as_str());
         tx.append_audit(line::of(&by, Some(&before.event_id), "guest_updated", entity, Value::Object(said)))?;
-        // 4. Their pass, if what is mailed changed, or where to, or their ticket is good again.
+        // 4. Mail the pass if its content or the address changed, or if the ticket is active again.
         let status = status.unwrap_or((TicketStatus::Active, TicketStatus::Active));
         passes::enqueue_change(tx, &before, &after, status, now, &mut seeded)?;
         Ok((after, brought))
@@ -145,7 +145,7 @@ pub async fn update(app: &App, caller: &UserCaller, guest_id: GuestId, patch: Gu
     Ok(guest)
 }
 
-/// A guest on somebody else's list is not there for a promoter.
+/// Turns the error into `NotFound`, since to a promoter a guest on somebody else's list does not exist.
 pub(super) fn hidden(error: Error) -> Error {
     if matches!(error, Error::Invalid { .. }) { Error::not_found("guest") } else { error }
 }
@@ -187,7 +187,7 @@ fn applied(before: &GuestRecord, patch: &GuestPatch) -> Result<GuestRecord> {
     Ok(after)
 }
 
-/// Fields with the changes of a patch.
+/// The fields after the changes of a patch.
 fn with_fields(before: &Fields, patch: &BTreeMap<String, Option<String>>) -> Fields {
     let mut fields = before.clone();
     for (name, value) in patch {
@@ -199,9 +199,9 @@ fn with_fields(before: &Fields, patch: &BTreeMap<String, Option<String>>) -> Fie
     fields
 }
 
-/// The ticket, found from now on by the guest's new id, where it was found by the old one or by nothing. A row known
-/// by its order, or by its guest's name, is still found by that in the next file. A ticket that one list's files
-/// alone found is found by those of the guest's new list. Tells whether the key is another than before.
+/// Gives the ticket the key of the guest's new id, if its key was the old id or it had none. A row that is known by its
+/// order, or by its guest's name, is still found by that in the next file. A key of one list becomes a key of the
+/// guest's new list. Returns whether the key changed.
 fn with_key(
     tx: &mut dyn Tx,
     by: &UserCaller,
@@ -215,7 +215,7 @@ fn with_key(
     };
     let organisers = ticket.import_key.as_deref().is_some_and(keys::is_of_event) && !can(by.role, Action::ManageGuests);
     if after.external_id != before.external_id && by_id && organisers {
-        // Its files and webhooks would take this guest for another, and make them a second ticket.
+        // The organiser's files and webhooks would take this guest for another one, and create a second ticket.
         return Err(Error::invalid("external_id", "is the organiser's number of this guest: leave it as it is"));
     }
     let (import_key, field, why) = if after.external_id != before.external_id && by_id {
@@ -237,7 +237,7 @@ fn with_key(
     }
 }
 
-/// The ticket whose limit, status or key the patch touches.
+/// The ticket whose limit, status or key the patch changes. `None` if it changes none.
 fn held_ticket(
     tx: &mut dyn Tx,
     before: &GuestRecord,
@@ -255,7 +255,7 @@ fn held_ticket(
     }
 }
 
-/// The changes of a guest, as the ledger tells them. They name the fields of personal data, but not the values, so
+/// The changes of a guest, as the ledger states them. They name the fields of personal data, but not the values, so
 /// that the values can be erased.
 fn differences(before: &GuestRecord, after: &GuestRecord) -> Map<String, Value> {
     let mut out = Map::new();

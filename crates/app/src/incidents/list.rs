@@ -1,4 +1,4 @@
-//! The review queue, and what was decided of it.
+//! Lists the review queue, and the incidents that were decided.
 
 use std::collections::BTreeMap;
 
@@ -14,18 +14,19 @@ use crate::ports::{App, IncidentFilter, Tx, read};
 use crate::records::*;
 use crate::scans::reviews::in_force;
 
-/// An incident and what was decided about the scans of its ticket or code.
+/// An incident, with the decisions about the scans of its ticket or code.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ShownIncident {
     /// The incident.
     pub incident: IncidentRecord,
-    /// Decisions in force, oldest first: what `restore` takes back.
+    /// The decisions that hold, oldest first. `restore` takes them back.
     pub decided: Vec<DecisionRecord>,
-    /// The holder of the ticket that the incident is about; empty where it is about no ticket.
+    /// The holder of the incident's ticket. Empty if the incident is about no ticket.
     pub holder: Holder,
 }
 
-/// A page of incidents, newest first: decided ones by when they were decided. Kinds that never wait in the queue are left out.
+/// A page of incidents, newest first. Decided ones are ordered by when they were decided. Kinds that never wait in the
+/// queue are left out.
 pub async fn list(
     app: &App,
     caller: &UserCaller,
@@ -56,7 +57,8 @@ pub(super) fn show_in(tx: &mut dyn Tx, incident_id: &IncidentId) -> Result<Shown
     shown.ok_or_else(|| Error::Bug("one incident is one".into()))
 }
 
-/// Incidents of one event with what was decided about their scans, and whose tickets they are about, all looked up together.
+/// The incidents of one event, with the decisions about their scans and the holders of their tickets, all read
+/// together.
 fn shown(tx: &mut dyn Tx, event_id: &EventId, incidents: Vec<IncidentRecord>) -> Result<Vec<ShownIncident>> {
     let keys = incidents.iter().map(|one| &one.subject_key).filter(|key| Subject::from_key(key).is_some());
     let mut keys: Vec<String> = keys.cloned().collect();
@@ -77,18 +79,18 @@ fn shown(tx: &mut dyn Tx, event_id: &EventId, incidents: Vec<IncidentRecord>) ->
     Ok(incidents.into_iter().map(show).collect())
 }
 
-/// How many incidents wait for a person, and how many were answered.
+/// Numbers of incidents that wait for a person, and that were answered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Open ones.
+    /// Number of open incidents.
     pub open: u64,
-    /// Those that a person answered and that are not open again.
+    /// Number of incidents that a person answered and that are not open again.
     pub decided: u64,
-    /// Open ones by kind, kinds without any left out.
+    /// Numbers of open incidents by kind. Kinds without any are left out.
     pub kinds: Vec<(IncidentKind, u64)>,
 }
 
-/// Counts the review queue of an event.
+/// Counts the incidents in the review queue of an event.
 pub async fn count(app: &App, caller: &UserCaller, event_id: EventId) -> Result<Counts> {
     caller.must(Action::ReadScans)?;
     read(&*app.store, &caller.organization_id, move |tx| {

@@ -1,4 +1,4 @@
-//! A person answers an incident: their decisions about its scans are facts, and the scans are judged anew by them.
+//! Lets a person answer an incident. The decisions about its scans are facts, and the scans are judged again by them.
 
 use std::collections::BTreeSet;
 
@@ -25,18 +25,18 @@ use crate::seeded_ids::SeededIds;
 /// A person's answer to an incident.
 #[derive(Debug, Clone)]
 pub struct Resolve {
-    /// `None` = only a note.
+    /// The decision about the scans. `None` for a note only.
     pub decision: Option<Decision>,
-    /// The scans that the answer is about. `accept` and `exclude` need at least one; a note has none. `restore`
-    /// without any takes back every decision about the incident's ticket or code.
+    /// The scans that the answer is about. `accept` and `exclude` need at least one; a note has none. `restore` without
+    /// any takes back every decision about the incident's ticket or code.
     pub scans: Vec<(DeviceId, ScanId)>,
-    /// The reason that the person gave; may be empty.
+    /// The reason that the person gave. It may be empty.
     pub note: String,
 }
 
-/// Answers an incident: it is resolved for exactly what it says now; should its cause change, it opens again. `accept`
-/// counts an unproven scan, `exclude` un-counts one; a note decides nothing. `restore` takes either back, and with it
-/// the answer: an incident whose cause is back, or holds still, is open. Fails with `incident_cleared` when the cause is
+/// Answers an incident. It is resolved for its present cause, and opens again if the cause changes. `accept` counts an
+/// unproven scan, and `exclude` un-counts one. A note decides nothing. `restore` takes either back, together with the
+/// answer: an incident whose cause holds, or holds again, is then open. Fails with `incident_cleared` if the cause is
 /// gone and there is nothing to take back.
 pub async fn resolve(app: &App, caller: &UserCaller, incident_id: IncidentId, said: Resolve) -> Result<ShownIncident> {
     caller.must(Action::Review)?;
@@ -61,11 +61,11 @@ pub async fn resolve(app: &App, caller: &UserCaller, incident_id: IncidentId, sa
     let by = caller.clone();
     let (shown, brought) = write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
         let mut seeded = seeded.clone();
-        // 2. The incident as it stands now, and the very contents the person looked at.
+        // 2. Read the incident as it is now, and the contents at which the person looked.
         let before = find(tx, &incident_id)?;
         let cause = cause_of(&before)?;
         let words = Said { by: &by.user_id, note: &note, at: now };
-        // 3. and 4.
+        // 3. and 4. Answer it, and write the line.
         let brought = answer(tx, &by, &before, &cause, &said, &words, &mut BTreeSet::new(), &mut seeded)?;
         Ok((show_in(tx, &incident_id)?, brought))
     })
@@ -76,12 +76,12 @@ pub async fn resolve(app: &App, caller: &UserCaller, incident_id: IncidentId, sa
     Ok(shown)
 }
 
-/// The cause of an incident as it is stored.
+/// The cause of an incident, as stored.
 pub(super) fn cause_of(incident: &IncidentRecord) -> Result<Cause> {
     stored::cause_from_json(&incident.cause).map_err(|error| Error::Bug(error.to_string()))
 }
 
-/// Tells the clients that watch that incidents were answered, and what moved by it.
+/// Tells the clients that watch that incidents were answered, and what changed by that.
 pub(super) fn announce_answered(app: &App, caller: &UserCaller, event_id: EventId, brought: &Brought) {
     if brought.moved {
         announce(app, &caller.organization_id, &event_id, brought);
@@ -91,9 +91,8 @@ pub(super) fn announce_answered(app: &App, caller: &UserCaller, event_id: EventI
 }
 
 /// Steps 3 and 4: answers an incident inside a write, and adds one line to the ledger. The answer, the decisions and
-/// what follows from them are one write. Returns `None` where there was nothing to take back. The set `reviewed` holds
-/// the contents that this write already decided about, so a second incident about the same scan adds no second
-/// decision.
+/// what follows from them are one write. Returns `None` if there was nothing to take back. `reviewed` holds the
+/// contents about which this write already decided. So a second incident about the same scan adds no second decision.
 #[expect(clippy::too_many_arguments, reason = "an answer is all of these")]
 pub(super) fn answer(
     tx: &mut dyn Tx,
@@ -125,7 +124,7 @@ type Scans = BTreeSet<(DeviceId, ScanId)>;
 /// A scan's content: device, scan, digest.
 pub(super) type Content = (DeviceId, ScanId, Digest);
 
-/// 3. Resolved, for this digest; the decisions; what follows from them.
+/// 3. Resolves the incident for its present digest, stores the decisions, and judges their subjects.
 #[expect(clippy::too_many_arguments, reason = "an answer is all of these")]
 fn decide(
     tx: &mut dyn Tx,
@@ -160,8 +159,8 @@ fn decide(
     Ok((scans, Brought::of(stamp, &rejudged)))
 }
 
-/// 3. The decisions are taken back, with what follows from them, and so is the answer. Returns `None` where nothing
-///    was decided or answered.
+/// 3. Takes back the decisions and the answer, and judges the subjects. Returns `None` if nothing was decided or
+///    answered.
 fn restore(
     tx: &mut dyn Tx,
     event_id: &EventId,
@@ -222,8 +221,8 @@ pub(super) fn find(tx: &mut dyn Tx, incident_id: &IncidentId) -> Result<Incident
     tx.incident(incident_id)?.ok_or_else(|| Error::not_found("incident"))
 }
 
-/// The contents that the person looked at under the ids they name: those of the cause, else the content that was taken of
-/// another scan of the same ticket.
+/// The contents at which the person looked, for the scan ids that they name. These are the contents of the cause. For
+/// another scan of the same ticket, it is the content that was taken.
 fn contents_of(tx: &mut dyn Tx, event_id: &EventId, cause: &Cause, said: &Resolve) -> Result<BTreeSet<Content>> {
     let mut out = BTreeSet::new();
     let mut checks = Checks::default();
@@ -248,7 +247,7 @@ fn contents(
     let named = cause.scans.iter().filter(|scan| scan.device_id == *device_id && scan.scan_id == *scan_id);
     let named: BTreeSet<Digest> = named.map(|scan| scan.digest).collect();
     let CauseSubject::Scans(subject) = &cause.subject else {
-        // An incident of a log, a device or a scan id: the scans are those stored under the id.
+        // In an incident of a log, a device or a scan id, the scans are those stored under the id.
         if !named.is_empty() {
             return Ok(named);
         }
@@ -277,7 +276,7 @@ fn about(subject: &CauseSubject, device_id: &DeviceId, scan_id: &ScanId) -> bool
     }
 }
 
-/// The subjects whose scans are decided about: the incident's own, and wherever else these ids resolve to.
+/// The subjects of the scans that are decided about: the incident's own, and all others to which these ids resolve.
 fn subjects(tx: &mut dyn Tx, event_id: &EventId, cause: &Cause, scans: &Scans) -> Result<BTreeSet<String>> {
     let mut out = BTreeSet::new();
     if let CauseSubject::Scans(subject) = &cause.subject {

@@ -1,4 +1,4 @@
-//! One answer to many incidents at once.
+//! Gives many incidents the same answer.
 
 use std::collections::BTreeSet;
 
@@ -18,19 +18,21 @@ use crate::records::*;
 use crate::rules::Brought;
 use crate::scans::reviews::Said;
 
-/// The result for each incident.
+/// The result for each of the incidents.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Resolved {
-    /// Answered, in the order of the call.
+    /// The incidents that were answered, in the order of the call.
     pub resolved: Vec<IncidentId>,
-    /// Left as they are, each with a stable word that says why: `not_found`, `incident_cleared`, `no_scans`.
+    /// The incidents that were left unchanged, each with a stable word for the reason: `not_found`, `incident_cleared`,
+    /// `no_scans`.
     pub refused: Vec<(IncidentId, &'static str)>,
 }
 
 /// Answers up to 500 incidents of one event with one decision, each as [`super::resolve`] does, in one transaction.
-/// `decision` absent is a note. To accept or exclude decides about the scans that came on top where an incident has such, and
-/// else about all of its scans. An incident that an earlier answer of the same call clears counts as answered. Fails with a
-/// field error for no or too many ids; what cannot be answered is listed, and does not stop the others.
+/// Without `decision` the answer is a note. `accept` and `exclude` decide about the scans that let persons in beyond
+/// the limit, if the incident has such, otherwise about all of its scans. An incident that an earlier answer of the
+/// same call clears counts as answered. Fails with a field error for no or too many ids. Incidents that cannot be
+/// answered are listed, and don't stop the others.
 pub async fn resolve_many(
     app: &App,
     caller: &UserCaller,
@@ -64,7 +66,7 @@ pub async fn resolve_many(
             open_at_first.extend(found.filter(|one| one.status == IncidentStatus::Open).map(|one| one.incident_id));
         }
         for incident_id in &ids {
-            // 2. As it stands now: the answers before may have changed it.
+            // 2. Read the incident as it is now, since earlier answers of this call may have changed it.
             let Some(before) = tx.incident(incident_id)?.filter(|one| one.event_id == id) else {
                 done.refused.push((incident_id.clone(), "not_found"));
                 continue;
@@ -79,13 +81,13 @@ pub async fn resolve_many(
                 done.refused.push((incident_id.clone(), "no_scans"));
                 continue;
             }
-            // 3. The answer, what follows, a line for each.
+            // 3. Answer it, judge what follows, and write a line for each.
             match answer(tx, &by, &before, &cause, &said, &words, &mut reviewed, &mut seeded) {
                 Ok(brought) => {
                     done.resolved.push(incident_id.clone());
                     all = brought.into_iter().fold(all, |sum, one| Some(together(sum, &one)));
                 }
-                // It is refused before anything of it is written.
+                // The answer is refused before anything of it is written.
                 Err(Error::Conflict { code, .. }) => done.refused.push((incident_id.clone(), code)),
                 Err(error) => return Err(error),
             }
@@ -99,8 +101,8 @@ pub async fn resolve_many(
     Ok(done)
 }
 
-/// The scans that a decision is about: those that came on top, or all. A note is about none, and to restore takes back all
-/// that is decided.
+/// The scans that a decision is about: those that let persons in beyond the limit, or all. A note is about none.
+/// `restore` without scans takes back every decision.
 fn meant(cause: &Cause, decision: Option<Decision>) -> Vec<(DeviceId, ScanId)> {
     if !matches!(decision, Some(Decision::Accept | Decision::Exclude)) {
         return Vec::new();
@@ -110,7 +112,7 @@ fn meant(cause: &Cause, decision: Option<Decision>) -> Vec<(DeviceId, ScanId)> {
     meant.map(|scan| (scan.device_id.clone(), scan.scan_id.clone())).collect()
 }
 
-/// The sum of what two answers of one write brought about.
+/// The sum of what two answers of one write changed.
 fn together(sum: Option<Brought>, one: &Brought) -> Brought {
     let sum = sum.unwrap_or_default();
     Brought {

@@ -1,4 +1,4 @@
-//! Carrying out a run that was taken, to its end or to its next setback.
+//! Carries out a run that was taken, until it ends or a step fails.
 
 use std::panic::AssertUnwindSafe;
 
@@ -11,28 +11,28 @@ use crate::error::Result;
 use crate::ports::{App, Scope, read, write};
 use crate::records::*;
 
-/// How it ended this time.
+/// How carrying out a run ended this time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ended {
     /// Every step is done.
     Done,
-    /// A step failed and is tried again after this many milliseconds.
+    /// A step failed. It is tried again after this many milliseconds.
     Waits(i64),
-    /// It waits for the mail lane.
+    /// The run waits for the mail lane.
     Parked,
-    /// A step failed for good: a person decides.
+    /// A step failed and is not tried again. A person decides.
     GaveUp,
-    /// Somebody else has the run, or there is none: nothing was changed.
+    /// Somebody else has the run, or there is none. Nothing was changed.
     NotOurs,
 }
 
 /// Carries out a taken run.
 ///
 /// 1. Read the run and the steps that are done.
-/// 2. Go through its workflow's steps; those that are done give what they gave.
-/// 3. Store how it ended, and what its last step gave, under the fence it was taken with.
+/// 2. Go through the steps of its workflow. Steps that are done return their stored result.
+/// 3. Store how the run ended, and the result of its last step, under the fence of this taking.
 ///
-/// An error means that the store did not answer: the run is taken up again when its lease ends.
+/// An error means that the store did not answer. The run is taken again when its lease ends.
 pub async fn carry_out(app: &App, workflows: &Workflows, taken: TakenRun) -> Result<Ended> {
     let run_id = taken.run_id.clone();
     let found = read(&*app.store, &taken.organization_id, move |tx| {
@@ -42,7 +42,7 @@ pub async fn carry_out(app: &App, workflows: &Workflows, taken: TakenRun) -> Res
     .await?;
     let Some((run, done)) = found.filter(|(run, _)| run.state == RunState::Open) else { return Ok(Ended::NotOurs) };
     let Some(workflow) = workflows.find(&run.kind) else {
-        // A newer version made it: it waits for a process that knows it, and is not counted against it.
+        // A newer version made the run. It waits for a process that knows its workflow, and no try is counted.
         let mut steps = Steps::new(app, taken, run, done);
         steps.at = "start";
         return end(steps, Err(Setback::NotSetUp("this version does not know this workflow".into()))).await;
@@ -122,7 +122,7 @@ async fn end(steps: Steps, ran: std::result::Result<(), Setback>) -> Result<Ende
     Ok(if held { ended } else { Ended::NotOurs })
 }
 
-/// The failure's text without line breaks, no longer than a line of a list may be.
+/// The failure's text without line breaks, cut to [`JOB_PROBLEM_CHARS`] characters.
 fn short(why: &str) -> String {
     why.chars().map(|c| if c.is_control() { ' ' } else { c }).take(JOB_PROBLEM_CHARS).collect()
 }

@@ -1,4 +1,4 @@
-//! Looking at runs.
+//! Lists and shows runs.
 
 use admit_core::access::Action;
 use admit_core::ids::EventId;
@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::ports::{App, RunFilter, Tx, read};
 use crate::records::*;
 
-/// A page of runs, newest first. `NotFound` for an event that is not there.
+/// A page of runs, newest first. `NotFound` if the event does not exist.
 pub async fn list(app: &App, caller: &UserCaller, filter: RunFilter, page: Page) -> Result<Listed<RunRecord>> {
     caller.must(Action::ReadGuests)?;
     read(&*app.store, &caller.organization_id, move |tx| {
@@ -20,7 +20,7 @@ pub async fn list(app: &App, caller: &UserCaller, filter: RunFilter, page: Page)
     .await
 }
 
-/// One run of an event with its steps that are done.
+/// One run of an event, with its steps that are done.
 pub async fn show(
     app: &App,
     caller: &UserCaller,
@@ -32,7 +32,7 @@ pub async fn show(
         .await
 }
 
-/// A run of this event.
+/// Finds a run of this event. Fails with `NotFound` if there is none.
 pub(super) fn find(tx: &mut dyn Tx, event_id: &EventId, run_id: &str) -> Result<RunRecord> {
     let run = tx.run(run_id)?.filter(|run| run.event_id == *event_id);
     run.ok_or_else(|| Error::not_found("run"))

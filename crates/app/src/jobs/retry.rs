@@ -1,4 +1,4 @@
-//! Trying again by hand.
+//! Retries runs when a person asks for it.
 
 use admit_core::access::Action;
 use admit_core::ids::EventId;
@@ -13,8 +13,8 @@ use crate::error::{Error, Result};
 use crate::ports::{App, RunFilter, Scope, write};
 use crate::records::*;
 
-/// Has a run that gave up, or that waits, tried at once, with all its tries again. Steps that are done stay done; a step
-/// under way is left alone. A run that is done is no run to try: 409 `run_done`.
+/// Makes a run that gave up, or that waits, due at once, with all its tries again. Steps that are done stay done, and a
+/// step under way is not disturbed. A run that is done cannot be retried: 409 `run_done`.
 pub async fn retry(app: &App, caller: &UserCaller, event_id: EventId, run_id: String) -> Result<RunRecord> {
     caller.must(Action::ManageGuests)?;
     let (by, now) = (caller.clone(), app.clock.now());
@@ -24,7 +24,7 @@ pub async fn retry(app: &App, caller: &UserCaller, event_id: EventId, run_id: St
             return Err(done());
         }
         let again = RunRecord { state: RunState::Open, tries: 0, next_at: Some(now), updated_at: now, ..run };
-        // It may have ended this very moment.
+        // The run may have ended at this very moment.
         if !tx.update_run(&again)? {
             return Err(done());
         }
@@ -37,10 +37,10 @@ pub async fn retry(app: &App, caller: &UserCaller, event_id: EventId, run_id: St
     Ok(run)
 }
 
-/// Has all runs of an event that gave up tried at once, each as [`retry`] does, and tells how many there were.
+/// Retries all runs of an event that gave up, each as [`retry`] does. Returns how many there were.
 ///
-/// 1. From the newest to the oldest, so many in one transaction, each with its line. One that gives up again meanwhile
-///    stands where it stood and is not come by twice.
+/// 1. Go from the newest to the oldest, several per transaction, each with its audit line. A run that gives up again
+///    meanwhile is not retried twice.
 pub async fn retry_all(app: &App, caller: &UserCaller, event_id: EventId) -> Result<usize> {
     caller.must(Action::ManageGuests)?;
     let (mut retried, mut cursor) = (0, None);
@@ -56,7 +56,7 @@ pub async fn retry_all(app: &App, caller: &UserCaller, event_id: EventId) -> Res
             for run in &listed.items {
                 let again =
                     RunRecord { state: RunState::Open, tries: 0, next_at: Some(now), updated_at: now, ..run.clone() };
-                // It may have been tried by hand, and ended, this very moment.
+                // The run may have been retried by hand, and ended, at this very moment.
                 if !tx.update_run(&again)? {
                     continue;
                 }
@@ -77,8 +77,8 @@ pub async fn retry_all(app: &App, caller: &UserCaller, event_id: EventId) -> Res
     }
 }
 
-/// Probes a stopped mail lane now. A person who retries by hand may have put the mail server right. Without the probe
-/// the pause ends by itself.
+/// Probes a stopped mail lane now, since the person who retries may have repaired the mail server. If this fails, the
+/// pause ends by itself.
 async fn try_mail(app: &App) {
     let _ = app.store.hurry_mail().await;
     app.job_wakeup.wake();

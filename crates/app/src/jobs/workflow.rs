@@ -1,4 +1,4 @@
-//! The trait of a workflow, and the steps that it is given.
+//! The trait of a workflow, and the steps that it uses.
 
 use std::future::Future;
 
@@ -13,19 +13,20 @@ use crate::ports::{App, Pace, Scope, Tx, write};
 use crate::records::*;
 use crate::seeded_ids::SeededIds;
 
-/// Why a run did not come to its end this time.
+/// Why a run did not reach its end this time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Setback {
-    /// Not now: the step is tried again later. The reason is in words for the organiser.
+    /// The step failed now and is tried again later. The reason is in words for the organiser.
     Again(String),
     /// This server lacks what the step needs, such as a setting. The step waits for it, however long, and no try is
     /// counted. The text names the missing thing, in words for the organiser.
     NotSetUp(String),
-    /// The mail lane is stopped: the run waits for it, until then at most. No try is counted, and the lane says why.
+    /// The mail lane is stopped. The run waits for it, at most until this time. No try is counted, and the lane states
+    /// the reason.
     Parked(Timestamp),
-    /// There is no point in trying again by itself. The reason is in words for the organiser.
+    /// Another try makes no sense. The reason is in words for the organiser.
     GiveUp(String),
-    /// Somebody else took the run since: nothing of this try is stored any more.
+    /// Somebody else took the run since. Nothing of this try is stored any more.
     Taken,
 }
 
@@ -35,7 +36,7 @@ pub type StepResult<T> = std::result::Result<T, Setback>;
 impl From<Error> for Setback {
     fn from(error: Error) -> Self {
         match error {
-            // What is wrong with the request stays wrong.
+            // A request that is wrong now stays wrong.
             Error::Invalid { .. }
             | Error::Unauthenticated { .. }
             | Error::Denied { .. }
@@ -50,31 +51,32 @@ impl From<Error> for Setback {
 
 /// A workflow: its steps in order, for one run.
 pub trait Workflow: Send + Sync {
-    /// The word its runs are stored under.
+    /// The word under which the workflow's runs are stored.
     fn kind(&self) -> &'static str;
-    /// Goes through the steps of a run. Whatever decides between steps must come from `steps`: it is the same each time.
+    /// Goes through the steps of a run. Its decisions may depend only on results of `steps`, which are the same at each
+    /// try.
     fn run<'a>(&'a self, steps: &'a mut Steps) -> BoxFuture<'a, StepResult<()>>;
 }
 
-/// The workflows this process knows.
+/// The workflows that this process knows.
 #[derive(Default)]
 pub struct Workflows {
     known: Vec<Box<dyn Workflow>>,
 }
 
 impl Workflows {
-    /// With one more.
+    /// Adds a workflow.
     pub fn with(mut self, workflow: impl Workflow + 'static) -> Self {
         self.known.push(Box::new(workflow));
         self
     }
-    /// The workflow of this kind.
+    /// The workflow of this kind. `None` if this process does not know it.
     pub fn find(&self, kind: &str) -> Option<&dyn Workflow> {
         self.known.iter().find(|workflow| workflow.kind() == kind).map(|workflow| &**workflow)
     }
 }
 
-/// A run to be made with [`crate::ports::TxJobs::insert_runs`].
+/// A new run, to be stored with [`crate::ports::TxJobs::insert_runs`].
 pub fn fresh(
     seeded: &mut SeededIds,
     kind: &'static str,
@@ -99,24 +101,24 @@ pub fn fresh(
     }
 }
 
-/// Scans at the door come before steps.
+/// The scope with the lowest priority, since scans at the door come before steps.
 pub(super) fn patient(scope: Scope) -> Scope {
     Scope { pace: Pace::Patient, ..scope }
 }
 
-/// A run that was taken, and what its steps gave so far.
+/// A run that was taken, with the results of its steps so far.
 pub struct Steps {
     pub(crate) app: App,
     pub(crate) taken: TakenRun,
     pub(crate) run: RunRecord,
     pub(crate) done: Vec<StepRecord>,
-    /// Those of `done` that the run's next step, or its end, stores.
+    /// Steps of `done` that are not stored yet. The run's next step, or its end, stores them.
     pub(crate) unstored: Vec<StepRecord>,
-    /// The step under way, or the last one.
+    /// The name of the step under way, or of the last one.
     pub(crate) at: &'static str,
-    /// The remark about the run once it is done; absent where there is none.
+    /// The remark that the run gets once it is done. Absent if there is none.
     pub(crate) said: Option<String>,
-    /// Steps passed so far.
+    /// Number of steps passed so far.
     passed: usize,
 }
 
@@ -124,11 +126,11 @@ impl Steps {
     pub(crate) fn new(app: &App, taken: TakenRun, run: RunRecord, done: Vec<StepRecord>) -> Self {
         Self { app: app.clone(), taken, run, done, unstored: Vec::new(), at: "", said: None, passed: 0 }
     }
-    /// The use cases' parts.
+    /// The ports and shared parts of the use cases.
     pub fn app(&self) -> &App {
         &self.app
     }
-    /// The run.
+    /// The run that is being carried out.
     pub fn run(&self) -> &RunRecord {
         &self.run
     }
@@ -136,12 +138,12 @@ impl Steps {
     pub fn organization_id(&self) -> &admit_core::ids::OrganizationId {
         &self.taken.organization_id
     }
-    /// Once the run is done its list says this beside it, such as that nothing was mailed and why. To be told from what
-    /// steps gave, so that it is the same each time.
+    /// Sets a remark that the list shows beside a run that is done, such as why nothing was mailed. It must depend only
+    /// on results of steps, so that it is the same at each try.
     pub fn say(&mut self, words: impl Into<String>) {
         self.said = Some(words.into());
     }
-    /// The stored result of the step `name`, if the step is done. The step becomes the one under way.
+    /// Makes `name` the step under way. Returns its stored result if the step is done.
     fn given(&mut self, name: &'static str) -> Option<Vec<u8>> {
         self.at = name;
         self.passed += 1;
@@ -159,8 +161,8 @@ impl Steps {
             done_at: self.app.clock.now(),
         }
     }
-    /// A step that reaches outside. Done already: gives what it gave. Else does `work`, which is told a key that is the
-    /// same at every try, and stores what that gave.
+    /// A step that reaches outside. If it is done, it returns the stored result. Otherwise it calls `work` with a key
+    /// that is the same at every try, and stores the result.
     pub async fn work<F, W>(&mut self, name: &'static str, work: F) -> StepResult<Vec<u8>>
     where
         F: FnOnce(String) -> W,
@@ -181,7 +183,7 @@ impl Steps {
         });
         if held.await? { Ok(output) } else { Err(Setback::Taken) }
     }
-    /// [`Steps::work`] of a run's last step: what it gave is stored in the transaction that ends the run.
+    /// Like [`Steps::work`], for a run's last step. Its result is stored in the transaction that ends the run.
     pub async fn work_last<F, W>(&mut self, name: &'static str, work: F) -> StepResult<Vec<u8>>
     where
         F: FnOnce(String) -> W,
@@ -197,8 +199,8 @@ impl Steps {
         self.done.push(step);
         Ok(output)
     }
-    /// A step that only writes: `op` gives its output and whatever is needed after the commit, which is `None` when the
-    /// step was done before. It commits with the step, or neither does.
+    /// A step that only writes. `op` returns its output, and what is needed after the commit. The latter is `None` if
+    /// the step was done before. The step and its writes commit together.
     pub async fn write<R, F>(&mut self, name: &'static str, scope: Scope, op: F) -> StepResult<(Vec<u8>, Option<R>)>
     where
         R: Send + 'static,

@@ -1,4 +1,4 @@
-//! `GET /api/scanning/events/{id}/manifest`: the whole list, or what changed since a version (S1 §2, spec §5, D5).
+//! `GET /api/scanning/events/{id}/manifest`: the whole list, or the changes since a version (S1 §2, spec §5, D5).
 
 use std::sync::Arc;
 
@@ -22,40 +22,42 @@ use crate::records::{DeviceRecord, DeviceState, Head, TicketRecord};
 /// A device's request for its list.
 #[derive(Debug, Clone, Default)]
 pub struct FetchCommand {
-    /// Its `If-None-Match`.
+    /// The value of `If-None-Match`. Absent if the device sent none.
     pub if_none_match: Option<String>,
-    /// The version it has: then only what changed is sent, where that can be told.
+    /// The version of the device's list. If present, only changes since are sent, as far as they can be told. Absent
+    /// without a list.
     pub since: Option<u64>,
-    /// Its wall clock: answered as `offset_seconds`.
+    /// The device's wall clock, which the answer's `offset_seconds` is computed from. Absent if the device sent none.
     pub device_time: Option<Timestamp>,
-    /// In the compact form.
+    /// Whether the device asks for the compact form.
     pub compact: bool,
 }
 
 /// The answer: a body in two pieces, so that the large one is never copied or compressed again.
 #[derive(Debug, Clone)]
 pub enum FetchedManifest {
-    /// The device's list is the newest.
+    /// The device's list is the newest one.
     NotModified {
-        /// `W/"epoch.version"`.
+        /// The tag `W/"epoch.version"`.
         etag: String,
     },
-    /// A list or a delta: the body is `large.bytes` and then `tail`.
+    /// A list or a delta. The body is `large.bytes` followed by `tail`.
     Body {
-        /// `W/"epoch.version"`.
+        /// The tag `W/"epoch.version"`.
         etag: String,
-        /// The same for every device.
+        /// The piece that is the same for every device.
         large: Arc<LargePart>,
-        /// For this device, its signature in it.
+        /// The piece for this device, with its signature.
         tail: Vec<u8>,
-        /// `X-Signature` of the whole body.
+        /// The value of `X-Signature` for the whole body.
         signature: String,
-        /// In the compact form.
+        /// Whether the body has the compact form.
         compact: bool,
     },
 }
 
-/// Serves the list of the device's event. 404 unless it is assigned to it; a revoked device gets none.
+/// Returns the list of the device's event. Fails with 404 unless the device is assigned to the event. A revoked device
+/// gets no list.
 pub async fn fetch(
     app: &App,
     caller: &DeviceCaller,
@@ -68,7 +70,7 @@ pub async fn fetch(
     read(&*app.store, &organization_id, move |tx| serve(tx, &app_, &caller, &event_id, &command, now)).await
 }
 
-/// The device, if what its event's phones may have is for it: it is assigned there, and not revoked.
+/// The device, if it may have the event's list and names: it is assigned to the event, and not revoked.
 pub(super) fn assigned(tx: &mut dyn Tx, caller: &DeviceCaller, event_id: &EventId) -> Result<DeviceRecord> {
     let device = tx.device(&caller.device_id)?.ok_or_else(|| Error::Bug("a key without a device".into()))?;
     if device.state == DeviceState::Revoked {
@@ -116,7 +118,7 @@ fn serve(
     Ok(FetchedManifest::Body { etag, large, tail, signature, compact })
 }
 
-/// When a list has lost its meaning, and names on devices their reason.
+/// When an event's list expires, and with it the names on devices.
 pub(super) fn expires_at(ends_at: Timestamp) -> Timestamp {
     ends_at.plus_ms(MANIFEST_AFTER_END_MS)
 }
@@ -132,7 +134,7 @@ fn tail(head: &Head, ends_at: Timestamp, device_time: Option<Timestamp>, now: Ti
     }
 }
 
-/// The whole list at this version: from the cache, or built now. Same version, same content, for ever.
+/// The whole list at this version, from the cache or built now. The same version always has the same content.
 fn whole(
     tx: &mut dyn Tx,
     app: &App,
@@ -152,7 +154,7 @@ fn whole(
     })
 }
 
-/// The codes that changed after `since`. Codes are never taken from a ticket, so nothing is ever gone.
+/// The codes that changed after `since`. A code is never taken from a ticket, so there are no tombstones.
 #[expect(clippy::too_many_arguments, reason = "a list is named by all of these")]
 fn delta(
     tx: &mut dyn Tx,
@@ -170,8 +172,8 @@ fn delta(
     build(organization_id, event_id, version, book, &present, &rows, |input| make(input, since, &[], content_hash))
 }
 
-/// Builds a list. `present` holds the gates that the event has now. A removed gate keeps its rules, as facts do, but is
-/// in no list. A device that is still at a removed gate offers its staff the gates that are left.
+/// Builds a list. `present` holds the gates that the event has now. A removed gate keeps its rules, since they are
+/// facts, but is in no list. A device that is still at a removed gate offers its staff the gates that are left.
 fn build(
     organization_id: &OrganizationId,
     event_id: &EventId,

@@ -20,14 +20,15 @@ use crate::records::{GuestRecord, Head};
 /// A device's request for its names.
 #[derive(Debug, Clone, Default)]
 pub struct FetchNamesCommand {
-    /// Its `If-None-Match`.
+    /// The value of `If-None-Match`. Absent if the device sent none.
     pub if_none_match: Option<String>,
-    /// The version it has: then only names that changed since are sent.
+    /// The version of the device's names. If present, only names that changed since are sent. Absent if the device has
+    /// none.
     pub since: Option<u64>,
 }
 
-/// Serves the names of the device's event. 404 unless it is assigned to it; a revoked device gets none, nor does one at
-/// a gate whose devices may not carry names, nor any of an event that is over (`names_not_allowed`).
+/// Returns the names of the device's event. Fails with 404 unless the device is assigned to the event. A revoked device
+/// gets none. Fails with `names_not_allowed` at a gate whose devices may not carry names, and after the event's end.
 pub async fn fetch_names(
     app: &App,
     caller: &DeviceCaller,
@@ -48,7 +49,7 @@ fn serve(
     command: &FetchNamesCommand,
     now: Timestamp,
 ) -> Result<FetchedManifest> {
-    // 1. May this device have them?
+    // 1. Check whether this device may have names.
     let device = assigned(tx, caller, event_id)?;
     let book = tx.load_rules(event_id, &[])?.book;
     if !book.gate(&device.gate_id, When::Newest).is_some_and(|gate| gate.names_on_devices) {
@@ -58,7 +59,7 @@ fn serve(
     if event.status.is_over() || now >= expires_at(event.ends_at) {
         return Err(Error::denied("names_not_allowed", "the event is over: devices carry no guests' names any more"));
     }
-    // 2. Has it the newest?
+    // 2. Check whether it has the newest names.
     let head = tx.head(event_id)?;
     let (labels, shown_since) = (book.door().verdict_fields, book.verdict_fields_since());
     let version = tx.names_serial(event_id)?.max(shown_since);
@@ -66,8 +67,9 @@ fn serve(
     if names_version(command.if_none_match.as_deref(), &etag) {
         return Ok(FetchedManifest::NotModified { etag });
     }
-    // 3. All of them, or what changed; signed for this device. Where other fields are shown, everybody changed. Where somebody
-    // was erased since, all: a device that puts changes beside what it holds would go on holding the name.
+    // 3. Send all names or the changes, signed for this device. If verdicts show other fields since, all names count as
+    //    changed. If a guest was erased since, all names are sent: a device that applied only changes would keep the
+    //    erased name.
     let whole_since = shown_since.max(tx.erased_serial(event_id)?);
     let input = NamesInput { organization_id: &caller.organization_id, event_id, version, labels: &labels };
     let whole = whole(tx, app, input, &head)?;
@@ -99,7 +101,7 @@ fn whole(tx: &mut dyn Tx, app: &App, input: NamesInput<'_>, head: &Head) -> Resu
     )
 }
 
-/// The part of a guest that may be on a device: of their fields those that verdicts show, and never e-mail or phone.
+/// The part of a guest that may be on a device. It has only those fields that verdicts show, and never e-mail or phone.
 fn names(guests: Vec<GuestRecord>, labels: &[String]) -> Vec<GuestName> {
     let of = |guest: GuestRecord| {
         let GuestRecord { ticket_id, name, party_size, note, flag, fields, .. } = guest;
@@ -111,7 +113,7 @@ fn names(guests: Vec<GuestRecord>, labels: &[String]) -> Vec<GuestName> {
     guests.into_iter().filter_map(of).collect()
 }
 
-/// A value as a verdict has room for it.
+/// A value cut to the length for which a verdict has room.
 fn short(value: &str) -> String {
     if value.chars().count() <= VERDICT_VALUE_CHARS {
         return value.to_owned();

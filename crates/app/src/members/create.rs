@@ -1,4 +1,4 @@
-//! A new member: a user with an e-mail nobody has yet.
+//! Creates a member: a user with an e-mail that no user has yet.
 
 use admit_core::access::Action;
 use serde_json::json;
@@ -13,20 +13,21 @@ use crate::password;
 use crate::ports::{App, Scope, write};
 use crate::records::*;
 
-/// A new member, as the caller wants it.
+/// The member to create.
 #[derive(Debug, Clone)]
 pub struct NewMember {
-    /// Sign-in e-mail.
+    /// The e-mail for signing in.
     pub email: String,
     /// The member's name.
     pub name: String,
-    /// First password.
+    /// The first password.
     pub password: String,
     /// The member's role.
     pub role: Role,
 }
 
-/// Makes a user and their membership. Fails with `email_taken`. Hashes a password: tens of milliseconds of a core.
+/// Creates a user and the membership. Fails with `email_taken`. It hashes a password, which takes tens of milliseconds
+/// of a core.
 pub async fn create(app: &App, caller: &UserCaller, new: NewMember) -> Result<MemberRecord> {
     caller.must(Action::ManageMembers)?;
     let now = app.clock.now();
@@ -37,7 +38,7 @@ pub async fn create(app: &App, caller: &UserCaller, new: NewMember) -> Result<Me
     let name = checks.name("name", &new.name);
     checks.password("password", &new.password, &[&new.email, &new.name]);
     checks.finish()?;
-    // 2. User, membership and line together.
+    // 2. Store user, membership and line together.
     let user = new_user(seeded.row_id(now), email, name, password::hash(&new.password, seeded.bytes())?, now)?;
     let by = caller.clone();
     let role = new.role;

@@ -1,4 +1,4 @@
-//! A member leaves.
+//! Removes a member.
 
 use admit_core::access::Action;
 use admit_core::ids::UserId;
@@ -11,12 +11,12 @@ use crate::error::Result;
 use crate::ports::{App, Scope, write};
 use crate::records::*;
 
-/// Ends a membership, and with it every session and API token of theirs here. Fails with `last_owner`.
+/// Ends a membership, with all of its sessions and API tokens in this organisation. Fails with `last_owner`.
 pub async fn delete(app: &App, caller: &UserCaller, user_id: UserId) -> Result<()> {
     caller.must(Action::ManageMembers)?;
     let by = caller.clone();
     write(&*app.store, Scope::organization(&caller.organization_id), move |tx| {
-        // Two owners who remove each other at once must not both find the other still there.
+        // Two owners who remove each other at the same time must not both see the other as still there.
         tx.hold_organization()?;
         let before = find::require(tx, &user_id)?;
         if before.role == Role::Owner {

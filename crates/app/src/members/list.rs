@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::ports::{App, read};
 use crate::records::MemberRecord;
 
-/// Members, oldest first. Every member may see who else is one.
+/// All members, oldest first. Every member may see them.
 pub async fn list(app: &App, caller: &UserCaller) -> Result<Vec<MemberRecord>> {
     read(&*app.store, &caller.organization_id, move |tx| tx.members()).await
 }

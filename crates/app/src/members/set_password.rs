@@ -1,4 +1,4 @@
-//! A new password.
+//! Sets a new password.
 
 use serde_json::json;
 
@@ -9,8 +9,9 @@ use crate::error::Result;
 use crate::password;
 use crate::ports::{App, Scope, write};
 
-/// Sets the caller's own password, and signs them out everywhere: who found the old one out is out too. Their API tokens go
-/// on; they are withdrawn one by one. Hashes a password: tens of milliseconds of a core.
+/// Sets the caller's own password, and ends all of the caller's sessions. So a person who knows the old password loses
+/// access. The caller's API tokens stay; they are revoked one by one. It hashes a password, which takes tens of
+/// milliseconds of a core.
 pub async fn set_password(app: &App, caller: &UserCaller, new: &str) -> Result<()> {
     let mut checks = Checks::default();
     checks.password("password", new, &[]);

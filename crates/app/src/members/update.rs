@@ -1,4 +1,4 @@
-//! A member's role.
+//! Changes a member's role.
 
 use admit_core::access::Action;
 use admit_core::ids::UserId;
@@ -11,12 +11,12 @@ use crate::error::Result;
 use crate::ports::{App, Scope, write};
 use crate::records::*;
 
-/// Sets a member's role. Fails with `last_owner` where nobody else is one. The same role again changes nothing.
+/// Sets a member's role. Fails with `last_owner` if nobody else is an owner. Setting the present role changes nothing.
 pub async fn update(app: &App, caller: &UserCaller, user_id: UserId, role: Role) -> Result<MemberRecord> {
     caller.must(Action::ManageMembers)?;
     let by = caller.clone();
     write(&*app.store, Scope::organization(&caller.organization_id), move |tx| {
-        // Two owners who remove each other at once must not both find the other still there.
+        // Two owners who demote each other at the same time must not both see the other as still an owner.
         tx.hold_organization()?;
         let before = find::require(tx, &user_id)?;
         if before.role == role {

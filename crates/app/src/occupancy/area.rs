@@ -1,4 +1,4 @@
-//! Persons in the area behind a gate: counted on from a recount or from the beginning of a day, to the millisecond.
+//! Counts the persons in the area behind a gate, from a recount or from the beginning of a day, to the millisecond.
 
 use admit_core::event::EventRules;
 use admit_core::gate::GateRules;
@@ -13,7 +13,7 @@ use crate::ports::Tx;
 
 const MINUTE_MS: i64 = 60_000;
 
-/// The rows that an event's areas are counted from, from one snapshot.
+/// The rows from which an event's areas are counted, read in one snapshot.
 pub(crate) struct Areas<'a> {
     /// The event's counters.
     pub all: Occupancy,
@@ -23,21 +23,21 @@ pub(crate) struct Areas<'a> {
     now: Timestamp,
 }
 
-/// A recount that holds, and what became of it.
+/// A recount that holds, with the count before and after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AreaRecount {
-    /// The gates that lead to this area alone.
+    /// The gates that lead only to this area.
     pub gate_ids: Vec<GateId>,
     /// The recount.
     pub recount: Recount,
-    /// Persons inside then by scans and headcounts alone, an earlier recount aside.
+    /// Persons inside at that time by scans and headcounts alone, without this recount or an earlier one.
     pub counted: i64,
     /// Persons inside now.
     pub now: i64,
 }
 
 impl<'a> Areas<'a> {
-    /// Reads what they are counted from.
+    /// Reads the rows from which areas are counted.
     pub fn of(tx: &mut dyn Tx, event_id: &EventId, gates: &'a [Gate], now: Timestamp) -> Result<Self> {
         let all = tx.occupancy(event_id)?;
         let event = tx.load_rules(event_id, &[])?.book.event(When::Newest);
@@ -49,7 +49,7 @@ impl<'a> Areas<'a> {
         self.gates.iter().find(|gate| gate.gate_id == *gate_id).map(|gate| &gate.rules)
     }
 
-    /// Persons in the area that a gate leads to, if the gate has a capacity.
+    /// Persons in the area that a gate leads to. `None` if the gate has no capacity.
     pub fn inside(&self, tx: &mut dyn Tx, event_id: &EventId, gate_id: &GateId) -> Result<Option<u32>> {
         let rules = |gate_id: &GateId| self.rules(gate_id);
         let base = self.all.area_base(gate_id, rules, self.event.as_ref(), self.now, &self.recounts);
@@ -57,7 +57,7 @@ impl<'a> Areas<'a> {
         Ok(since.area_inside(base.persons, gate_id, rules))
     }
 
-    /// The recounts that hold now, the newest first.
+    /// The recounts that hold now, newest first.
     pub fn recounts(&self, tx: &mut dyn Tx, event_id: &EventId) -> Result<Vec<AreaRecount>> {
         let rules = |gate_id: &GateId| self.rules(gate_id);
         let newest = |gate: &Gate| Recount::newest(&self.recounts, &gate.gate_id, rules);
@@ -81,8 +81,8 @@ impl<'a> Areas<'a> {
         Ok(out)
     }
 
-    /// Persons through each gate after a base's time. Minutes are stored as sums; of the minute in which it lies each scan is
-    /// looked at.
+    /// Persons through each gate after the time of a base. Minutes are stored as sums. For the minute of the base, the
+    /// scans themselves are read.
     fn since(&self, tx: &mut dyn Tx, event_id: &EventId, base: AreaBase) -> Result<Occupancy> {
         let Some(until) = base.until else { return Ok(self.all.clone()) };
         let first = Timestamp::clamped(until.ms().saturating_add(1));

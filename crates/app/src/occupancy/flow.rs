@@ -1,4 +1,4 @@
-//! Persons a minute through each gate, for the last hour.
+//! Persons per minute through each gate, for the last hour.
 
 use admit_core::access::Action;
 use admit_core::ids::EventId;
@@ -11,16 +11,16 @@ use crate::gates::{self, Gate};
 use crate::ports::{App, read};
 use crate::records::MinuteFlow;
 
-/// How far back it looks, in minutes.
+/// Number of minutes shown.
 pub const MINUTES: i64 = 60;
 const MINUTE_MS: i64 = 60_000;
 
-/// Minutes and what went through each gate in them.
+/// A span of minutes, with the persons through each gate.
 #[derive(Debug, Clone)]
 pub struct Flow {
-    /// The first minute's start; the last is the running one.
+    /// The start of the first minute. The last minute is the present one.
     pub from: Timestamp,
-    /// Every gate, with one item a minute, oldest first.
+    /// Every gate, with one entry per minute, oldest first.
     pub gates: Vec<(Gate, Vec<MinuteFlow>)>,
 }
 
@@ -39,7 +39,8 @@ pub async fn flow(app: &App, caller: &UserCaller, event_id: EventId) -> Result<F
     .await
 }
 
-/// One item a minute, zeros where nothing happened. Scans that a fast clock dated past the running minute stay out.
+/// One entry per minute, with zeros if nothing happened. Scans that a fast clock dated after the present minute are
+/// left out.
 fn minutes(gate: &Gate, from: Timestamp, found: &[MinuteFlow]) -> Vec<MinuteFlow> {
     let of_gate: Vec<&MinuteFlow> = found.iter().filter(|flow| flow.gate_id == gate.gate_id).collect();
     (0..MINUTES)

@@ -1,4 +1,4 @@
-//! Persons a quarter hour through each gate, for the whole event.
+//! Persons per quarter hour through each gate, for the whole event.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ use crate::ports::{App, read};
 use crate::records::MinuteFlow;
 
 const QUARTER_MS: i64 = 15 * 60_000;
-/// How long before the event's start its quarter hours begin.
+/// How long before the event's start the first quarter hour begins, in milliseconds.
 const BEFORE_MS: i64 = 12 * 3_600_000;
-/// Quarter hours of an event at most, from there on: 32 days.
+/// The most quarter hours of an event: 32 days.
 const QUARTERS: i64 = 32 * 96;
 
-/// The quarter hours in which anybody went through a gate or was refused there, by the scans' own times: oldest first, then
-/// by gate. Each item's moment is the start of its quarter hour.
+/// The quarter hours in which anybody went through a gate or was refused there, by the scans' own times. They come
+/// oldest first, then by gate. The moment of each entry is the start of its quarter hour.
 pub async fn quarters(app: &App, caller: &UserCaller, event_id: EventId) -> Result<Vec<MinuteFlow>> {
     caller.must(Action::ReadEvents)?;
     read(&*app.store, &caller.organization_id, move |tx| {

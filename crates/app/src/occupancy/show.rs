@@ -1,4 +1,4 @@
-//! The event's counters, gate by gate.
+//! Shows the event's counters, gate by gate.
 
 use admit_core::access::Action;
 use admit_core::ids::EventId;
@@ -13,28 +13,28 @@ use crate::occupancy::area::{AreaRecount, Areas};
 use crate::ports::{App, read};
 use crate::records::EventRecord;
 
-/// Persons inside, and how many are expected.
+/// How many persons are inside, and how many are expected.
 #[derive(Debug, Clone)]
 pub struct Inside {
     /// The event.
     pub event: EventRecord,
-    /// Its counters.
+    /// The event's counters.
     pub occupancy: Occupancy,
-    /// Every gate with its flow, gates without any included.
+    /// Every gate with its flow. Gates without any flow are included.
     pub gates: Vec<(Gate, GateFlow)>,
-    /// Recounts that hold, the newest first.
+    /// The recounts that hold, newest first.
     pub recounts: Vec<AreaRecount>,
     /// Number of tickets.
     pub tickets: u64,
-    /// Persons the tickets admit.
+    /// Number of persons that the tickets admit.
     pub expected_persons: u64,
-    /// Open incidents by kind.
+    /// Numbers of open incidents, by kind.
     pub open_incidents: Vec<(IncidentKind, u64)>,
-    /// Serial of the event's last change: what the live stream's ids count.
+    /// The serial of the event's last change. The ids of the live stream are such serials.
     pub serial: u64,
 }
 
-/// One consistent snapshot.
+/// Reads the counters in one consistent snapshot.
 pub async fn show(app: &App, caller: &UserCaller, event_id: EventId) -> Result<Inside> {
     caller.must(Action::ReadEvents)?;
     let now = app.clock.now();

@@ -1,4 +1,4 @@
-//! A new organisation with its first owner.
+//! Creates an organisation with its first owner.
 
 use admit_core::ids::{OrganizationId, UserId};
 use admit_core::time::Timestamp;
@@ -12,12 +12,12 @@ use crate::password;
 use crate::ports::{App, Scope, write};
 use crate::records::*;
 
-/// A new organisation, as the caller wants it.
+/// The organisation to create.
 #[derive(Debug, Clone)]
 pub struct NewOrganization {
     /// The organisation's name.
     pub name: String,
-    /// The owner's sign-in e-mail.
+    /// The owner's e-mail for signing in.
     pub email: String,
     /// The owner's name.
     pub owner_name: String,
@@ -25,8 +25,8 @@ pub struct NewOrganization {
     pub password: String,
 }
 
-/// Makes an organisation and its owner, and answers as whom the owner acts. Fails with `email_taken`. Hashes a password:
-/// tens of milliseconds of a core.
+/// Creates an organisation and its owner. Returns the owner as a caller. Fails with `email_taken`. It hashes a
+/// password, which takes tens of milliseconds of a core.
 pub async fn create(app: &App, new: NewOrganization) -> Result<UserCaller> {
     let now = app.clock.now();
     let mut seeded = app.seeded_ids();
@@ -37,12 +37,12 @@ pub async fn create(app: &App, new: NewOrganization) -> Result<UserCaller> {
     let owner_name = checks.name("owner_name", &new.owner_name);
     checks.password("password", &new.password, &[&new.email, &new.owner_name, &new.name]);
     checks.finish()?;
-    // 2. Both at once: an organisation is never without an owner.
+    // 2. Create both at once, so that an organisation is never without an owner.
     let organization =
         OrganizationRecord { organization_id: new_organization_id(seeded.row_id(now))?, name, created_at: now };
     let owner = new_user(seeded.row_id(now), email, owner_name, password::hash(&new.password, seeded.bytes())?, now)?;
     app.store.create_organization(organization.clone(), owner.clone()).await?;
-    // 3. The first line of its ledger.
+    // 3. Write the first line of its ledger.
     let caller = UserCaller {
         organization_id: organization.organization_id.clone(),
         user_id: owner.user_id.clone(),
@@ -63,7 +63,7 @@ fn new_organization_id(text: String) -> Result<OrganizationId> {
     OrganizationId::new(text).map_err(|error| Error::Bug(error.to_string()))
 }
 
-/// A user's row.
+/// The row of a new user.
 pub(crate) fn new_user(
     id: String,
     email: String,

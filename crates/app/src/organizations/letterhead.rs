@@ -1,4 +1,4 @@
-//! How an organisation's mails look: colour, subject, where answers go.
+//! Shows and changes how an organisation's mails look: colour, subject, address for answers.
 
 use admit_core::access::Action;
 use admit_core::limits::NAME_CHARS;
@@ -11,24 +11,24 @@ use crate::error::Result;
 use crate::ports::{App, Scope, read, write};
 use crate::records::*;
 
-/// The fields to change; `None` leaves one as it is, `Some(None)` gives back the server's own.
+/// The fields to change. `None` leaves a field unchanged, and `Some(None)` restores the server's default.
 #[derive(Debug, Clone, Default)]
 pub struct LetterheadPatch {
-    /// Colour of the head, `#rrggbb`.
+    /// The colour of the mail's head, as `#rrggbb`.
     pub color: Option<Option<String>>,
-    /// Subject of a first mail; `{event}` stands for the event's name.
+    /// The subject of a first mail. `{event}` stands for the event's name.
     pub subject: Option<Option<String>>,
-    /// Address for answers.
+    /// The address for answers.
     pub reply_to: Option<Option<String>>,
 }
 
-/// How they look.
+/// How the organisation's mails look.
 pub async fn letterhead(app: &App, caller: &UserCaller) -> Result<LetterheadRecord> {
     caller.must(Action::ReadEvents)?;
     read(&*app.store, &caller.organization_id, |tx| tx.letterhead()).await
 }
 
-/// Changes how they look. A patch that changes nothing leaves no trace.
+/// Changes how the organisation's mails look. A patch that changes nothing writes nothing.
 pub async fn update_letterhead(app: &App, caller: &UserCaller, patch: LetterheadPatch) -> Result<LetterheadRecord> {
     caller.must(Action::ManageEvents)?;
     let by = caller.clone();
@@ -37,7 +37,7 @@ pub async fn update_letterhead(app: &App, caller: &UserCaller, patch: Letterhead
     let patch = checked(&mut checks, patch);
     checks.finish()?;
     write(&*app.store, Scope::organization(&caller.organization_id), move |tx| {
-        // 2. The new values, one line.
+        // 2. Store the new values and one line.
         let before = tx.letterhead()?;
         let patch = patch.clone();
         let after = LetterheadRecord {

@@ -1,9 +1,9 @@
-//! The organiser's steps before the doors open, and which of them are done. Pure.
+//! The organiser's steps before doors open, and which of them are done. The functions are pure.
 
 use admit_core::event::EventStatus;
 use admit_core::time::Timestamp;
 
-/// Expected persons that one device serves: about 500 in an evening.
+/// Expected persons that one device can serve: about 500 in an evening.
 const PERSONS_PER_DEVICE: u64 = 500;
 
 /// The facts about an event that the checklist needs.
@@ -15,36 +15,36 @@ pub struct Known {
     pub starts_at: Timestamp,
     /// When the event ends.
     pub ends_at: Timestamp,
-    /// A staff PIN is set.
+    /// Whether a staff PIN is set.
     pub has_staff_pin: bool,
     /// Number of gates.
     pub gates: u64,
-    /// Tickets, with or without a guest.
+    /// Number of tickets, with or without a guest.
     pub tickets: u64,
-    /// Persons that the tickets admit.
+    /// Number of persons that the tickets admit.
     pub expected: u64,
-    /// Persons let in so far.
+    /// Number of persons let in so far.
     pub admitted: u64,
-    /// Devices that are paired and not revoked.
+    /// Number of devices that are paired and not revoked.
     pub devices: u64,
-    /// Codes that were scanned before the doors opened.
+    /// Number of codes that were scanned before doors opened.
     pub test_scans: u64,
     /// The present time.
     pub now: Timestamp,
 }
 
-/// Steps, in the order in which they are done.
+/// The steps, in the order in which they are done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// The event has a name, a place and times.
     Event,
-    /// It has a gate.
+    /// The event has a gate.
     Gates,
-    /// It has tickets.
+    /// The event has tickets.
     Guests,
     /// Devices are paired.
     Phones,
-    /// A code was scanned before the doors opened.
+    /// A code was scanned before doors opened.
     TestScan,
     /// Staff can admit a refused guest by a PIN.
     StaffPin,
@@ -53,7 +53,7 @@ pub enum Step {
 }
 
 impl Step {
-    /// The word it is told as.
+    /// The word for the step in answers.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Event => "event",
@@ -67,19 +67,19 @@ impl Step {
     }
 }
 
-/// How a step stands.
+/// The state of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// The step is done.
     Done,
-    /// To be done.
+    /// The step is not done.
     Todo,
-    /// It needs a look: done in part, or late.
+    /// The step needs a look: it is done in part, or late.
     Warn,
 }
 
 impl State {
-    /// The word it is told as.
+    /// The word for the state in answers.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Done => "done",
@@ -89,13 +89,14 @@ impl State {
     }
 }
 
-/// How many devices an event needs: one for each 500 expected persons, and at least one for each gate. 0 without gates and
+/// How many devices an event needs: one per 500 expected persons, and at least one per gate. 0 without gates and
 /// guests.
 pub fn devices_needed(expected: u64, gates: u64) -> u64 {
     expected.div_ceil(PERSONS_PER_DEVICE).max(gates)
 }
 
-/// Every step with its state. A draft whose end is past, or whose start is, warns: its times or its status are wrong.
+/// Every step with its state. A draft whose start or end has passed gives a warning, since its times or its status are
+/// wrong.
 pub fn checklist(known: &Known) -> [(Step, State); 7] {
     let is_draft = known.status == EventStatus::Draft;
     let done = |is_done: bool| if is_done { State::Done } else { State::Todo };
@@ -114,7 +115,7 @@ pub fn checklist(known: &Known) -> [(Step, State); 7] {
         (Step::Gates, done(known.gates > 0)),
         (Step::Guests, done(known.tickets > 0)),
         (Step::Phones, phones),
-        // Whoever was let in proves the same as a test.
+        // A person who was let in proves as much as a test scan.
         (Step::TestScan, done(known.test_scans > 0 || known.admitted > 0)),
         (Step::StaffPin, done(known.has_staff_pin)),
         (Step::OpenDoors, open_doors),
@@ -153,7 +154,7 @@ mod tests {
 
     #[test]
     fn each_step_follows_from_what_is_known() {
-        // event, gates, guests, phones, test_scan, staff_pin, open_doors
+        // The columns are event, gates, guests, phones, test_scan, staff_pin, open_doors.
         let table = [
             (new(), "++-----"),
             (Known { gates: 0, ..new() }, "+------"),

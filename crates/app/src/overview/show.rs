@@ -1,4 +1,4 @@
-//! The first page of an event: its figures and its checklist, from one snapshot.
+//! Shows the first page of an event: its figures and its checklist, from one snapshot.
 
 use admit_core::access::{Action, can};
 use admit_core::event::EventStatus;
@@ -20,45 +20,45 @@ use crate::scans::practice;
 pub struct Overview {
     /// The event.
     pub event: EventRecord,
-    /// Persons that the tickets admit.
+    /// Number of persons that the tickets admit.
     pub expected: u64,
-    /// Persons let in, those beyond their tickets' limits included.
+    /// Number of persons let in, within and beyond their tickets' limits.
     pub admitted: u64,
-    /// Persons inside now, those beyond their tickets' limits included.
+    /// Number of persons inside now, within and beyond their tickets' limits.
     pub inside: u64,
     /// Number of guests.
     pub guests: u64,
     /// Gates, in order of id.
     pub gates: Vec<Gate>,
-    /// Devices that are paired to the event and not revoked.
+    /// Number of devices that are paired with the event and not revoked.
     pub devices: u64,
-    /// Devices that it needs.
+    /// Number of devices that the event needs.
     pub devices_needed: u64,
-    /// Guests whose newest pass was mailed.
+    /// Number of guests whose newest pass was mailed.
     pub passes_sent: u64,
-    /// Guests whose newest pass is on its way.
+    /// Number of guests whose newest pass run is under way or waits.
     pub passes_waiting: u64,
-    /// Guests whose newest pass was given up.
+    /// Number of guests whose newest pass run gave up.
     pub passes_refused: u64,
-    /// Codes that were scanned before the event's start, or while it is a draft.
+    /// Number of codes that were scanned before the event's start, or while it is a draft.
     pub test_scans: u64,
-    /// Of a draft: persons whom practice scans of the last 12 hours let in.
+    /// For a draft: number of persons whom practice scans of the last 12 hours let in. 0 otherwise.
     pub practice_persons: u64,
-    /// Open incidents of the review queue.
+    /// Number of open incidents in the review queue.
     pub open_incidents: u64,
-    /// The reason why no mail goes out just now; `None` while it does, and for a caller who may not see guests.
+    /// Why no mail goes out now. `None` if mail goes out, and for a caller who may not see guests.
     pub mail_problem: Option<MailLaneRecord>,
-    /// The steps before the doors open, and which of them are done.
+    /// The steps before doors open, with their states.
     pub checklist: [(Step, State); 7],
 }
 
-/// One consistent snapshot. It counts; nothing personal is in it.
+/// Reads one consistent snapshot. It only counts, and holds nothing personal.
 pub async fn show(app: &App, caller: &UserCaller, event_id: EventId) -> Result<Overview> {
     caller.must(Action::ReadEvents)?;
     let now = app.clock.now();
     let mail_problem = if can(caller.role, Action::ReadGuests) { app.store.mail_lane().await? } else { None };
     read(&*app.store, &caller.organization_id, move |tx| {
-        // 1. What is stored.
+        // 1. Read what is stored.
         let event = events::require(tx, &event_id)?;
         let gates = gates::all(tx, &event_id)?;
         let (tickets, expected) = tx.count_tickets(&event_id)?;
@@ -73,7 +73,7 @@ pub async fn show(app: &App, caller: &UserCaller, event_id: EventId) -> Result<O
         let is_draft = event.status == EventStatus::Draft;
         let practice = if is_draft { practice::recent(tx, &event_id, now)? } else { Vec::new() };
         let open = tx.count_open_incidents(&event_id)?;
-        // 2. What follows from it.
+        // 2. Compute what follows from it.
         let admitted = u64::try_from(occupancy.entered.saturating_add(occupancy.over)).unwrap_or(0);
         let known = Known {
             status: event.status,

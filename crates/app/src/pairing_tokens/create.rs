@@ -1,4 +1,4 @@
-//! A new pairing token for the organiser's screen.
+//! Creates a pairing token for the organiser's screen.
 
 use admit_core::access::Action;
 use admit_core::ids::{EventId, GateId};
@@ -18,12 +18,12 @@ use crate::records::PairingTokenRecord;
 /// The prefix of every pairing token's text.
 pub const PAIRING_TOKEN_PREFIX: &str = "admit_pt_";
 
-/// The token pairs nobody any more: its time is over.
+/// The error for a token that has expired.
 pub(crate) fn expired() -> Error {
     gone("pairing_token_expired", "this pairing code is over: ask for a new one")
 }
 
-/// The token paired as many devices as it was made for.
+/// The error for a token that was used by as many devices as it allows.
 pub(crate) fn used() -> Error {
     gone("pairing_token_used", "this pairing code was used already: ask for a new one")
 }
@@ -32,16 +32,16 @@ fn gone(code: &'static str, message: &str) -> Error {
     Error::Gone { code, message: message.into() }
 }
 
-/// A new pairing token.
+/// A created pairing token.
 #[derive(Debug, Clone)]
 pub struct NewPairingToken {
-    /// Its text, for a URL's fragment; shown this once.
+    /// The token's text, for a URL's fragment. It is shown only this once.
     pub pairing_token: String,
-    /// Its end.
+    /// When the token expires.
     pub expires_at: Timestamp,
 }
 
-/// Makes a token that pairs `uses` devices (one where absent) to a gate within five minutes.
+/// Creates a token that pairs `uses` devices with a gate within five minutes. If `uses` is absent, one device.
 pub async fn create(
     app: &App,
     caller: &UserCaller,
@@ -52,8 +52,8 @@ pub async fn create(
     create_for(app, caller, event_id, gate_id, uses, None).await
 }
 
-/// The same for so many `minutes`, 1 to 1,440; five where absent. A sheet that hangs at the wall needs hours: its bounds are this
-/// end and `uses`.
+/// Like [`create`], with a life of `minutes`, 1 to 1,440. If absent, five. A printed sheet needs hours. The end and
+/// `uses` limit what a stolen sheet can do.
 pub async fn create_for(
     app: &App,
     caller: &UserCaller,
@@ -72,7 +72,7 @@ pub async fn create_for(
     }
     let now = app.clock.now();
     let expires_at = now.plus_ms(minutes.map_or(PAIRING_TOKEN_MS, |minutes| i64::from(minutes) * 60_000));
-    // 128 random bits are enough for a day, and keep the QR small.
+    // 128 random bits are enough for a day, and keep the QR code small.
     let pairing_token = format!("{PAIRING_TOKEN_PREFIX}{}", admit_core::barcode::hex(&app.ids.random()[..16]));
     let record = PairingTokenRecord {
         token_hash: token_hash(&pairing_token),

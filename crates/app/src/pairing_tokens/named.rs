@@ -1,14 +1,14 @@
-//! Names that the server makes for devices: the gate's name and the lowest number that is free, "Main entrance 3".
+//! Makes names for devices: the gate's name and the lowest free number, such as "Main entrance 3".
 
 use std::collections::BTreeSet;
 
 use admit_core::normalize::for_identity;
 
-/// The first name of a gate that no device has.
+/// The first such name for a gate that no device has.
 pub(crate) fn next_name<'a>(gate: &str, taken: impl IntoIterator<Item = &'a str>) -> String {
     let taken: BTreeSet<String> = taken.into_iter().map(for_identity).collect();
     let name = |number: u64| format!("{gate} {number}");
-    // One more number than there are names is enough.
+    // One number more than there are names is enough.
     (1..=taken.len() as u64 + 1).map(name).find(|name| !taken.contains(&for_identity(name))).unwrap_or_else(|| name(1))
 }
 

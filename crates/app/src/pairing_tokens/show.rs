@@ -1,4 +1,4 @@
-//! The event and gate that a pairing token leads to, told before anybody pairs.
+//! Shows which event and gate a pairing token belongs to, before a device pairs.
 
 use admit_core::ids::{EventId, GateId};
 use admit_core::sign::token_hash;
@@ -11,33 +11,34 @@ use crate::gates;
 use crate::ports::{App, read};
 use crate::records::{CredentialKind, DeviceState};
 
-/// Where a device would scan, and how it would be called.
+/// The event and gate at which a device would scan, and the name it would get.
 #[derive(Debug, Clone)]
 pub struct PairingPlace {
     /// The event's id.
     pub event_id: EventId,
-    /// Its name.
+    /// The event's name.
     pub event_name: String,
     /// The gate's id.
     pub gate_id: GateId,
-    /// Its name.
+    /// The gate's name.
     pub gate_name: String,
     /// A name for the device that no other device of the event has now.
     pub device_name: String,
-    /// The end of the token.
+    /// When the token expires.
     pub expires_at: Timestamp,
 }
 
-/// Tells what a token is for and uses nothing of it up. 404 for an unknown one and for one of a device's own request, which an
-/// organiser reads and not a device; 410 `pairing_token_used` or `pairing_token_expired` for one that pairs nobody any more.
+/// Shows what a token is for, without using it. Fails with 404 for an unknown token, and for the token of a device's
+/// own request, which only an organiser may read. Fails with 410 `pairing_token_used` or `pairing_token_expired` for a
+/// token that pairs no more devices.
 pub async fn show(app: &App, pairing_token: &str) -> Result<PairingPlace> {
-    // 1. Whose token it is.
+    // 1. Find the organisation of the token.
     let hash = token_hash(pairing_token);
     let credential = app.store.credential(hash).await?.filter(|one| one.kind == CredentialKind::PairingToken);
     let organization_id = credential.ok_or_else(|| Error::not_found("pairing_token"))?.organization_id;
     let now = app.clock.now();
     read(&*app.store, &organization_id, move |tx| {
-        // 2. Whether it still pairs.
+        // 2. Check whether the token still pairs.
         let token = tx.pairing_token(&hash)?.filter(|token| token.claim_hash.is_none());
         let token = token.ok_or_else(|| Error::not_found("pairing_token"))?;
         if token.used_by.len() >= token.uses as usize {
@@ -46,7 +47,7 @@ pub async fn show(app: &App, pairing_token: &str) -> Result<PairingPlace> {
         if now >= token.expires_at {
             return Err(super::create::expired());
         }
-        // 3. The names. A gate that was removed meanwhile leads nowhere.
+        // 3. Read the names. If the gate was removed meanwhile, the token counts as expired.
         let event = events::require(tx, &token.event_id)?;
         let gate = gates::require(tx, &token.event_id, &token.gate_id).map_err(|_| super::create::expired())?;
         let bound = match &token.device_id {

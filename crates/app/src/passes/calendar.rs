@@ -1,12 +1,13 @@
-//! The calendar file of a mail (RFC 5545).
+//! The calendar file that a mail carries (RFC 5545).
 
 use admit_core::time::Timestamp;
 
 /// The content of a calendar entry.
 pub(super) struct Entry<'a> {
-    /// The same for every mail about one ticket, so that calendars replace what they have.
+    /// The id of the entry. It is the same in every mail about one ticket, so that calendars replace the entry they
+    /// have.
     pub uid: &'a str,
-    /// Which mail about it, from 0.
+    /// The number of this mail among those about the ticket, from 0.
     pub sequence: usize,
     pub written_at: Timestamp,
     pub starts_at: Timestamp,
@@ -37,7 +38,7 @@ pub(super) fn file(entry: &Entry<'_>) -> String {
     lines.iter().map(|line| folded(line)).collect()
 }
 
-/// `20260607T183000Z`.
+/// A time in the form `20260607T183000Z`.
 fn moment(at: Timestamp) -> String {
     at.to_string().chars().take(19).filter(char::is_ascii_alphanumeric).chain(['Z']).collect()
 }
@@ -46,7 +47,7 @@ fn text(text: &str) -> String {
     super::words::plain(text).replace('\\', "\\\\").replace(';', "\\;").replace(',', "\\,")
 }
 
-/// A line ends after 75 bytes at most, and goes on after a space.
+/// Folds a line: it ends after at most 75 bytes and continues after a space.
 fn folded(line: &str) -> String {
     let mut out = String::with_capacity(line.len() + 8);
     let mut bytes = 0;

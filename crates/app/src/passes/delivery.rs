@@ -1,5 +1,5 @@
-//! The workflow of a pass (S0 "Cloudflare Workflows", spec §6): insert-qr-code → generate-qr-png → upload →
-//! send-email. The result of a step is stored; after a crash the run goes on at the first step that is not stored.
+//! The workflow of a pass (S0 "Cloudflare Workflows", spec §6): insert-qr-code → generate-qr-png → upload → send-email.
+//! The result of each step is stored. After a crash the run continues at the first step that is not stored.
 
 use std::sync::Arc;
 
@@ -23,31 +23,32 @@ use crate::jobs::{Setback, StepResult, Steps, Workflow};
 use crate::ports::{App, Mail, Objects, RunFilter, Scope, Tx, Unable, read};
 use crate::records::*;
 
-/// The word its runs are stored under.
+/// The word under which the workflow's runs are stored.
 pub const KIND: &str = "pass";
-/// Step 1: the token has a page from now on.
+/// Step 1: makes the token's page available.
 pub const INSERT_QR_CODE: &str = "insert-qr-code";
-/// Step 2.
+/// Step 2: makes the QR code's picture.
 const GENERATE_QR_PNG: &str = "generate-qr-png";
-/// Step 3.
+/// Step 3: stores the picture in the object store.
 const UPLOAD: &str = "upload";
-/// Step 4.
+/// Step 4: mails the pass.
 pub const SEND_EMAIL: &str = "send-email";
 
-/// The services that the workflow reaches, and the addresses that it writes.
+/// The services that the workflow uses, and the addresses that it writes.
 #[derive(Clone)]
 pub struct SetUp {
-    /// Mail server.
+    /// The mail server.
     pub mail: Arc<dyn Mail>,
-    /// Place of the pictures.
+    /// The store for pictures.
     pub objects: Arc<dyn Objects>,
-    /// `PUBLIC_URL`: what a code leads to.
+    /// `PUBLIC_URL`: the address that a QR code leads to. Absent if it is not set.
     pub public_url: Option<String>,
-    /// `OBJECTS_PUBLIC_URL`: where everybody sees the objects; this server's own address where absent.
+    /// `OBJECTS_PUBLIC_URL`: the address at which everybody can see the objects. Absent means this server's own
+    /// address.
     pub objects_public_url: Option<String>,
 }
 
-/// The workflow.
+/// The workflow that delivers a pass.
 pub struct Delivery(pub SetUp);
 
 impl Workflow for Delivery {
@@ -82,8 +83,8 @@ impl From<Unable> for Setback {
     }
 }
 
-/// A guest's token is their ticket's code, given when the guest was made: one, however often this runs. From here on it
-/// opens its page.
+/// Stores what the guest's token gives access to, so that its page is available. The token is the code of the guest's
+/// ticket, made with the guest, so it is the same however often this step runs. Returns the token.
 async fn insert_qr_code(steps: &mut Steps) -> StepResult<String> {
     let guest_id = guest_of(steps.run())?;
     let (organization_id, now) = (steps.organization_id().clone(), steps.app().clock.now());
@@ -99,7 +100,7 @@ async fn insert_qr_code(steps: &mut Steps) -> StepResult<String> {
             expires_at: None,
             created_at: now,
         })?;
-        // A code that was made for another ticket, and came here in a file, opens that one's page.
+        // A code that was made for another ticket, and came to this event in a file, opens that ticket's page.
         if !kept {
             return Err(no_pass());
         }
@@ -108,7 +109,8 @@ async fn insert_qr_code(steps: &mut Steps) -> StepResult<String> {
     Ok(words(given.await?.0)?)
 }
 
-/// Without the server's address a run waits before it makes anything; not beyond its event.
+/// Whether waiting for the server's address is useless, because the event is over or gone. Until then, a run without
+/// `PUBLIC_URL` waits before it makes anything.
 async fn waits_for_nothing(steps: &Steps) -> StepResult<bool> {
     let (app, event_id) = (steps.app(), steps.run().event_id.clone());
     let event = read(&*app.store, steps.organization_id(), move |tx| tx.event(&event_id)).await?;
@@ -133,14 +135,15 @@ async fn generate_qr_png(set_up: &SetUp, steps: &mut Steps, token: &str) -> Step
         .await
 }
 
-/// The remark of a run that came too late.
+/// The remark of a run that came after the event's end.
 const OVER: &str = "the event is over: nothing was mailed";
-/// The remark of a run whose event nobody published yet.
+/// The remark of a run whose event is still a draft.
 const DRAFT: &str = "the event is a draft. Its passes are mailed within minutes after its doors open";
-/// The remark of a run that waits for the server's address.
+/// The reason of a run that waits for the server's address.
 const NO_PUBLIC_URL: &str = "PUBLIC_URL is not set: a pass leads its guest to that address";
 
-/// An object that is there is not stored again: its name holds the token, so it is the same picture.
+/// Stores the picture and returns its address. An existing object is not stored again: its name holds the token, so it
+/// is the same picture.
 async fn upload(set_up: &SetUp, steps: &mut Steps, token: &str, png: &[u8]) -> StepResult<String> {
     let (key, objects, png) = (pass::object_key(token), set_up.objects.clone(), png.to_vec());
     let base = set_up.objects_public_url.as_deref().or(set_up.public_url.as_deref()).unwrap_or_default();
@@ -154,7 +157,8 @@ async fn upload(set_up: &SetUp, steps: &mut Steps, token: &str, png: &[u8]) -> S
     Ok(words(given.await?)?)
 }
 
-/// Mails the guest as they stand now, or says why nothing is mailed: `{"mailed": true}`, `{"mailed": false, "note": …}`.
+/// Mails the guest with the present data, or says why nothing is mailed: `{"mailed": true}`, `{"mailed": false, "note":
+/// …}`.
 async fn send_email(
     set_up: &SetUp,
     steps: &mut Steps,
@@ -170,7 +174,7 @@ async fn send_email(
         let said = match nothing_to_mail(&found, now) {
             Some(note) => json!({ "mailed": false, "note": note }),
             None => {
-                // Not beyond the event: then there is nothing left to wait for.
+                // The run waits at most until the event's end. After that there is nothing left to mail.
                 let until = found.event.ends_at;
                 let turn = sending::turn(&app, &run_id, stopped).await?.ok_or(Setback::Parked(until))?;
                 if found.event.status == EventStatus::Draft {
@@ -187,7 +191,7 @@ async fn send_email(
     serde_json::from_str(&given).map_err(|error| Error::Bug(error.to_string()).into())
 }
 
-/// Everything the mail is about, as it stands when it goes out.
+/// Everything that the mail is about, read when it goes out.
 struct Found {
     organization: OrganizationRecord,
     letterhead: LetterheadRecord,
@@ -195,9 +199,9 @@ struct Found {
     guest: GuestRecord,
     ticket: TicketRecord,
     why: Option<DeliveryReason>,
-    /// Mails that earlier runs sent.
+    /// Number of mails that earlier runs sent.
     earlier: usize,
-    /// A later run of the same guest will mail.
+    /// Whether a later run of the same guest will mail.
     is_overtaken: bool,
 }
 
@@ -230,7 +234,7 @@ fn was_mailed(output: &[u8]) -> bool {
     serde_json::from_slice::<Value>(output).is_ok_and(|said| said["mailed"] == true)
 }
 
-/// Why nothing is mailed, in words for the organiser.
+/// Why nothing is mailed, in words for the organiser. `None` if a mail goes out.
 fn nothing_to_mail(found: &Found, now: Timestamp) -> Option<&'static str> {
     if found.is_overtaken {
         Some("this guest changed again: the later run mails them")
@@ -282,7 +286,7 @@ fn guest_of(run: &RunRecord) -> Result<GuestId> {
     GuestId::new(run.subject.clone()).map_err(|error| Error::Bug(error.to_string()))
 }
 
-/// The guest and their ticket.
+/// The guest and the guest's ticket. Fails with `NotFound` if either is missing.
 pub(super) fn holder(tx: &mut dyn Tx, guest_id: &GuestId) -> Result<(GuestRecord, TicketRecord)> {
     let guest = tx.guests_by_id(std::slice::from_ref(guest_id))?.into_iter().next();
     let guest = guest.ok_or_else(|| Error::not_found("guest"))?;

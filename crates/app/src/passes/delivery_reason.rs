@@ -1,27 +1,27 @@
 //! When the server mails a pass, and when it mails nothing (spec §6). After a changed address it mails to the new
-//! one. After a changed name or party size it mails an update. Any other change mails nothing.
+//! address. After a changed name or party size it mails an update. Any other change mails nothing.
 
 use admit_core::ticket::TicketStatus;
 
 use crate::records::GuestRecord;
 
-/// Why a pass is on its way.
+/// Why a pass is mailed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DeliveryReason {
-    /// There was none before.
+    /// The guest had no pass before.
     New,
     /// The guest has another e-mail address.
     Address,
-    /// Something that stands in the mail changed.
+    /// Something that the mail contains changed.
     Changed,
-    /// Somebody asked for it.
+    /// A person asked for the mail.
     Resend,
-    /// Their ticket is good again: what was not mailed meanwhile goes out, for its own reason.
+    /// The guest's ticket is active again. What was not mailed meanwhile goes out, for the reason it had then.
     GoodAgain,
 }
 
 impl DeliveryReason {
-    /// The word it is stored as.
+    /// The word under which the reason is stored.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::New => "new",
@@ -31,7 +31,7 @@ impl DeliveryReason {
             Self::GoodAgain => "good_again",
         }
     }
-    /// Reads [`DeliveryReason::as_str`].
+    /// Reads the word that [`DeliveryReason::as_str`] writes. `None` for any other word.
     pub(super) fn parse(word: &str) -> Option<Self> {
         [Self::New, Self::Address, Self::Changed, Self::Resend, Self::GoodAgain]
             .into_iter()
@@ -39,8 +39,8 @@ impl DeliveryReason {
     }
 }
 
-/// The reason to mail after a guest's row changed; absent: nothing is mailed. The argument `before` is their former
-/// row, absent where they are new. Without e-mail and phone nothing is sent, as S0's trigger has it.
+/// The reason to mail after a guest's row changed. `None` if nothing is mailed. `before` is the guest's former row,
+/// absent for a new guest. Without e-mail and phone nothing is sent, as in S0's trigger.
 pub(crate) fn reason_of_guest(before: Option<&GuestRecord>, after: &GuestRecord) -> Option<DeliveryReason> {
     if after.email.is_none() && after.phone.is_none() {
         return None;
@@ -56,8 +56,8 @@ pub(crate) fn reason_of_guest(before: Option<&GuestRecord>, after: &GuestRecord)
     (after.name != before.name || after.party_size != before.party_size).then_some(DeliveryReason::Changed)
 }
 
-/// The reason to mail after a guest, or their ticket's status (before, after), changed; absent: nothing is mailed. A
-/// guest whose ticket was not good when their pass was to go out gets it once it is.
+/// The reason to mail after a guest, or the status of the guest's ticket (before, after), changed. `None` if nothing is
+/// mailed. If the ticket was not active when the pass should have gone out, the guest gets the pass once it is.
 pub(crate) fn reason_of_change(
     before: Option<&GuestRecord>,
     after: &GuestRecord,

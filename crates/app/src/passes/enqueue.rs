@@ -1,5 +1,5 @@
-//! Putting a pass on its way, in the transaction of what it follows from (law 7). After the commit the caller rings the
-//! job wakeup.
+//! Stores the runs that mail passes, in the transaction of the change that causes them (law 7). After the commit, the
+//! caller wakes the job runner.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,9 +16,9 @@ use crate::ports::Tx;
 use crate::records::*;
 use crate::seeded_ids::SeededIds;
 
-/// Makes a run for each of these guests (by id), and tells whether there is any. For an event that is over nothing is
-/// sent. An update goes only to guests whose pass was made before. A guest whose code came from elsewhere gets no
-/// mail because their name was mended.
+/// Makes a run for each of these guests (by id). Returns whether there is any. For an event that is over nothing is
+/// sent. An update goes only to guests whose pass was made before. So a guest whose code came from another system gets
+/// no mail when somebody corrects the name.
 pub(crate) fn enqueue(
     tx: &mut dyn Tx,
     event: &EventRecord,
@@ -39,7 +39,7 @@ pub(crate) fn enqueue(
         true => BTreeSet::new(),
         false => tx.run_subjects(&event.event_id, KIND, Some(&changed))?.into_iter().collect(),
     };
-    // Which of two runs of a guest is the later one is the order of their commits, not of their nodes' clocks.
+    // The order of a guest's runs is the order of their commits, not of the clocks of the nodes.
     let created_at = tx.stamp(&event.event_id)?.effective_at;
     let runs: Vec<RunRecord> = guests
         .iter()
@@ -53,10 +53,10 @@ pub(crate) fn enqueue(
     Ok(!runs.is_empty())
 }
 
-/// Adds the mails that are owed to guests whose ticket is good again. Such a guest is sent what their newest run did
-/// not mail, for the reason of that run: their pass, or what changed while the ticket was not good. A guest whose
-/// newest mail went out is owed nothing. A guest who never had a run has their code from elsewhere. A run that is
-/// still under way may have read the ticket before it was good again, so another run is added.
+/// Adds the mails that are due to guests whose ticket is active again. Such a guest gets what the newest run did not
+/// mail, for the reason of that run. That is the pass, or a change made while the ticket was not active. If the newest
+/// mail went out, nothing is due. A guest without any run has a code from another system. A run that is under way may
+/// have read the ticket before it was active again, so another run is added.
 fn with_what_is_owed(
     tx: &mut dyn Tx,
     event: &EventRecord,
@@ -83,13 +83,14 @@ fn with_what_is_owed(
     Ok(guests.iter().filter_map(now).collect())
 }
 
-/// Why a run was made.
+/// The reason for which a run was made.
 pub(crate) fn reason_of(run: &RunRecord) -> DeliveryReason {
     let input: Value = serde_json::from_str(&run.input).unwrap_or_default();
     input["why"].as_str().and_then(DeliveryReason::parse).unwrap_or(DeliveryReason::New)
 }
 
-/// A guest changed by hand, or their ticket's status (before, after): their pass goes out anew, where that is to be.
+/// Mails the pass again after a person changed a guest, or the status of the guest's ticket (before, after), if the
+/// change is a reason to mail.
 pub(crate) fn enqueue_change(
     tx: &mut dyn Tx,
     before: &GuestRecord,
@@ -103,7 +104,7 @@ pub(crate) fn enqueue_change(
         Some(ticket_id) => tx.ticket(ticket_id)?,
         None => None,
     };
-    // A code that came from elsewhere has no pass.
+    // A code from another system has no pass.
     if !ticket.is_some_and(|ticket| ticket.drawn) {
         return Ok(());
     }
@@ -111,8 +112,8 @@ pub(crate) fn enqueue_change(
     enqueue(tx, &event, &[(after.guest_id.to_string(), why)], now, seeded).map(|_| ())
 }
 
-/// The event's name, place or time changed: everybody who has a pass is told, unless it has begun. Tells whether there is
-/// anybody.
+/// Mails everybody who has a pass after the event's name, place or time changed, unless the event has begun. Returns
+/// whether there is anybody.
 pub(crate) fn enqueue_everybody(
     tx: &mut dyn Tx,
     before: &EventRecord,

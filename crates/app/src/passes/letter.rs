@@ -1,5 +1,5 @@
-//! The mail that brings a pass: as text and as HTML, with the code in it, the public address of the code, and a
-//! calendar file. Names and places that people wrote are text in it and nothing else.
+//! Writes the mail that brings a pass, as text and as HTML. It contains the QR code, the code's public address, and a
+//! calendar file. Names and places that people wrote are included as plain text only.
 
 use admit_core::pass;
 use admit_core::time::Timestamp;
@@ -9,10 +9,10 @@ use super::words::{escaped, plain, when};
 use crate::ports::{Enclosure, Letter, Mailbox};
 use crate::records::*;
 
-/// The name of the picture inside the mail.
+/// The content id of the picture inside the mail.
 const PICTURE: &str = "pass-qr-code";
 
-/// The facts that a mail is made of.
+/// The facts from which a mail is written.
 pub(super) struct Facts<'a> {
     pub organization: &'a OrganizationRecord,
     pub letterhead: &'a LetterheadRecord,
@@ -23,15 +23,15 @@ pub(super) struct Facts<'a> {
     pub token: &'a str,
     /// The server's own address.
     pub base: &'a str,
-    /// Where the picture can be seen by anybody who has its address.
+    /// The public address of the picture.
     pub picture_url: &'a str,
     pub png: Vec<u8>,
-    /// Mails this guest had before about this ticket.
+    /// Number of mails that this guest got before about this ticket.
     pub earlier: usize,
-    /// Something that stood in an earlier one changed.
+    /// Whether something changed that an earlier mail contained.
     pub is_change: bool,
     pub sender: &'a Mailbox,
-    /// The same at every try (`run:step`).
+    /// The key of the mail, which is the same at every try (`run:step`).
     pub key: &'a str,
     pub now: Timestamp,
 }
@@ -106,8 +106,8 @@ fn text(facts: &Facts<'_>, url: &str) -> String {
     lines.join("\n") + "\n"
 }
 
-/// In light and dark, and with pictures off (then the link and the words are what remains). Mail programs know no style
-/// sheets worth the name: what must hold stands on the element.
+/// The mail as HTML, for light and dark screens. With pictures off, the link and the text remain. Mail programs support
+/// style sheets poorly, so each element carries its own style.
 fn html(facts: &Facts<'_>, url: &str) -> String {
     let color = facts.letterhead.color.as_deref().unwrap_or(LetterheadRecord::COLOR);
     let on_color = on(color);
@@ -149,7 +149,7 @@ fn html(facts: &Facts<'_>, url: &str) -> String {
     )
 }
 
-/// Black or white: what reads better on a colour `#rrggbb` (the luminance of WCAG, simplified to its weights).
+/// Black or white, whichever reads better on a colour `#rrggbb` (WCAG's luminance, simplified to its weights).
 fn on(color: &str) -> &'static str {
     let part = |at: usize| color.get(at..at + 2).and_then(|two| u32::from_str_radix(two, 16).ok()).unwrap_or(0);
     let light = (part(1) * 299 + part(3) * 587 + part(5) * 114) / 1_000;

@@ -1,5 +1,5 @@
-//! The state of the mail with a guest's pass, for every caller who may see the guest. Only the organiser may look
-//! through the runs behind it.
+//! The state of the mail with a guest's pass, for every caller who may see the guest. Only the organiser may see the
+//! runs behind it.
 
 use std::collections::BTreeMap;
 
@@ -12,19 +12,19 @@ use crate::error::Result;
 use crate::ports::Tx;
 use crate::records::*;
 
-/// Where the mail of a guest's pass is.
+/// The state of the mail with a guest's pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MailState {
-    /// It went out.
+    /// The mail was sent.
     Sent,
-    /// It is on its way, or waits to be tried again.
+    /// The mail is under way, or waits for its next try.
     Waiting,
-    /// It did not go out, and will not by itself.
+    /// The mail was not sent, and will not be by itself.
     NotSent,
 }
 
 impl MailState {
-    /// The word it is told as.
+    /// The word for the state in answers.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Sent => "sent",
@@ -34,24 +34,24 @@ impl MailState {
     }
 }
 
-/// How the mail of a guest's pass stands.
+/// The mail with a guest's pass: its state, the reason and the time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mailing {
-    /// Where it is.
+    /// The state of the mail.
     pub state: MailState,
-    /// Why it waits, or was not sent, in plain words; none while nothing is wrong.
+    /// Why the mail waits or was not sent, in plain words. Absent if nothing is wrong.
     pub why: Option<String>,
-    /// Since when; none where there never was a run.
+    /// Since when it is in this state. Absent if there was never a run.
     pub at: Option<Timestamp>,
 }
 
-/// The reason that a promoter is told where a step before the mail failed. The step's own words tell where the server
-/// keeps things.
+/// The reason that a promoter sees when a step before the mail failed. The step's own text tells where the server
+/// stores things.
 const NOT_MADE: &str = "the pass cannot be made just now: the organiser sees why";
 
-/// The state of the mail to each of these guests, by the newest run about them. A guest with an address and no run is
-/// left out. Such a guest has their code from elsewhere, or was added after the event was over. With `sees_runs` the
-/// caller may look at the runs themselves.
+/// The state of the mail to each of these guests, by the guest's newest run. A guest with an address and no run is left
+/// out: the code came from another system, or the guest was added after the event. `sees_runs` tells whether the caller
+/// may see the runs themselves.
 pub(crate) fn mailings<'a>(
     tx: &mut dyn Tx,
     event_id: &EventId,
@@ -80,11 +80,11 @@ fn mailing(guest: &GuestRecord, newest: Option<&RunRecord>, sees_runs: bool) -> 
     Some(Mailing { state, why, at: Some(run.updated_at) })
 }
 
-/// Where the mail of a run is.
+/// The state of the mail that a run sends.
 pub(super) fn state_of(run: &RunRecord) -> MailState {
     match run.state {
         RunState::Open => MailState::Waiting,
-        // A run that is done and has something to say says why nothing was mailed.
+        // A run that is done and has a remark says in it why nothing was mailed.
         RunState::Done if run.problem.is_none() => MailState::Sent,
         RunState::Done | RunState::GaveUp => MailState::NotSent,
     }

@@ -1,4 +1,4 @@
-//! The QR code, as S0 has it: error correction level H, a module 10 pixels wide, a margin of four.
+//! Draws the QR code as S0 requires: error correction level H, modules of 10 pixels, a margin of four modules.
 
 use fast_qr::{ECL, QRBuilder, QRCode};
 
@@ -6,21 +6,21 @@ use crate::error::{Error, Result};
 
 /// Width of a module, in pixels.
 const MODULE_PX: usize = 10;
-/// White around the symbol, in modules.
+/// Width of the white margin, in modules.
 const MARGIN: usize = 4;
 
 fn symbol(text: &str) -> Result<QRCode> {
     QRBuilder::new(text).ecl(ECL::H).build().map_err(|error| Error::Bug(format!("no QR code of an address: {error}")))
 }
 
-/// The code as a PNG of black and white. The same text gives the same bytes.
+/// The QR code as a black and white PNG. The same text gives the same bytes.
 pub fn png(text: &str) -> Result<Vec<u8>> {
     let code = symbol(text)?;
     let width = (code.size + 2 * MARGIN) * MODULE_PX;
     let bytes_a_row = width.div_ceil(8);
     let mut rows = Vec::with_capacity(bytes_a_row * width);
     for y in 0..code.size + 2 * MARGIN {
-        // White is 1.
+        // A set bit is white.
         let mut row = vec![0xFF_u8; bytes_a_row];
         for x in (0..code.size).filter(|x| is_dark(&code, *x, y)) {
             for pixel in (x + MARGIN) * MODULE_PX..(x + MARGIN + 1) * MODULE_PX {
@@ -34,7 +34,8 @@ pub fn png(text: &str) -> Result<Vec<u8>> {
     let mut encoder = png::Encoder::new(&mut out, side, side);
     encoder.set_color(png::ColorType::Grayscale);
     encoder.set_depth(png::BitDepth::One);
-    // A row is mostly the one above it. Packed any better it is half as long (1.8 kB), and takes four times as long as all else.
+    // A row mostly equals the one above it. Better compression would halve the 1.8 kB, and take four times as long as
+    // all the rest.
     encoder.set_filter(png::Filter::Up);
     encoder.set_compression(png::Compression::Fast);
     let written = encoder.write_header().and_then(|mut writer| {
@@ -45,13 +46,13 @@ pub fn png(text: &str) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Whether the module at `x` of the symbol, in row `y` counted with the margin, is dark.
+/// Whether the module at `x` of the symbol is dark. `y` is the row, counted with the margin.
 fn is_dark(code: &QRCode, x: usize, y: usize) -> bool {
     (MARGIN..MARGIN + code.size).contains(&y) && code[y - MARGIN][x].value()
 }
 
-/// The code as the path of an SVG that is drawn with a stroke one unit wide: the side of its square, margin included, and
-/// the path.
+/// The QR code as the path of an SVG, to be drawn with a stroke one unit wide. Returns the side of its square with the
+/// margin, and the path.
 pub fn svg_path(text: &str) -> Result<(usize, String)> {
     use std::fmt::Write as _;
     let code = symbol(text)?;
@@ -93,7 +94,7 @@ mod tests {
         let dark = |x: usize, y: usize| pixels[y * row + x / 8] & (0x80 >> (x % 8)) == 0;
         assert_eq!(width % MODULE_PX, 0);
         assert!((0..width).all(|x| !dark(x, 39) && !dark(39, x) && !dark(x, width - 40) && !dark(width - 40, x)));
-        // The corner of the finder pattern begins right behind the margin.
+        // The corner of the finder pattern begins just after the margin.
         assert!(dark(40, 40) && dark(49, 49) && !dark(50, 50) && dark(width - 41, 40) && dark(40, width - 41));
         assert_eq!(png(URL).unwrap(), made, "the same each time");
     }

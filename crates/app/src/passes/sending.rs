@@ -1,4 +1,4 @@
-//! Handing a letter to the mail server, or waiting with all others while it takes none.
+//! Sends a letter through the mail server, or waits with all other letters while the mail lane is stopped.
 
 use admit_core::access::Action;
 use admit_core::time::Timestamp;
@@ -12,13 +12,14 @@ use crate::records::*;
 /// Why a letter may be sent now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// The lane is open.
+    /// The mail lane is open.
     Open,
-    /// The lane is stopped, and this letter finds out whether it still is.
+    /// The mail lane is stopped, and this letter is the probe that finds out whether it still must be.
     Probe,
 }
 
-/// Whether a run's letter may be sent now; `None` while the lane is stopped. `stopped`: it was when the run was taken.
+/// Whether a run's letter may be sent now. `None` while the lane is stopped. `stopped` tells whether the lane was
+/// stopped when the run was taken.
 pub(super) async fn turn(app: &App, run_id: &str, stopped: bool) -> Result<Option<Turn>> {
     if !stopped && !app.mail_lane.is_stopped() {
         return Ok(Some(Turn::Open));
@@ -32,8 +33,8 @@ pub(super) async fn turn(app: &App, run_id: &str, stopped: bool) -> Result<Optio
     })
 }
 
-/// Sends a run's letter in its turn. A refusal of the account or the server stops the lane. The run then waits with
-/// the others, until `until` at most.
+/// Sends a run's letter. If the mail server refuses the account or every letter, the lane is stopped. The run then
+/// waits with the others, at most until `until`.
 pub(super) async fn send(
     app: &App,
     mail: &dyn Mail,
@@ -44,7 +45,8 @@ pub(super) async fn send(
     match mail.send(letter).await {
         Ok(()) => {
             app.mail_lane.taken(run_id);
-            // The letter is out: a store that does not answer now must not have it sent again. Another probe comes by itself.
+            // The letter is sent. If the store fails now, the letter must not be sent again, so the error is ignored.
+            // Another probe will open the lane.
             if turn == Turn::Probe && app.store.resume_mail().await.is_ok() {
                 app.mail_lane.set_stopped(false);
                 app.job_wakeup.wake();
@@ -62,7 +64,8 @@ pub(super) async fn send(
     }
 }
 
-/// A letter that is not sent for its own reason tells nothing of the lane: where it was the probe, the next one is.
+/// Notes that a letter was not sent for a reason of its own, which tells nothing about the lane. If it was the probe,
+/// another letter is probed at once.
 pub(super) async fn pass_on(app: &App, turn: Turn) {
     if turn == Turn::Probe {
         let _ = app.store.hurry_mail().await;
@@ -80,7 +83,7 @@ async fn stop(app: &App, run_id: &str, why: String, until: Timestamp) -> Result<
     Ok(Setback::Parked(until))
 }
 
-/// The reason why no mail goes out just now; `None` while it does. For callers who may look at the runs.
+/// Why no mail goes out now, for callers who may see the runs. `None` if mail goes out.
 pub async fn mail_health(app: &App, caller: &UserCaller) -> Result<Option<MailLaneRecord>> {
     caller.must(Action::ReadGuests)?;
     app.store.mail_lane().await

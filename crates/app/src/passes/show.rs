@@ -1,4 +1,4 @@
-//! The page of a pass, for anybody who has its address.
+//! Shows the page of a pass to anybody who has its address.
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::TicketId;
@@ -10,31 +10,31 @@ use crate::error::{Error, Result};
 use crate::ports::{App, Pace, Scope, Tx, read, write};
 use crate::records::*;
 
-/// The line that a pass's first opening adds to its event's ledger.
+/// The action of the line that the first opening of a pass adds to its event's ledger.
 pub(crate) const OPENED: &str = "pass_opened";
 
-/// A pass.
+/// A pass, with everything that its page shows.
 #[derive(Debug, Clone)]
 pub struct Pass {
     /// The organisation of the event.
     pub organization: OrganizationRecord,
-    /// How that organisation writes.
+    /// How that organisation's mails and pages look.
     pub letterhead: LetterheadRecord,
     /// The event.
     pub event: EventRecord,
-    /// The guest who holds the ticket; absent where it has none.
+    /// The guest who holds the ticket. Absent if there is none.
     pub guest: Option<GuestRecord>,
-    /// The ticket that the pass admits.
+    /// The ticket of the pass.
     pub ticket: TicketRecord,
     /// Persons let in so far.
     pub persons: u32,
-    /// How it stands.
+    /// The state of the pass.
     pub standing: PassStanding,
-    /// Nobody opened its page before.
+    /// Whether nobody opened the pass's page before.
     pub is_unopened: bool,
 }
 
-/// The pass of a token. Whatever is no token of a pass is `NotFound`, for whatever reason.
+/// The pass of a token. Every other token is `NotFound`, whatever the reason.
 pub async fn show(app: &App, token: &str) -> Result<Pass> {
     let unknown = || Error::not_found("pass");
     if !is_token(token) {
@@ -65,8 +65,8 @@ pub async fn show(app: &App, token: &str) -> Result<Pass> {
     .await
 }
 
-/// Notes that a pass's page was opened, the first time only: its guest's timeline tells of it. Nobody at a door waits for
-/// this, so it has its turn after the others.
+/// Notes in the ledger that a pass's page was opened, the first time only. The guest's timeline shows it. The write has
+/// the lowest priority, since nobody waits for it at a door.
 pub async fn opened(app: &App, pass: &Pass) -> Result<()> {
     if !pass.is_unopened {
         return Ok(());
@@ -74,7 +74,7 @@ pub async fn opened(app: &App, pass: &Pass) -> Result<()> {
     let ticket = pass.ticket.clone();
     let scope = Scope::event(&pass.organization.organization_id, &ticket.event_id);
     write(&*app.store, Scope { pace: Pace::Patient, ..scope }, move |tx| {
-        // Two windows may open it at once.
+        // Two windows may open the page at the same time.
         if was_opened(tx, &ticket)? {
             return Ok(());
         }

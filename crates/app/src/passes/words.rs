@@ -1,10 +1,10 @@
-//! Text of others, made harmless, and moments as people read them.
+//! Makes text of others harmless, and writes moments as people read them.
 
 use admit_core::time::Timestamp;
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 
-/// Text on one line that cannot turn the line around it: control characters become spaces, marks that change the direction
-/// of text are left out (trust.md §5 row 36).
+/// The text on one line, unable to change the direction of the text around it. Control characters become spaces, and
+/// marks that change the text's direction are left out (trust.md §5 row 36).
 pub fn plain(text: &str) -> String {
     let turns =
         |c: char| matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{200E}' | '\u{200F}' | '\u{061C}');
@@ -13,7 +13,7 @@ pub fn plain(text: &str) -> String {
     kept.collect::<String>().trim().to_owned()
 }
 
-/// [`plain`] text that is no markup in HTML, neither between tags nor in a quoted attribute.
+/// [`plain`] text escaped for HTML, between tags and in quoted attributes.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in plain(text).chars() {
@@ -29,8 +29,8 @@ pub fn escaped(text: &str) -> String {
     out
 }
 
-/// A moment in a zone of the IANA database, such as `Sunday, 7 June 2026, 20:00 (Lisbon time)`; in UTC where the zone is
-/// none.
+/// A moment in a zone of the IANA database, such as `Sunday, 7 June 2026, 20:00 (Lisbon time)`. UTC if the zone is
+/// unknown.
 pub fn when(at: Timestamp, zone: &str) -> String {
     let tz = TimeZoneDatabase::bundled().get(zone).unwrap_or(TimeZone::UTC);
     let zone = tz.iana_name().unwrap_or("UTC").to_owned();

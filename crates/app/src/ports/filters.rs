@@ -1,4 +1,4 @@
-//! Filters and orders of the lists in a transaction.
+//! Filters and orders of the lists that a transaction reads.
 
 use admit_core::ids::*;
 use admit_core::incident::IncidentKind;
@@ -8,10 +8,10 @@ use crate::records::*;
 /// A search for a guest or a ticket, as a person typed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sought {
-    /// As it was typed.
+    /// The text as the person typed it.
     pub text: String,
-    /// Whether beginnings of e-mail addresses and of ticket codes find too. A caller who may not see those must not
-    /// guess them letter by letter either; a whole code always finds.
+    /// Whether the beginnings of e-mail addresses and ticket codes match too. A caller who may not see those must not
+    /// be able to guess them letter by letter. A whole code always matches.
     pub by_contacts: bool,
 }
 
@@ -21,34 +21,34 @@ impl From<&str> for Sought {
     }
 }
 
-/// The tickets to look for.
+/// Which tickets a list has. An absent member filters nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TicketFilter {
-    /// The text to find; absent where the list is not searched. It matches as a folded substring of the guest's
-    /// name. It also matches as the start, in either case, of an id, barcode, external id or order number. A
-    /// whole code that the ticket was given later matches too.
+    /// The text to find. Absent if the list is not searched. It matches as a normalized substring of the guest's name.
+    /// It also matches as the start, in either case, of an id, barcode, external id or order number. A whole code that
+    /// the ticket got later matches too.
     pub text: Option<Sought>,
-    /// Administrative status.
+    /// Only tickets with this administrative status.
     pub status: Option<admit_core::ticket::TicketStatus>,
-    /// Only those with (or without) anybody let in.
+    /// Only tickets with (or without) anybody let in.
     pub entered: Option<bool>,
 }
 
-/// Where a guest stands, as a list is filtered by it.
+/// The state of a guest, by which a list is filtered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// Somebody of their party is inside now.
+    /// Somebody of the party is inside now.
     Inside,
-    /// Somebody of their party was let in, ever.
+    /// Somebody of the party was let in so far.
     Came,
-    /// Nobody was let in, and their ticket is neither voided nor refunded.
+    /// Nobody was let in, and the ticket is neither voided nor refunded.
     NotCome,
-    /// Their ticket is voided or refunded.
+    /// The ticket is voided or refunded.
     Voided,
 }
 
 impl Standing {
-    /// The word a statement compares with.
+    /// The word for this state in statements.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Inside => "inside",
@@ -59,19 +59,19 @@ impl Standing {
     }
 }
 
-/// Where the newest pass of a guest is, as a list is filtered by it.
+/// The state of a guest's newest pass, by which a list is filtered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PassMail {
-    /// Its run gave up: an address or a server refused it.
+    /// The pass's run gave up: an address or a server refused the mail.
     Refused,
-    /// On its way, or waits to be tried again.
+    /// The pass's run is under way or waits for its next try.
     Waiting,
     /// The pass was mailed.
     Sent,
 }
 
 impl PassMail {
-    /// The word it is asked for by.
+    /// The word for this state in requests.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Refused => "refused",
@@ -79,13 +79,13 @@ impl PassMail {
             Self::Sent => "sent",
         }
     }
-    /// Reads [`PassMail::as_str`].
+    /// Reads the word that [`PassMail::as_str`] writes. `None` for any other word.
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Refused, Self::Waiting, Self::Sent].into_iter().find(|mail| mail.as_str() == word)
     }
 }
 
-/// The order of a list of guests. A cursor belongs to the order it was given in.
+/// The order of a list of guests. A cursor is good only in the order in which it was given.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum GuestSort {
     /// By the normalized name, from A to Z.
@@ -93,12 +93,12 @@ pub enum GuestSort {
     Name,
     /// By the newest entry, newest first; guests who never came are last.
     Last,
-    /// By when they were added, newest first.
+    /// By when the guests were added, newest first.
     Added,
 }
 
 impl GuestSort {
-    /// The word it is asked for by.
+    /// The word for this order in requests.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Name => "name",
@@ -106,70 +106,70 @@ impl GuestSort {
             Self::Added => "added",
         }
     }
-    /// Reads [`GuestSort::as_str`].
+    /// Reads the word that [`GuestSort::as_str`] writes. `None` for any other word.
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Name, Self::Last, Self::Added].into_iter().find(|sort| sort.as_str() == word)
     }
 }
 
-/// The guests to look for.
+/// Which guests a list has. An absent member filters nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GuestFilter {
-    /// Part of the name, without regard to case and accents; or the start of an e-mail, an external id or an order number, in
-    /// any case; or a whole ticket code.
+    /// The text to find. It matches a part of the name, without regard to case and accents. It also matches the start
+    /// of an e-mail, an external id or an order number in any case, and a whole ticket code.
     pub text: Option<Sought>,
-    /// On one list.
+    /// Only guests on this guest list.
     pub guest_list_id: Option<GuestListId>,
-    /// Of one entry type.
+    /// Only guests with this entry type.
     pub entry_type_id: Option<EntryTypeId>,
-    /// On lists of this promoter alone.
+    /// Only guests on lists of this promoter.
     pub promoter_id: Option<UserId>,
-    /// Only those who stand so.
+    /// Only guests in this state.
     pub standing: Option<Standing>,
-    /// Only those whose newest pass is there.
+    /// Only guests whose newest pass is in this state.
     pub mail: Option<PassMail>,
 }
 
-/// The scans to look for.
+/// Which scans a list has. An absent member filters nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ScanFilter {
-    /// Of one ticket.
+    /// Only scans of this ticket.
     pub ticket_id: Option<TicketId>,
-    /// Of one device.
+    /// Only scans of this device.
     pub device_id: Option<DeviceId>,
-    /// With one outcome (the server's).
+    /// Only scans with this outcome by the server's verdict.
     pub outcome: Option<admit_core::scan::Outcome>,
-    /// With (or without) a conflict.
+    /// Only scans with (or without) a conflict.
     pub conflict: Option<bool>,
 }
 
-/// The incidents to look for.
+/// Which incidents a list has. An absent member filters nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct IncidentFilter {
-    /// That stand so.
+    /// Only incidents in this state.
     pub status: Option<IncidentStatus>,
-    /// That a person answered and that are not open again.
+    /// Whether to list only incidents that a person answered and that are not open again.
     pub decided: bool,
-    /// Of kinds that wait in the queue.
+    /// Whether to list only kinds that wait in the review queue.
     pub queued: bool,
-    /// Of this kind.
+    /// Only incidents of this kind.
     pub kind: Option<IncidentKind>,
 }
 
 impl From<Option<IncidentStatus>> for IncidentFilter {
-    /// The queue's by where they stand.
+    /// The filter for incidents of the review queue in this state.
     fn from(status: Option<IncidentStatus>) -> Self {
         Self { status, decided: false, queued: true, kind: None }
     }
 }
 
-/// The runs to look for.
+/// Which runs a list has. An absent member filters nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunFilter {
-    /// Of one event.
+    /// Only runs of this event.
     pub event_id: Option<EventId>,
-    /// About one guest, or whatever else the kind's runs are about.
+    /// Only runs about this subject, such as a guest's id.
     pub subject: Option<String>,
-    /// Standing so.
+    /// Only runs in this state.
     pub state: Option<admit_core::job::RunState>,
 }

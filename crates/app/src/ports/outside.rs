@@ -1,26 +1,27 @@
-//! The world outside that passes reach: a mail server and a place for pictures. Both may be away; both may be asked twice
-//! for the same, after a crash.
+//! The outside services that passes need: a mail server and an object store. Both may be unreachable. After a crash,
+//! both may be asked for the same thing twice.
 
 use admit_core::time::Timestamp;
 use futures_util::future::BoxFuture;
 
-/// Why it could not be done. In words for the organiser.
+/// Why a request failed, in words for the organiser.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unable {
-    /// Not now: the same may work later.
+    /// The request failed now and may succeed later.
     Later(String),
-    /// Not so: the same will never work.
+    /// The same request will never succeed.
     Never(String),
 }
 
-/// Why a letter was not taken. In words for the organiser.
+/// Why a letter was not accepted, in words for the organiser.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unsent {
-    /// The mail server refuses the account or itself: no other letter would be taken either. Names no guest.
+    /// The mail server refuses the account or every letter, so no other letter would be accepted either. The text names
+    /// no guest.
     Stopped(String),
-    /// Not now: this letter may be taken later.
+    /// The letter was refused now and may be accepted later.
     Later(String),
-    /// Not so: this letter will never be taken.
+    /// This letter will never be accepted.
     Never(String),
 }
 
@@ -36,69 +37,70 @@ impl From<Unable> for Unsent {
 /// A name and an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mailbox {
-    /// Name; empty for none.
+    /// The name. Empty if there is none.
     pub name: String,
-    /// E-mail address.
+    /// The e-mail address.
     pub email: String,
 }
 
-/// A file that goes with a letter.
+/// A file inside a letter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Enclosure {
-    /// File name.
+    /// The file's name.
     pub name: String,
-    /// Media type.
+    /// The file's media type.
     pub media_type: &'static str,
     /// The file's bytes.
     pub bytes: Vec<u8>,
 }
 
-/// A letter as it is to arrive: text, the same as HTML, a picture shown in it, a file beside it.
+/// A letter as it should arrive: a text, the same as HTML, a picture that the HTML shows, and an attached file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Letter {
-    /// Message-ID without its angle brackets: the same at every try, so that mail programs can tell a repeat.
+    /// The Message-ID without its angle brackets. It is the same at every try, so that mail programs recognise a
+    /// repeat.
     pub message_id: String,
-    /// Whom it is from.
+    /// The sender.
     pub from: Mailbox,
-    /// Whom answers go to, where that is another.
+    /// The address for answers. Absent if it is the sender's.
     pub reply_to: Option<Mailbox>,
-    /// Whom it is for.
+    /// The receiver.
     pub to: Mailbox,
     /// The mail's subject.
     pub subject: String,
-    /// When it was written.
+    /// When the letter was written.
     pub at: Timestamp,
-    /// As text.
+    /// The body as text.
     pub text: String,
-    /// As HTML.
+    /// The body as HTML.
     pub html: String,
-    /// Shown in the HTML, where it is called `cid:` + its content id.
+    /// The picture that the HTML shows, with the content id by which the HTML names it (`cid:` + id).
     pub picture: (String, Enclosure),
-    /// Beside it.
+    /// The attached file.
     pub attachment: Enclosure,
 }
 
 /// A mail server.
 pub trait Mail: Send + Sync {
-    /// Whom letters of this server are from, where one is set up.
+    /// The sender of this server's letters. `None` if no mail server is set up.
     fn sender(&self) -> Option<Mailbox>;
-    /// Hands a letter over. Done means that the mail server took it.
+    /// Sends a letter. Success means that the mail server accepted it.
     fn send(&self, letter: Letter) -> BoxFuture<'_, Result<(), Unsent>>;
-    /// Speaks to the mail server without a letter: whether it answers, and takes the account.
+    /// Connects to the mail server without sending a letter. Success means that it answers and accepts the account.
     fn reach(&self) -> BoxFuture<'_, Result<(), Unsent>> {
         Box::pin(async { Ok(()) })
     }
 }
 
-/// A place for pictures: a folder, or a bucket.
+/// A store for pictures: a folder or a bucket.
 pub trait Objects: Send + Sync {
-    /// Whether there is an object of this name.
+    /// Whether an object with this name exists.
     fn has(&self, key: String) -> BoxFuture<'_, Result<bool, Unable>>;
-    /// Stores an object, durably, in the place of any other of its name.
+    /// Stores an object durably. It replaces an object of the same name.
     fn put(&self, key: String, bytes: Vec<u8>) -> BoxFuture<'_, Result<(), Unable>>;
 }
 
-/// No mail server is set up: whatever is to be mailed waits.
+/// The port for a server without a mail server. Everything that should be mailed waits.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoMail;
 
@@ -111,5 +113,5 @@ impl Mail for NoMail {
     }
 }
 
-/// The state of the mail lane where the server has no mail server.
+/// The reason that the mail lane states if no mail server is set up.
 pub const NO_MAIL_SERVER: &str = "no mail server is set up (SMTP_URL, SMTP_FROM)";

@@ -1,7 +1,8 @@
-//! A transaction, noun by noun. Born scoped to its organisation: no method takes one, no row of another can be seen.
+//! A transaction, in one trait per noun. It is bound to its organisation from the start. So no method takes an
+//! organisation, and rows of others cannot be seen.
 //!
-//! Names of conflicts: a unique key that an insert breaks is answered as [`crate::error::Error::Conflict`] with the
-//! code named at the method.
+//! An insert that breaks a unique key returns [`crate::error::Error::Conflict`]. The method's documentation names its
+//! code, such as `email_taken`.
 
 use std::collections::BTreeMap;
 
@@ -19,38 +20,39 @@ use super::filters::*;
 use crate::error::Result;
 use crate::records::*;
 
-/// Organisations, users, members, secrets.
+/// Organisations, users, members and secrets.
 pub trait TxAccounts {
     /// The organisation of this transaction.
     fn organization(&mut self) -> Result<OrganizationRecord>;
     /// How the organisation's mails look.
     fn letterhead(&mut self) -> Result<LetterheadRecord>;
-    /// Overwrites how they look.
+    /// Overwrites how the organisation's mails look.
     fn put_letterhead(&mut self, letterhead: &LetterheadRecord) -> Result<()>;
-    /// Takes the organisation's own order until the end of this write: of two that look and then change, the second sees
-    /// what the first did. For checks that no constraint of the database makes.
+    /// Locks the organisation until the end of this write. Of two writes that look and then change, the second sees
+    /// what the first did. It is for checks that no constraint of the database makes.
     fn hold_organization(&mut self) -> Result<()>;
-    /// Makes a user and their membership. `email_taken`.
+    /// Creates a user and the membership. Fails with `email_taken` if another user has the address.
     fn insert_member(&mut self, user: &UserRecord, role: Role) -> Result<()>;
-    /// Sets a user's password, and ends every session of theirs, in other organisations too: who knew the old one is out.
+    /// Sets a user's password, and ends all of the user's sessions, in other organisations too. So a person who knew
+    /// the old password loses access.
     fn set_password(&mut self, user_id: &UserId, password_hash: &str) -> Result<()>;
-    /// The hash of a member's password as it is now.
+    /// The hash of a member's present password. `None` if there is no such member.
     fn password_hash(&mut self, user_id: &UserId) -> Result<Option<String>>;
     /// Members, oldest first.
     fn members(&mut self) -> Result<Vec<MemberRecord>>;
-    /// One member.
+    /// One member. `None` if the user is no member.
     fn member(&mut self, user_id: &UserId) -> Result<Option<MemberRecord>>;
     /// Sets a member's role.
     fn set_member_role(&mut self, user_id: &UserId, role: Role) -> Result<()>;
-    /// Ends a membership and every session and API token of it here.
+    /// Ends a membership, with all of its sessions and API tokens in this organisation.
     fn remove_member(&mut self, user_id: &UserId) -> Result<()>;
-    /// Stores what a secret opens.
+    /// Stores what a secret gives access to.
     fn insert_credential(&mut self, credential: &CredentialRecord) -> Result<()>;
-    /// Stores what a pass's token opens, unless it is stored already: a guest has one pass, however often it is made.
-    /// Returns `false` where the token opens something else, because it came from another event or from another
+    /// Stores what a pass's token gives access to, unless it is stored already. A guest has one pass, however often it
+    /// is made. Returns `false` if the token belongs to something else, because it came from another event or another
     /// system.
     fn keep_pass(&mut self, credential: &CredentialRecord) -> Result<bool>;
-    /// Forgets a secret.
+    /// Deletes a secret.
     fn delete_credential(&mut self, token_hash: &[u8; 32]) -> Result<()>;
     /// Stores an API token's description.
     fn insert_api_token(&mut self, token: &ApiTokenRecord) -> Result<()>;
@@ -58,45 +60,46 @@ pub trait TxAccounts {
     fn api_tokens(&mut self) -> Result<Vec<ApiTokenRecord>>;
     /// The API token whose text has this SHA-256.
     fn api_token(&mut self, token_hash: &[u8; 32]) -> Result<Option<ApiTokenRecord>>;
-    /// Marks an API token withdrawn and forgets its secret.
+    /// Marks an API token as revoked, and deletes its secret.
     fn revoke_api_token(&mut self, api_token_id: &str, at: Timestamp) -> Result<()>;
 }
 
-/// Events and their order.
+/// Events and their order of changes.
 pub trait TxEvents {
-    /// Makes an event and its head. `event_exists`.
+    /// Creates an event and its head. Fails with `event_exists` if the id is taken.
     fn insert_event(&mut self, event: &EventRecord) -> Result<()>;
     /// One event.
     fn event(&mut self, event_id: &EventId) -> Result<Option<EventRecord>>;
     /// Events, newest first.
     fn events(&mut self, page: &Page) -> Result<Listed<EventRecord>>;
-    /// Figures of these events, in order of id; an event without any has zeros.
+    /// The figures of these events, in order of id. An event without any has zeros.
     fn event_figures(&mut self, event_ids: &[EventId]) -> Result<Vec<EventFigures>>;
     /// Overwrites the newest values of an event (its rules hold the history).
     fn update_event(&mut self, event: &EventRecord) -> Result<()>;
-    /// The event's head as this transaction sees it, this write's own place included once taken.
+    /// The event's head as this transaction sees it. It includes this write's own place once that is taken.
     fn head(&mut self, event_id: &EventId) -> Result<Head>;
-    /// Takes this write's place in the event's order: once per transaction and event, the same answer every time. Only
-    /// for events of the [`crate::ports::Scope`].
+    /// Takes this write's place in the event's order, once per transaction and event. Later calls return the same
+    /// place. The event must be in the [`crate::ports::Scope`].
     fn stamp(&mut self, event_id: &EventId) -> Result<Stamp>;
-    /// Stores rules. Their serial must be this write's stamp.
+    /// Stores rules. Their serial must be that of this write's stamp.
     fn insert_rules(&mut self, event_id: &EventId, rules: &[Rule]) -> Result<()>;
-    /// The rules for a fold: of the event, its gates and devices, and of these tickets.
+    /// The rules for a reduction: those of the event, its gates and devices, and of these tickets.
     fn load_rules(&mut self, event_id: &EventId, tickets: &[TicketId]) -> Result<LoadedRules>;
-    /// The epochs of the event's ledger alone: every request of a device asks for them.
+    /// Only the epochs of the event's ledger. Every request of a device needs them.
     fn epochs(&mut self, event_id: &EventId) -> Result<Epochs>;
-    /// Where a device was ever told to scan, over all events: rules of the kind
-    /// [`admit_core::rule::DeviceChange::Assignment`], in no order.
+    /// All assignments of a device so far, over all events, in no order. They are rules of the kind
+    /// [`admit_core::rule::DeviceChange::Assignment`].
     fn assignments(&mut self, device_id: &DeviceId) -> Result<Vec<Rule>>;
-    /// Serial of the last rule change of anything in the event: the manifest's version.
+    /// The serial of the last rule change in the event, which is the version of its list.
     fn rules_serial(&mut self, event_id: &EventId) -> Result<u64>;
-    /// Serial of the last rule change of the event itself, its gates or devices (not tickets).
+    /// The serial of the last rule change of the event itself, its gates or its devices (not its tickets).
     fn event_rules_serial(&mut self, event_id: &EventId) -> Result<u64>;
-    /// The reducer version this event's derived rows were made by.
+    /// The reducer version that made this event's derived rows.
     fn reducer_version(&mut self, event_id: &EventId) -> Result<u32>;
-    /// Notes the reducer version of this event's derived rows.
+    /// Stores the reducer version that made this event's derived rows.
     fn set_reducer_version(&mut self, event_id: &EventId, version: u32) -> Result<()>;
-    /// Adds a line to the ledger of the event (or the organisation): chains it, and remembers the new head.
+    /// Adds a line to the ledger of the event (or of the organisation), chained to the line before. Stores the new
+    /// head.
     fn append_audit(&mut self, line: NewAudit) -> Result<()>;
     /// Lines of a ledger, newest first.
     fn audit(&mut self, event_id: Option<&EventId>, page: &Page) -> Result<Listed<AuditRecord>>;
@@ -104,54 +107,57 @@ pub trait TxEvents {
     fn audit_of(&mut self, event_id: &EventId, entity: (&str, &str), limit: usize) -> Result<Vec<AuditRecord>>;
     /// Lines of a ledger from place `from` on, oldest first, for verification.
     fn audit_from(&mut self, event_id: Option<&EventId>, from: u64, limit: usize) -> Result<Vec<AuditRecord>>;
-    /// Where the organisation's own ledger ends.
+    /// The end of the organisation's own ledger.
     fn organization_ledger_end(&mut self) -> Result<LedgerEnd>;
-    /// The newest line of the organisation's own ledger about this action.
+    /// The newest line with this action in the organisation's own ledger.
     fn newest_audit(&mut self, action: &'static str) -> Result<Option<AuditRecord>>;
-    /// Where the ledgers of those events end that were written to since `since`, in order of id.
+    /// The ends of those event ledgers that were written to since `since`, in order of id.
     fn event_ledger_ends(&mut self, since: Timestamp) -> Result<Vec<(EventId, LedgerEnd)>>;
-    /// The event's audit head as it stood after serial `serial`: what a witness of that serial must say.
+    /// The event's audit head after serial `serial`, which a witness of that serial must state. `None` if there was no
+    /// such serial.
     fn audit_head_at(&mut self, event_id: &EventId, serial: u64) -> Result<Option<[u8; 32]>>;
 }
 
-/// Gates, entry types, guest lists.
+/// Gates, entry types and guest lists.
 pub trait TxGates {
-    /// Makes a gate. `gate_exists`. Its rules hold name, zones and the rest.
+    /// Creates a gate. Its rules hold its name, zones and so on. Fails with `gate_exists` if the event has a gate of
+    /// this id.
     fn insert_gate(&mut self, event_id: &EventId, gate_id: &GateId, created_at: Timestamp) -> Result<()>;
-    /// Removes a gate; its rules stay, because they are facts.
+    /// Removes a gate. Its rules stay, because they are facts.
     fn delete_gate(&mut self, event_id: &EventId, gate_id: &GateId) -> Result<()>;
-    /// How many tickets of an event are limited to gates of which this is one.
+    /// Number of tickets of an event whose `gate_ids` include this gate.
     fn count_tickets_of_gate(&mut self, event_id: &EventId, gate_id: &GateId) -> Result<u64>;
-    /// Whether a scan at this gate counts or was refused.
+    /// Whether any scan at this gate counts or was refused.
     fn gate_has_flow(&mut self, event_id: &EventId, gate_id: &GateId) -> Result<bool>;
-    /// Gate ids, in order of id. (Their values come from [`TxEvents::load_rules`].)
+    /// Gate ids in order. Their values come from [`TxEvents::load_rules`].
     fn gate_ids(&mut self, event_id: &EventId) -> Result<Vec<GateId>>;
-    /// Makes an entry type. `entry_type_exists` (name).
+    /// Creates an entry type. Fails with `entry_type_exists` if the event has one of this name.
     fn insert_entry_type(&mut self, entry_type: &EntryTypeRecord) -> Result<()>;
-    /// Renames an entry type. `entry_type_exists` (name).
+    /// Renames an entry type. Fails with `entry_type_exists` if the event has another of this name.
     fn rename_entry_type(&mut self, entry_type_id: &EntryTypeId, name: &str) -> Result<()>;
-    /// Entry types by position.
+    /// The event's entry types, by position.
     fn entry_types(&mut self, event_id: &EventId) -> Result<Vec<EntryTypeRecord>>;
-    /// Makes a guest list. `guest_list_exists` (name).
+    /// Creates a guest list. Fails with `guest_list_exists` if the event has one of this name.
     fn insert_guest_list(&mut self, list: &GuestListRecord) -> Result<()>;
-    /// Overwrites a guest list's name and promoter. `guest_list_exists` (name).
+    /// Overwrites a guest list's name and promoter. Fails with `guest_list_exists` if the event has another of this
+    /// name.
     fn update_guest_list(&mut self, list: &GuestListRecord) -> Result<()>;
     /// Guest lists, oldest first.
     fn guest_lists(&mut self, event_id: &EventId) -> Result<Vec<GuestListRecord>>;
 }
 
-/// Tickets, their codes, their guests.
+/// Tickets, their codes and their guests.
 pub trait TxTickets {
-    /// Makes tickets with their codes. `barcode_taken` when a code was ever given to another ticket of the event,
-    /// `ticket_exists`.
+    /// Creates tickets with their codes. Fails with `barcode_taken` if a code was ever given to another ticket of the
+    /// event, and with `ticket_exists` if a ticket id is taken.
     fn insert_tickets(&mut self, tickets: &[TicketRecord]) -> Result<()>;
-    /// Overwrites newest values of tickets (their rules hold the history).
+    /// Overwrites the newest values of tickets. Their rules hold the history.
     fn update_tickets(&mut self, tickets: &[TicketRecord]) -> Result<()>;
-    /// One ticket, of any event of the organisation.
+    /// One ticket of any event of the organisation. `None` if there is none.
     fn ticket(&mut self, ticket_id: &TicketId) -> Result<Option<TicketRecord>>;
-    /// Several tickets of one event, those that exist, in order of id.
+    /// Several tickets of one event, in order of id. Those that don't exist are left out.
     fn tickets_by_id(&mut self, event_id: &EventId, ticket_ids: &[TicketId]) -> Result<Vec<TicketRecord>>;
-    /// A page of tickets with their guests and states.
+    /// A page of tickets, with their guests and states.
     #[allow(clippy::type_complexity, reason = "one row of a list, named by its parts")]
     fn tickets(
         &mut self,
@@ -159,31 +165,32 @@ pub trait TxTickets {
         filter: &TicketFilter,
         page: &Page,
     ) -> Result<Listed<(TicketRecord, Option<GuestRecord>, Option<StateRecord>)>>;
-    /// Tickets that a text finds, all of them where it is absent, as a page's filter has it.
+    /// Numbers of the tickets that a text finds, as it does in the filter of a page. Without a text, of all tickets.
     fn count_found_tickets(&mut self, event_id: &EventId, text: Option<&Sought>) -> Result<TicketCounts>;
-    /// Which tickets ever held these codes.
+    /// The tickets that ever had these codes.
     fn find_codes(&mut self, event_id: &EventId, hashes: &[BarcodeHash]) -> Result<Vec<(BarcodeHash, TicketId)>>;
-    /// The same, each with whether its ticket has a stored state.
+    /// Like [`TxTickets::find_codes`], with whether each ticket has a stored state.
     fn resolve_codes(&mut self, event_id: &EventId, hashes: &[BarcodeHash]) -> Result<Vec<ResolvedCode>>;
-    /// Every code with its ticket and newest values, in order of hash: what a manifest is built from.
+    /// Every code with its ticket's newest values, in order of hash. A list is built from these.
     fn manifest_rows(&mut self, event_id: &EventId) -> Result<Vec<(BarcodeHash, TicketRecord)>>;
-    /// The same of tickets whose rules changed after a version: what a delta is built from.
+    /// The same rows for tickets whose rules changed after a version. A delta is built from these.
     fn manifest_rows_since(&mut self, event_id: &EventId, version: u64) -> Result<Vec<(BarcodeHash, TicketRecord)>>;
-    /// Number of tickets, and of persons those admit that are not voided or refunded.
+    /// Number of tickets, and number of persons admitted by those that are neither voided nor refunded.
     fn count_tickets(&mut self, event_id: &EventId) -> Result<(u64, u64)>;
-    /// Tickets by import key, those that exist.
+    /// Tickets by import key. Those that don't exist are left out.
     fn tickets_by_import_key(&mut self, event_id: &EventId, keys: &[String]) -> Result<Vec<TicketRecord>>;
-    /// Makes guests. Takes the write's place in their event's order.
+    /// Creates guests. Takes the write's place in their event's order.
     fn insert_guests(&mut self, guests: &[GuestRecord]) -> Result<()>;
     /// Overwrites guests. Takes the write's place in their event's order.
     fn update_guests(&mut self, guests: &[GuestRecord]) -> Result<()>;
-    /// Guests by id, those that exist.
+    /// Guests by id. Those that don't exist are left out.
     fn guests_by_id(&mut self, guest_ids: &[GuestId]) -> Result<Vec<GuestRecord>>;
-    /// Serial of the last change of a guest of the event; 0 where there is none.
+    /// The serial of the last change of a guest of the event. 0 if there is none.
     fn names_serial(&mut self, event_id: &EventId) -> Result<u64>;
-    /// Guests that hold a ticket and changed after a serial (0: all), in order of ticket: what names are built from.
+    /// Guests that have a ticket and changed after a serial (0 means all), in order of ticket. A names part is built
+    /// from these.
     fn names_since(&mut self, event_id: &EventId, serial: u64) -> Result<Vec<GuestRecord>>;
-    /// A page of guests with the states of their tickets.
+    /// A page of guests, with the states of their tickets.
     fn guests(
         &mut self,
         event_id: &EventId,
@@ -191,96 +198,96 @@ pub trait TxTickets {
         sort: GuestSort,
         page: &Page,
     ) -> Result<Listed<(GuestRecord, Option<StateRecord>)>>;
-    /// Guests that a text finds (all where it is absent; on lists of one promoter where one is named), counted by list and
-    /// entry type, in order of their ids.
+    /// Guests that a text finds, counted by guest list and entry type, in order of these ids. Without a text all guests
+    /// are counted. If a promoter is named, only guests on that promoter's lists are.
     fn count_guests(
         &mut self,
         event_id: &EventId,
         text: Option<&Sought>,
         promoter_id: Option<&UserId>,
     ) -> Result<Vec<GuestCount>>;
-    /// Of the same guests those whose newest pass is not done.
+    /// For the guests of the same filter: how many have a newest pass that was not delivered yet.
     fn count_unsent_passes(
         &mut self,
         event_id: &EventId,
         text: Option<&Sought>,
         promoter_id: Option<&UserId>,
     ) -> Result<UnsentPasses>;
-    /// Guests whose newest pass was mailed.
+    /// Number of guests whose newest pass was mailed.
     fn count_sent_passes(&mut self, event_id: &EventId) -> Result<u64>;
 }
 
-/// Imports of files, and what is remembered of them.
+/// Imports of files, and the mappings that are remembered.
 pub trait TxImports {
-    /// Notes an import.
+    /// Stores an import.
     fn insert_import(&mut self, import: &ImportRecord) -> Result<()>;
-    /// Overwrites when it was undone.
+    /// Overwrites when an import was undone.
     fn update_import(&mut self, import: &ImportRecord) -> Result<()>;
     /// One import of an event.
     fn import(&mut self, event_id: &EventId, import_id: &str) -> Result<Option<ImportRecord>>;
-    /// The newest imports of an event, newest first, without what undoing them needs.
+    /// The newest imports of an event, newest first, without the data that undoing them needs.
     fn imports(&mut self, event_id: &EventId) -> Result<Vec<ImportRecord>>;
-    /// A person's last mapping of a file of this shape, as it was written; absent where there is none.
+    /// The last mapping that a person chose for a file of this shape, as it was written. `None` if there is none.
     fn import_mapping(&mut self, event_id: &EventId, shape: &str) -> Result<Option<String>>;
-    /// Remembers that.
+    /// Stores the mapping for files of this shape.
     fn put_import_mapping(&mut self, event_id: &EventId, shape: &str, mapping: &str, at: Timestamp) -> Result<()>;
-    /// Takes tickets and their guests out of every list and count.
+    /// Withdraws tickets: removes them and their guests from every list and count.
     fn withdraw_tickets(&mut self, event_id: &EventId, ticket_ids: &[TicketId]) -> Result<()>;
-    /// Takes that back.
+    /// Takes the withdrawal of tickets back.
     fn restore_tickets(&mut self, event_id: &EventId, ticket_ids: &[TicketId]) -> Result<()>;
-    /// Which of these tickets are withdrawn.
+    /// Those of these tickets that are withdrawn.
     fn withdrawn_tickets(&mut self, event_id: &EventId, ticket_ids: &[TicketId]) -> Result<Vec<TicketId>>;
 }
 
 /// Names of guests whom staff added at a door.
 pub trait TxWalkIns {
-    /// Keeps names by the tickets that their scans made. The first that came for a ticket stays.
+    /// Stores names by the tickets that their scans made. The first name for a ticket stays.
     fn put_walk_in_names(&mut self, event_id: &EventId, names: &[(TicketId, Named)]) -> Result<()>;
-    /// The name that came with the scan which made a ticket.
+    /// The name that came with the scan from which a ticket was made. `None` if there is none.
     fn walk_in_name(&mut self, event_id: &EventId, ticket_id: &TicketId) -> Result<Option<Named>>;
 }
 
-/// Erasing guests' personal data.
+/// Erasing of guests' personal data.
 pub trait TxErasure {
-    /// Forgets what is kept of guests beside their rows: names that came with scans, and the keys by which files and
-    /// orders find their tickets. It also forgets the fate of their mails, and the last content of rows of a sender's
-    /// table.
+    /// Deletes what is stored about guests outside their rows: names that came with scans, and the keys by which files
+    /// and orders find their tickets. Also deletes the steps and problem texts of the runs that mailed them, and the last
+    /// values of rows of a sender's table.
     fn forget_guests(&mut self, event_id: &EventId, guests: &[GuestRecord], at: Timestamp) -> Result<()>;
-    /// Guests of an event whose personal data is there, oldest first.
+    /// Guests of an event whose personal data is not erased, oldest first.
     fn unerased_guests(&mut self, event_id: &EventId, limit: usize) -> Result<Vec<GuestRecord>>;
-    /// Events with such guests that ended longer ago than their organiser keeps them.
+    /// Events that ended longer ago than the organiser's retention time, and have guests whose data is not erased.
     fn events_past_retention(&mut self, now: Timestamp) -> Result<Vec<EventId>>;
-    /// Serial of the last change of a guest whose data was erased; 0 where there is none.
+    /// The serial of the last change of a guest whose data was erased. 0 if there is none.
     fn erased_serial(&mut self, event_id: &EventId) -> Result<u64>;
-    /// Imports of an event with what undoing them needs.
+    /// Imports of an event, with the data that undoing them needs.
     fn imports_with_kept(&mut self, event_id: &EventId) -> Result<Vec<ImportRecord>>;
-    /// Overwrites what undoing an import needs.
+    /// Overwrites the data that undoing an import needs.
     fn put_kept(&mut self, import: &ImportRecord) -> Result<()>;
 }
 
-/// Scans and what follows from them.
+/// Scans, and the results that follow from them.
 pub trait TxScans {
-    /// The scans stored under these ids, of any device and event, all contents, in order.
+    /// The scans stored under these ids, by any device in any event, with all contents, in order.
     fn stored_ids(&mut self, scan_ids: &[ScanId]) -> Result<Vec<StoredId>>;
-    /// The scans of one device stored under these ids, all contents, of any event.
+    /// The scans of one device stored under these ids, in any event, with all contents.
     fn known_scans(&mut self, device_id: &DeviceId, scan_ids: &[ScanId]) -> Result<Vec<KnownScan>>;
-    /// Stores scans: facts, never changed.
+    /// Stores scans. They are facts, and never changed later.
     fn insert_scans(&mut self, scans: &[NewScan]) -> Result<()>;
     /// Stores what later deliveries prove.
     fn insert_deliveries(&mut self, deliveries: &[NewDelivery]) -> Result<()>;
-    /// The proof of these contents by the deliveries so far: (device, scan, digest) → best signature and offset.
+    /// What the deliveries so far prove of these contents: (device, scan, digest) → best signature and offset.
     #[allow(clippy::type_complexity, reason = "one row, named by its parts")]
     fn proven(
         &mut self,
         device_id: &DeviceId,
         scan_ids: &[ScanId],
     ) -> Result<Vec<(ScanId, admit_core::scan::Digest, SignatureState, i64)>>;
-    /// Every fact of these subjects, deliveries merged, each with its subject; and every other content under the same
-    /// (device, scan id) wherever it resolves to.
+    /// Every fact of these subjects with its deliveries merged, each with its subject. Also every other content under
+    /// the same (device, scan id), whatever subject that content belongs to.
     fn facts(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<Resolved>>;
-    /// Subjects that manual scans of these tickets, or scans of these hashes, resolved to: for a ticket made late.
+    /// All subjects of the event that have scans, as the scans' codes resolve now.
     fn subjects_with_scans(&mut self, event_id: &EventId) -> Result<Vec<String>>;
-    /// Subjects with a scan whose canonical time lies outside `[from, to]`, or inside it when `inside`.
+    /// Subjects with a scan whose canonical time lies outside `[from, to]`, or inside it if `inside` is set.
     fn subjects_by_time(
         &mut self,
         event_id: &EventId,
@@ -288,9 +295,9 @@ pub trait TxScans {
         to: Timestamp,
         inside: bool,
     ) -> Result<Vec<String>>;
-    /// How many subjects (tickets and unknown codes) have a scan whose canonical time lies before a moment.
+    /// Number of subjects (tickets and unknown codes) that have a scan whose canonical time lies before a moment.
     fn count_subjects_before(&mut self, event_id: &EventId, before: Timestamp) -> Result<u64>;
-    /// Subjects with scans of one device.
+    /// Subjects that have scans of one device.
     fn subjects_of_device(&mut self, event_id: &EventId, device_id: &DeviceId) -> Result<Vec<String>>;
     /// Stores reviews.
     fn insert_reviews(
@@ -301,48 +308,49 @@ pub trait TxScans {
         at: Timestamp,
         reviews: &[Review],
     ) -> Result<()>;
-    /// Reviews of the scans of these subjects.
+    /// The reviews of these subjects' scans.
     fn reviews(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<Review>>;
-    /// The same with who decided, when and why, in the event's order.
+    /// The same reviews, with who decided, when and why, in the event's order.
     fn decisions(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<DecisionRecord>>;
-    /// Stored states of these subjects.
+    /// The stored states of these subjects. Subjects without one are left out.
     fn states(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<StateRecord>>;
-    /// Every stored state, in order of key: for `rebuild`.
+    /// Every stored state of the event, in order of key, for `rebuild`.
     fn all_states(&mut self, event_id: &EventId) -> Result<Vec<StateRecord>>;
-    /// Stored verdicts of a subject, in the reducer's order.
+    /// The stored verdicts of a subject, in the reducer's order.
     fn verdicts(&mut self, event_id: &EventId, subject: &str) -> Result<Vec<ScanVerdict>>;
-    /// Stored states of these subjects, each with its verdicts in the reducer's order.
+    /// The stored states of these subjects, each with its verdicts in the reducer's order.
     fn judged_states(
         &mut self,
         event_id: &EventId,
         subjects: &[String],
     ) -> Result<Vec<(StateRecord, Vec<ScanVerdict>)>>;
-    /// Overwrites states and verdicts. A state without scans is gone, for all but [`TxScans::changed_tickets`].
+    /// Overwrites states and verdicts. A state without scans counts as absent, except for [`TxScans::changed_tickets`].
     fn put_states(&mut self, event_id: &EventId, states: &[(StateRecord, Vec<ScanVerdict>)]) -> Result<()>;
-    /// [`TxScans::put_states`] of subjects that had neither state nor verdicts, which need not be looked for.
+    /// Like [`TxScans::put_states`], for subjects that had neither a state nor verdicts. The store need not look for
+    /// them.
     fn insert_states(&mut self, event_id: &EventId, states: &[(StateRecord, Vec<ScanVerdict>)]) -> Result<()>;
-    /// A page of scans with verdicts, newest first by arrival.
+    /// A page of scans with their verdicts, ordered by arrival, newest first.
     fn scans(&mut self, event_id: &EventId, filter: &ScanFilter, page: &Page) -> Result<Listed<ScanRow>>;
     /// Adds to the event's counters.
     fn add_occupancy(&mut self, event_id: &EventId, delta: &Occupancy, serial: u64) -> Result<()>;
     /// The event's counters.
     fn occupancy(&mut self, event_id: &EventId) -> Result<Occupancy>;
-    /// Overwrites the event's counters: only for `rebuild`.
+    /// Overwrites the event's counters. Only `rebuild` calls it.
     fn set_occupancy(&mut self, event_id: &EventId, occupancy: &Occupancy, serial: u64) -> Result<()>;
-    /// Persons by gate and minute, from the minute of a moment on; minutes in which nothing happened are left out.
+    /// Persons by gate and minute, from the minute of a moment on. Minutes in which nothing happened are left out.
     fn flow(&mut self, event_id: &EventId, since: Timestamp) -> Result<Vec<MinuteFlow>>;
-    /// Adds to the event's flow: each gate's minute at most once.
+    /// Adds to the event's flow. `delta` has each gate's minute at most once.
     fn add_flow(&mut self, event_id: &EventId, delta: &[MinuteFlow]) -> Result<()>;
-    /// Overwrites the event's flow: only for `rebuild`.
+    /// Overwrites the event's flow. Only `rebuild` calls it.
     fn set_flow(&mut self, event_id: &EventId, flow: &[MinuteFlow]) -> Result<()>;
-    /// Recounts of an event that count, in order of subject.
+    /// The recounts of an event that count, in order of subject.
     fn recounts(&mut self, event_id: &EventId) -> Result<Vec<(String, Recount)>>;
-    /// Overwrites the recounts of these subjects; of one without any, none stays.
+    /// Overwrites the recounts of these subjects. A subject with an empty list keeps none.
     fn put_recounts(&mut self, event_id: &EventId, recounts: &[(String, Vec<Recount>)]) -> Result<()>;
-    /// Forgets the recounts of an event: only for `rebuild`.
+    /// Deletes the recounts of an event. Only `rebuild` calls it.
     fn clear_recounts(&mut self, event_id: &EventId) -> Result<()>;
-    /// Tickets changed after `after` (serial, ticket id), oldest change first: `scans` = by scans, else by rules after
-    /// `rules_after`. For `changes`.
+    /// Tickets that changed after `after` (serial, ticket id), oldest change first. `scans` selects changes by scans,
+    /// otherwise changes by rules after `rules_after` count. The `changes` request uses it.
     fn changed_tickets(
         &mut self,
         event_id: &EventId,
@@ -352,64 +360,65 @@ pub trait TxScans {
     ) -> Result<Vec<(TicketRecord, u64)>>;
 }
 
-/// Access to incidents.
+/// Incidents of the review queue.
 pub trait TxIncidents {
-    /// Incidents of these subjects.
+    /// The incidents of these subjects.
     fn incidents_of(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<IncidentRecord>>;
-    /// Makes or overwrites incidents; unique per (event, subject, kind).
+    /// Creates or overwrites incidents. They are unique per (event, subject, kind).
     fn put_incidents(&mut self, incidents: &[IncidentRecord]) -> Result<()>;
-    /// One incident, of any event.
+    /// One incident of any event. `None` if there is none.
     fn incident(&mut self, incident_id: &IncidentId) -> Result<Option<IncidentRecord>>;
-    /// A page of incidents, newest first: by when they were opened, of decided ones by when they were decided.
+    /// A page of incidents, newest first by when they were opened. Decided ones are ordered by when they were decided.
     fn incidents(&mut self, event_id: &EventId, filter: IncidentFilter, page: &Page) -> Result<Listed<IncidentRecord>>;
-    /// Every incident of an event: for `rebuild --check`.
+    /// Every incident of an event, for `rebuild --check`.
     fn all_incidents(&mut self, event_id: &EventId) -> Result<Vec<IncidentRecord>>;
-    /// Of the review queue's kinds, those that a person answered and that are not open again.
+    /// Number of incidents in the review queue that a person answered and that are not open again.
     fn count_decided_incidents(&mut self, event_id: &EventId) -> Result<u64>;
-    /// Open ones by kind.
+    /// Number of open incidents, by kind.
     fn count_open_incidents(&mut self, event_id: &EventId) -> Result<Vec<(admit_core::incident::IncidentKind, u64)>>;
 }
 
-/// Devices, keys, pairing, logs, batches.
+/// Devices, keys, pairing, logs and batches.
 pub trait TxDevices {
-    /// Makes a device.
+    /// Creates a device.
     fn insert_device(&mut self, device: &DeviceRecord) -> Result<()>;
-    /// Overwrites a device, health aside.
+    /// Overwrites a device, except its health.
     fn update_device(&mut self, device: &DeviceRecord) -> Result<()>;
     /// Overwrites a device's health.
     fn put_health(&mut self, device_id: &DeviceId, health: &DeviceHealth) -> Result<()>;
-    /// Notes when a device was heard of: one that this write has read.
+    /// Stores when the server heard of a device. This write must have read the device.
     fn note_seen(&mut self, device_id: &DeviceId, at: Timestamp) -> Result<()>;
-    /// One device.
+    /// One device. `None` if there is none.
     fn device(&mut self, device_id: &DeviceId) -> Result<Option<DeviceRecord>>;
     /// Devices of an event, oldest first.
     fn devices(&mut self, event_id: &EventId) -> Result<Vec<DeviceRecord>>;
-    /// Makes a key and what its secret opens.
+    /// Creates a key and what its secret gives access to.
     fn insert_device_key(&mut self, key: &DeviceKeyRecord) -> Result<()>;
-    /// Overwrites a key's times; a revoked key's secret still opens its device (which then hears so).
+    /// Overwrites a key's times. A revoked key's secret still identifies its device, which is then told that it is
+    /// revoked.
     fn update_device_key(&mut self, key: &DeviceKeyRecord) -> Result<()>;
     /// Keys of a device, oldest first.
     fn device_keys(&mut self, device_id: &DeviceId) -> Result<Vec<DeviceKeyRecord>>;
-    /// One key by its name.
+    /// One key by its id. `None` if there is none.
     fn device_key(&mut self, key_id: &KeyId) -> Result<Option<DeviceKeyRecord>>;
-    /// Makes a pairing token and what it opens.
+    /// Creates a pairing token and what it gives access to.
     fn insert_pairing_token(&mut self, token: &PairingTokenRecord) -> Result<()>;
-    /// A pairing token, locked against another use in another transaction.
+    /// A pairing token, locked against use in another transaction. `None` if there is none.
     fn pairing_token(&mut self, token_hash: &[u8; 32]) -> Result<Option<PairingTokenRecord>>;
-    /// Overwrites who used it.
+    /// Overwrites who used a pairing token.
     fn update_pairing_token(&mut self, token: &PairingTokenRecord) -> Result<()>;
-    /// A log.
+    /// One log of a device. `None` if there is none.
     fn log(&mut self, device_id: &DeviceId, log_id: &LogId) -> Result<Option<LogRecord>>;
-    /// Logs of an event's devices.
+    /// The logs of an event's devices.
     fn logs(&mut self, event_id: &EventId) -> Result<Vec<LogRecord>>;
-    /// Makes or overwrites a log.
+    /// Creates or overwrites a log.
     fn put_log(&mut self, log: &LogRecord) -> Result<()>;
-    /// `seq` numbers of a log with more than one content, those among `seqs`, counted with what is stored.
+    /// Those of `seqs` at which a log has more than one stored content.
     fn forked(&mut self, device_id: &DeviceId, log_id: &LogId, seqs: &[u64]) -> Result<Vec<u64>>;
-    /// A batch.
+    /// One batch. `None` if there is none.
     fn batch(&mut self, device_id: &DeviceId, endpoint: &str, batch_id: &BatchId) -> Result<Option<BatchRecord>>;
-    /// Batches of an event after a place in its order, at most so many, in that order; of one device where it is
-    /// named. A scan asked online is no batch here.
+    /// At most so many batches of an event after a place in its order, in that order. If a device is named, only its
+    /// batches. A scan asked online is no batch here.
     fn batches_after(
         &mut self,
         event_id: &EventId,
@@ -417,88 +426,91 @@ pub trait TxDevices {
         serial: u64,
         limit: usize,
     ) -> Result<Vec<BatchRecord>>;
-    /// Stores a batch. `batch_exists`.
+    /// Stores a batch. Fails with `batch_exists` if the batch is stored already.
     fn insert_batch(&mut self, batch: &BatchRecord) -> Result<()>;
-    /// Stores items that were refused for good.
+    /// Stores items that were refused and will not be taken later.
     fn insert_rejected(&mut self, event_id: &EventId, items: &[RejectedRecord]) -> Result<()>;
-    /// Scans of a device in an event that count nothing until a person accepts them, oldest arrival first.
+    /// A device's scans in an event that count nothing until a person accepts them, oldest arrival first.
     fn waiting_scans(&mut self, event_id: &EventId, device_id: &DeviceId) -> Result<Vec<WaitingScan>>;
-    /// Forgets which scans of an event wait: only for `rebuild`, which finds them again.
+    /// Deletes the record of which scans of an event wait. Only `rebuild` calls it, and finds them again.
     fn clear_waiting(&mut self, event_id: &EventId) -> Result<()>;
-    /// Every such scan of an event with its device: for `rebuild --check`.
+    /// All waiting scans of an event, each with its device, for `rebuild --check`.
     fn all_waiting_scans(&mut self, event_id: &EventId) -> Result<Vec<(DeviceId, WaitingScan)>>;
-    /// How many such scans each device of the organisation has, in all events; those that have none are left out.
+    /// Number of waiting scans per device of the organisation, in all events. Devices without any are left out.
     fn count_waiting(&mut self) -> Result<BTreeMap<DeviceId, u64>>;
-    /// Which of these refused items are stored already, of a device and whatever event.
+    /// Those of these refused items that are stored already for the device, in any event.
     fn rejected_bodies(&mut self, device_id: &DeviceId, bodies: &[String]) -> Result<Vec<String>>;
-    /// Unverified scans stored of a device after its revocation, and items of it that were refused for good, whenever.
+    /// Number of unverified scans stored for a device after its revocation, plus all refused items of the device.
     fn count_quarantined(&mut self, device_id: &DeviceId) -> Result<u64>;
 }
 
-/// Runs of workflows and their steps. A run under way belongs to the worker that took it last. Each taking has a
-/// higher fence, and a step may be stored only under its own fence.
+/// Runs of workflows and their steps. A run under way belongs to the worker that took it last. Each taking has a higher
+/// number, its fence. A step may be stored only under the fence of its own taking.
 pub trait TxJobs {
-    /// Makes runs, due at once: they are taken up as soon as this transaction is committed, and never if it is not.
+    /// Creates runs that are due at once. A worker can take them once this transaction is committed, and never if it is
+    /// not.
     fn insert_runs(&mut self, runs: &[RunRecord]) -> Result<()>;
-    /// One run.
+    /// One run. `None` if there is none.
     fn run(&mut self, run_id: &str) -> Result<Option<RunRecord>>;
     /// A page of runs, newest first.
     fn runs(&mut self, filter: &RunFilter, page: &Page) -> Result<Listed<RunRecord>>;
-    /// The subjects of all runs of a kind in an event, each once, in order; among the given ones, where some are
-    /// given.
+    /// The subjects of all runs of a kind in an event, each once, in order. If `among` is given, only subjects in it.
     fn run_subjects(&mut self, event_id: &EventId, kind: &str, among: Option<&[String]>) -> Result<Vec<String>>;
-    /// The newest run of a kind about each of these, where there is one.
+    /// The newest run of a kind about each of these subjects. Subjects without a run are left out.
     fn newest_runs(&mut self, event_id: &EventId, kind: &str, subjects: &[String]) -> Result<Vec<RunRecord>>;
-    /// Overwrites how a run stands, unless it is done: `false`, and nothing is changed.
+    /// Overwrites a run's state. Returns `false`, and changes nothing, if the run is done.
     fn update_run(&mut self, run: &RunRecord) -> Result<bool>;
-    /// Steps of a run that are done, in the order they were.
+    /// The steps of a run that are done, in the order in which they were done.
     fn run_steps(&mut self, run_id: &str) -> Result<Vec<StepRecord>>;
-    /// Stores a step that is done. `step_exists`.
+    /// Stores a step that is done. Fails with `step_exists` if the run's step is stored already.
     fn insert_step(&mut self, step: &StepRecord) -> Result<()>;
-    /// Holds a run until the end of this write, and for `lease_ms` from now. `false` where somebody else took it since.
+    /// Locks a run until the end of this write, and extends its lease to `lease_ms` from now. Returns `false` if
+    /// somebody else took the run since.
     fn hold_run(&mut self, run_id: &str, fence: u64, lease_ms: i64) -> Result<bool>;
-    /// Lets go of a run: due again `after_ms` from now, or never by itself.
+    /// Releases a run. It is due again `after_ms` from now, or never by itself.
     fn release_run(&mut self, run_id: &str, after_ms: Option<i64>) -> Result<()>;
-    /// Lets go of a run that waits for the mail lane: due once the lane is open, as its probe, or at `until`.
+    /// Releases a run that waits for the mail lane. It is due once the lane is open, as the lane's probe, or at
+    /// `until`.
     fn park_run(&mut self, run_id: &str, until: Timestamp) -> Result<()>;
-    /// A run that nobody works on is due at once.
+    /// Makes a run due at once, if nobody works on it.
     fn hurry_run(&mut self, run_id: &str) -> Result<()>;
-    /// Takes a run that is done out of the queue.
+    /// Removes a run that is done from the queue.
     fn dequeue_run(&mut self, run_id: &str) -> Result<()>;
 }
 
-/// Webhook endpoints and what came to them.
+/// Webhook endpoints and the messages they received.
 pub trait TxWebhooks {
-    /// Makes an endpoint, and has it found by its id. `webhook_endpoint_exists`.
+    /// Creates an endpoint, which can then be found by its id. Fails with `webhook_endpoint_exists` if the id is taken.
     fn insert_webhook_endpoint(&mut self, endpoint: &WebhookEndpointRecord) -> Result<()>;
     /// Endpoints, newest first.
     fn webhook_endpoints(&mut self) -> Result<Vec<WebhookEndpointRecord>>;
     /// One endpoint.
     fn webhook_endpoint(&mut self, endpoint_id: &str) -> Result<Option<WebhookEndpointRecord>>;
-    /// Overwrites an endpoint but for its health.
+    /// Overwrites an endpoint, except its health.
     fn update_webhook_endpoint(&mut self, endpoint: &WebhookEndpointRecord) -> Result<()>;
-    /// Notes that a message was taken in.
+    /// Stores when a message was accepted.
     fn note_webhook_received(&mut self, endpoint_id: &str, at: Timestamp) -> Result<()>;
-    /// Notes that a message was refused, and why.
+    /// Stores when and why a message was refused.
     fn note_webhook_refused(&mut self, endpoint_id: &str, at: Timestamp, problem: &str) -> Result<()>;
-    /// A message that was taken in.
+    /// An accepted message. `None` if there is none.
     fn webhook_message(&mut self, endpoint_id: &str, webhook_id: &str) -> Result<Option<WebhookMessageRecord>>;
-    /// Remembers a message, and forgets those of its endpoint that came before `forget_before`. `webhook_message_exists`.
+    /// Stores an accepted message, and deletes those of its endpoint that came before `forget_before`. Fails with
+    /// `webhook_message_exists` if the message is stored already.
     fn insert_webhook_message(&mut self, message: &WebhookMessageRecord, forget_before: Timestamp) -> Result<()>;
-    /// How far a row is known.
+    /// The newest known change of a sender's row. `None` if none is known.
     fn webhook_row(&mut self, endpoint_id: &str, external_id: &str) -> Result<Option<WebhookRowRecord>>;
-    /// The name of another endpoint of the event that is in use and has told of a row of this id.
+    /// The name of another active endpoint of the event that has sent a row with this id. `None` if there is none.
     fn other_webhook_of_row(
         &mut self,
         event_id: &EventId,
         endpoint_id: &str,
         external_id: &str,
     ) -> Result<Option<String>>;
-    /// Makes or overwrites that.
+    /// Creates or overwrites the newest known change of a sender's row.
     fn put_webhook_row(&mut self, row: &WebhookRowRecord) -> Result<()>;
 }
 
-/// A transaction: all nouns.
+/// A transaction: all nouns together.
 pub trait Tx:
     TxAccounts
     + TxEvents
@@ -513,6 +525,6 @@ pub trait Tx:
     + TxJobs
     + TxWebhooks
 {
-    /// The organisation it is scoped to.
+    /// The organisation to which the transaction is bound.
     fn organization_id(&self) -> &OrganizationId;
 }

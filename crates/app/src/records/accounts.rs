@@ -1,4 +1,4 @@
-//! Organisations, users and what their secrets open.
+//! Organisations and users, and the secrets by which they sign in.
 
 use admit_core::ids::*;
 use admit_core::time::Timestamp;
@@ -12,55 +12,56 @@ pub struct OrganizationRecord {
     pub organization_id: OrganizationId,
     /// The organisation's name.
     pub name: String,
-    /// When it was made.
+    /// When the organisation was created.
     pub created_at: Timestamp,
 }
 
-/// A person who signs in; the e-mail is unique over all organisations.
+/// A person who signs in. The e-mail is unique over all organisations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserRecord {
     /// The user's id.
     pub user_id: UserId,
-    /// Sign-in e-mail, lower case.
+    /// The e-mail for signing in, in lower case.
     pub email: String,
     /// The user's name.
     pub name: String,
-    /// argon2id, PHC text.
+    /// The password's argon2id hash, as PHC text.
     pub password_hash: String,
-    /// When made.
+    /// When the user was created.
     pub created_at: Timestamp,
 }
 
-/// A user's part in an organisation.
+/// A user's membership in an organisation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemberRecord {
     /// The user who is a member.
     pub user_id: UserId,
-    /// Sign-in e-mail.
+    /// The e-mail for signing in.
     pub email: String,
     /// The member's name.
     pub name: String,
     /// The member's role.
     pub role: Role,
-    /// Since when.
+    /// When the membership began.
     pub created_at: Timestamp,
 }
 
-/// The account, device or endpoint that a secret opens. It is found by the secret's SHA-256 alone: one of the three
-/// tables without a tenant policy.
+/// What a secret gives access to: an account, a device or an endpoint. It is found only by the secret's SHA-256, before
+/// the organisation is known. So its table is one of three without a tenant policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CredentialRecord {
     /// SHA-256 of the secret's text.
     pub token_hash: [u8; 32],
-    /// Organisation it opens.
+    /// The organisation that the secret belongs to.
     pub organization_id: OrganizationId,
     /// The kind of credential.
     pub kind: CredentialKind,
-    /// User (session, API token), device (key), event (pairing token), ticket (pass) or webhook endpoint it stands for.
+    /// The id of what the secret stands for: user (session, API token), device (key), event (pairing token), ticket
+    /// (pass) or webhook endpoint.
     pub holder: String,
-    /// After this it is over; `None` = never.
+    /// When the secret expires. `None` if it never does.
     pub expires_at: Option<Timestamp>,
-    /// When made.
+    /// When the secret was created.
     pub created_at: Timestamp,
 }
 
@@ -75,14 +76,14 @@ pub enum CredentialKind {
     DeviceKey,
     /// A pairing token.
     PairingToken,
-    /// A guest's pass: shows its page, and nothing else.
+    /// A guest's pass, which shows the pass's page and nothing else.
     Pass,
-    /// The id of a webhook endpoint, as its address names it: says whose it is, and opens nothing by itself.
+    /// The id of a webhook endpoint in its address. It tells whose endpoint it is, and gives no access.
     WebhookEndpoint,
 }
 
 impl CredentialKind {
-    /// The word it is stored as.
+    /// The word under which the kind is stored.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Session => "session",
@@ -93,7 +94,7 @@ impl CredentialKind {
             Self::WebhookEndpoint => "webhook_endpoint",
         }
     }
-    /// Reads [`CredentialKind::as_str`].
+    /// Reads the word that [`CredentialKind::as_str`] writes. `None` for any other word.
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Session, Self::ApiToken, Self::DeviceKey, Self::PairingToken, Self::Pass, Self::WebhookEndpoint]
             .into_iter()
@@ -101,39 +102,39 @@ impl CredentialKind {
     }
 }
 
-/// An API token as a list shows it.
+/// An API token, as a list shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiTokenRecord {
     /// The token's id.
     pub api_token_id: String,
-    /// The token's purpose, in its maker's words.
+    /// The token's purpose, in the words of the user who made it.
     pub name: String,
     /// The user to whom the token belongs.
     pub user_id: UserId,
-    /// The role that bounds what the token may do; never more than its user.
+    /// The role that limits what the token may do. It never allows more than its user's role.
     pub role: Role,
-    /// SHA-256 of its text.
+    /// SHA-256 of the token's text.
     pub token_hash: [u8; 32],
-    /// When made.
+    /// When the token was created.
     pub created_at: Timestamp,
-    /// From when on it opens nothing.
+    /// When the token expires.
     pub expires_at: Timestamp,
-    /// When withdrawn.
+    /// When the token was revoked. Absent if it was not.
     pub revoked_at: Option<Timestamp>,
 }
 
-/// How an organisation's mails look; what is absent is the server's own.
+/// How an organisation's mails look. For an absent member the server's default holds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LetterheadRecord {
-    /// Colour of the head, as `#rrggbb` in lower case.
+    /// The colour of the mail's head, as `#rrggbb` in lower case.
     pub color: Option<String>,
-    /// Subject of a first mail; `{event}` stands for the event's name.
+    /// The subject of a first mail. `{event}` stands for the event's name.
     pub subject: Option<String>,
-    /// Where answers go.
+    /// The address for answers.
     pub reply_to: Option<String>,
 }
 
 impl LetterheadRecord {
-    /// The colour of a head that has none of its own.
+    /// The default colour of the mail's head.
     pub const COLOR: &str = "#1d4ed8";
 }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A time on the clocks of an event, to the minute; as text `06:00`.
+/// A time on an event's clocks, to the minute. Its text form is `06:00`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct ClockTime {
@@ -13,16 +13,16 @@ pub struct ClockTime {
     minutes: u16,
 }
 
-/// Why a text is no [`ClockTime`].
+/// The error for a text that is no [`ClockTime`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("must be a time of day such as 06:00")]
 pub struct ClockTimeError;
 
 impl ClockTime {
-    /// Where nobody said: late guests of the night before still belong to it.
+    /// When a day begins unless the organiser chose otherwise, 06:00. Late guests still belong to the night before.
     pub const DAY_STARTS: Self = Self { minutes: 6 * 60 };
 
-    /// From minutes since midnight; `None` from 1,440 on.
+    /// The time so many minutes after midnight. `None` from 1,440 on.
     pub fn of_minutes(minutes: u16) -> Option<Self> {
         (minutes < 24 * 60).then_some(Self { minutes })
     }

@@ -5,90 +5,92 @@ use admit_core::ids::*;
 use admit_core::scan::Digest;
 use admit_core::time::Timestamp;
 
-/// A device's request to be paired (spec D11 way (b)). It is of no organisation until one approves it.
+/// A device's request to be paired (spec D11 way (b)). It belongs to no organisation until one approves it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PairingRequestRecord {
-    /// SHA-256 of the token its QR shows.
+    /// SHA-256 of the token that the device's QR code shows.
     pub token_hash: [u8; 32],
-    /// SHA-256 of the claim secret it keeps to itself.
+    /// SHA-256 of the claim secret that the device shows to nobody.
     pub claim_hash: [u8; 32],
-    /// The device, as it named itself.
+    /// The device's id, which it chose itself.
     pub device_id: DeviceId,
-    /// How staff call it; may be empty.
+    /// The name that staff give to the device. It may be empty.
     pub name: String,
-    /// `ipad | phone | desktop | terminal`.
+    /// One of `ipad`, `phone`, `desktop` and `terminal`.
     pub device_type: String,
-    /// Its end.
+    /// When the request expires.
     pub expires_at: Timestamp,
-    /// When made.
+    /// When the request was made.
     pub created_at: Timestamp,
 }
 
-/// A pairing token (spec D11): of the organiser's screen, of a rotation, or of a device's own approved request.
+/// A pairing token (spec D11). It was made for an organiser's screen, for a key rotation, or for a device's approved
+/// request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PairingTokenRecord {
-    /// SHA-256 of its text.
+    /// SHA-256 of the token's text.
     pub token_hash: [u8; 32],
-    /// Event it pairs to.
+    /// The event that devices are paired with.
     pub event_id: EventId,
-    /// Gate it pairs to.
+    /// The gate that devices are assigned to.
     pub gate_id: GateId,
-    /// The one device it is for: of a rotation, or of an approved request.
+    /// The only device that may use the token, for a rotation or an approved request. Absent if any device may.
     pub device_id: Option<DeviceId>,
-    /// How many devices may use it.
+    /// How many devices may use the token.
     pub uses: u32,
-    /// Devices that did, and when.
+    /// The devices that used the token, and when.
     pub used_by: Vec<(DeviceId, Timestamp)>,
-    /// Its end.
+    /// When the token expires.
     pub expires_at: Timestamp,
-    /// When made.
+    /// When the token was created.
     pub created_at: Timestamp,
-    /// SHA-256 of the claim secret that must come with it, where the device asked for itself.
+    /// SHA-256 of the claim secret that must come with the token. Absent unless the device asked by itself.
     pub claim_hash: Option<[u8; 32]>,
 }
 
 /// A device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceRecord {
-    /// Id, chosen by the device.
+    /// The device's id, which it chose itself.
     pub device_id: DeviceId,
     /// The device's name.
     pub name: String,
-    /// `ipad | phone | desktop | terminal`.
+    /// One of `ipad`, `phone`, `desktop` and `terminal`.
     pub device_type: String,
-    /// Event it scans for now.
+    /// The event to which the device is assigned now.
     pub event_id: EventId,
-    /// Gate it scans at now.
+    /// The gate to which the device is assigned now.
     pub gate_id: GateId,
-    /// Where its key stands.
+    /// The state of the device's key.
     pub state: DeviceState,
-    /// When it was revoked.
+    /// When the organiser revoked the device. Absent if nobody did.
     pub revoked_at: Option<Timestamp>,
-    /// Since when it is thought lost.
+    /// Since when an organiser believes the device lost. Absent if nobody does.
     pub lost_since: Option<Timestamp>,
-    /// When paired.
+    /// When the device was first paired.
     pub created_at: Timestamp,
-    /// When somebody else last tried the code this device was paired with (spec D11 "second user alarmed").
+    /// When another device last tried the code by which this one was paired (spec D11 "second user alarmed"). Absent if
+    /// none did.
     pub code_reused_at: Option<Timestamp>,
-    /// When an organiser last looked for it.
+    /// When an organiser last looked for the device. Absent if nobody did.
     pub rung_at: Option<Timestamp>,
     /// The device's last report about itself.
     pub health: DeviceHealth,
 }
 
-/// Where a device's key stands.
+/// The state of a device's key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeviceState {
-    /// May sync.
+    /// The device may sync.
     Active,
-    /// Uploads are stored and held (spec D19).
+    /// The device's uploads are stored and held (spec D19).
     Suspended,
-    /// Withdrawn (spec D10).
+    /// The organiser revoked the device (spec D10).
     Revoked,
 }
 
 impl DeviceState {
-    /// The word it is stored as.
+    /// The word under which the state is stored.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Active => "active",
@@ -96,58 +98,59 @@ impl DeviceState {
             Self::Revoked => "revoked",
         }
     }
-    /// Reads [`DeviceState::as_str`].
+    /// Reads the word that [`DeviceState::as_str`] writes. `None` for any other word.
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Active, Self::Suspended, Self::Revoked].into_iter().find(|state| state.as_str() == word)
     }
 }
 
-/// A device's report about itself. It is not a fact, and is overwritten.
+/// A device's last report about itself. It is no fact, and each report replaces the one before.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeviceHealth {
-    /// Last heard.
+    /// When the server last heard of the device. Absent if it never did.
     pub last_seen_at: Option<Timestamp>,
-    /// Last batch.
+    /// When the device last sent a batch. Absent if it never did.
     pub last_sync_at: Option<Timestamp>,
-    /// Scans it says it has not sent.
+    /// Number of scans that the device has not sent yet, by its own count.
     pub pending: u64,
-    /// Battery level in percent; absent where the device did not tell it.
+    /// Battery level in percent. Absent if the device did not report it.
     pub battery: Option<u8>,
-    /// App version.
+    /// The version of the device's app.
     pub app_version: String,
-    /// Version of its list.
+    /// The version of the device's list.
     pub manifest_version: u64,
-    /// Server clock − its wall clock, milliseconds.
+    /// Server time minus the device's wall clock, in milliseconds. Absent if the device did not report it.
     pub clock_offset_ms: Option<i64>,
-    /// Failed syncs in a row.
+    /// Number of failed syncs in a row.
     pub failed_syncs: u32,
-    /// The scans that the device was recently first to bring.
+    /// The new scans that the device brought of late.
     pub arrivals: Arrivals,
-    /// Id of the figures that were counted last: the same again are not.
+    /// The id of the last figures that were counted. The same figures are not counted again.
     pub figures_id: Option<i64>,
 }
 
 /// A device's key (spec D4).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceKeyRecord {
-    /// Names the key.
+    /// The key's id.
     pub key_id: KeyId,
     /// The device that the key belongs to.
     pub device_id: DeviceId,
-    /// SHA-256 of its text.
+    /// SHA-256 of the key's text.
     pub token_hash: [u8; 32],
-    /// `scan_key`, sealed with the server's secret.
+    /// The key's `scan_key`, sealed with the server's secret.
     pub sealed_scan_key: Vec<u8>,
-    /// When made.
+    /// When the key was created.
     pub created_at: Timestamp,
-    /// First use.
+    /// When the key was first used. Absent if it never was.
     pub first_used_at: Option<Timestamp>,
-    /// When the organiser withdrew it with its device: what it signed and was not received before waits for review.
+    /// When the organiser revoked the key with its device. Scans that it signed and that were not received before wait
+    /// for review. Absent if it is not revoked.
     pub revoked_at: Option<Timestamp>,
-    /// From when on another key of the device stands in its place, later than now during a rotation's overlap. It opens
-    /// nothing from then on; what it signed goes on being proven by it.
+    /// When another key of the device replaces this one. During a rotation's overlap the time lies ahead. From then on
+    /// the key gives no access, but still proves what it signed. Absent if none replaces it.
     pub replaced_at: Option<Timestamp>,
-    /// SHA-256 of the pairing token it was given for.
+    /// SHA-256 of the pairing token for which the server gave the key.
     pub paired_by: Option<[u8; 32]>,
 }
 
@@ -158,13 +161,13 @@ pub struct LogRecord {
     pub device_id: DeviceId,
     /// The log's id.
     pub log_id: LogId,
-    /// Event of its newest scan.
+    /// The event of the log's newest scan.
     pub event_id: EventId,
-    /// Highest `seq` the device spoke of.
+    /// The highest `seq` that the device has reported.
     pub head: u64,
-    /// `seq` numbers received, as ascending ranges `[from, to]`.
+    /// The `seq` numbers that the server received, as ascending ranges `[from, to]`.
     pub received: Vec<(u64, u64)>,
-    /// Closed by a person.
+    /// When a person closed the log. Absent if nobody did.
     pub closed_at: Option<Timestamp>,
 }
 
@@ -173,55 +176,55 @@ pub struct LogRecord {
 pub struct WaitingScan {
     /// The scan's id.
     pub scan_id: ScanId,
-    /// The content that was taken of it.
+    /// The digest of the content that was taken.
     pub digest: Digest,
     /// The key of the subject that the scan is about.
     pub subject_key: String,
 }
 
-/// A stored batch (S2's BatchSync plus S1's SyncBatch).
+/// A stored batch (S2's BatchSync and S1's SyncBatch).
 #[derive(Debug, Clone, PartialEq)]
 pub struct BatchRecord {
-    /// Batch id, unique per device and endpoint.
+    /// The batch's id, unique per device and endpoint.
     pub batch_id: BatchId,
-    /// The device that carried the batch.
+    /// The device that sent the batch.
     pub device_id: DeviceId,
     /// `sync` (`/api/scanning/sync`) or `scans_sync` (`/api/scans/sync`).
     pub endpoint: String,
     /// The event of the batch.
     pub event_id: EventId,
-    /// Over device, endpoint and the sorted (scan id, content digest) pairs (spec D2).
+    /// The digest over device, endpoint and the sorted (scan id, content digest) pairs (spec D2).
     pub digest: [u8; 32],
-    /// The answer, byte for byte what repeats get.
+    /// The answer. A repeated batch gets exactly these bytes.
     pub answer: String,
-    /// `completed` or `partial_success`.
+    /// One of `completed` and `partial_success`.
     pub status: String,
-    /// Scans in it.
+    /// Number of scans in the batch.
     pub batch_size: u32,
-    /// Scans stored by it.
+    /// Number of scans that the batch stored.
     pub processed_count: u32,
-    /// Scans refused.
+    /// Number of scans that were refused.
     pub error_count: u32,
-    /// v1's offset, seconds.
+    /// The offset of a v1 batch, in seconds.
     pub offset_seconds: i64,
     /// The serial of the batch's write.
     pub serial: u64,
-    /// When it committed.
+    /// When the batch committed.
     pub synced_at: Timestamp,
 }
 
-/// An item a batch lost for good: its bytes are kept (spec §5 "rejected").
+/// An item of a batch that was refused and will not be taken later. Its bytes are kept (spec §5 "rejected").
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RejectedRecord {
-    /// The device that carried the item.
+    /// The device that sent the item.
     pub device_id: DeviceId,
-    /// Its id, if it could be read.
+    /// The scan's id. Absent if it could not be read.
     pub scan_id: Option<String>,
-    /// Its log place, if it could be read.
+    /// The scan's log and `seq`. Absent if they could not be read.
     pub log: Option<(LogId, u64)>,
     /// The reason of the refusal.
     pub reason: String,
-    /// The item as sent.
+    /// The item as it was sent.
     pub body: String,
     /// When the item was received.
     pub received_at: Timestamp,

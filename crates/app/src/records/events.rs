@@ -1,4 +1,4 @@
-//! Events, their order, their ledgers, and pages of lists.
+//! Events, their order and their ledgers, and pages of lists.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use admit_core::time::Timestamp;
 
 use super::clock_time::ClockTime;
 
-/// An event: identity, and its rules' newest values.
+/// An event: its identity, and the newest values of its rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventRecord {
     /// The event's id.
@@ -46,37 +46,37 @@ pub struct EventRecord {
     pub at_door: AtDoor,
     /// Days after its end when its guests' personal data is erased; absent: it is kept.
     pub retention_days: Option<u32>,
-    /// When made.
+    /// When the event was created.
     pub created_at: Timestamp,
 }
 
-/// The settings of an event's devices: what they show and read, as the organiser chose it. They decide nothing about
-/// a ticket.
+/// The settings of an event's devices, as the organiser chose them: what screens show and cameras read. They have no
+/// effect on decisions about a ticket.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AtDoor {
-    /// Names of the guests' fields that a verdict shows, in this order.
+    /// Names of the guest fields that a verdict shows, in this order.
     pub verdict_fields: Vec<String>,
-    /// Kinds of codes that cameras read beside QR, in their order, each once.
+    /// Kinds of codes that cameras read in addition to QR, in their order, each once.
     pub barcode_kinds: Vec<BarcodeKind>,
 }
 
 impl AtDoor {
-    /// Kinds of codes as they are kept.
+    /// The kinds in the form in which they are stored: each once, in the order of [`BarcodeKind::ALL`].
     pub fn kinds(kinds: &[BarcodeKind]) -> Vec<BarcodeKind> {
         BarcodeKind::ALL.iter().copied().filter(|kind| kinds.contains(kind)).collect()
     }
 }
 
-/// The figures of an event in a list of events.
+/// The figures of an event that a list of events shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventFigures {
     /// The event's id.
     pub event_id: EventId,
-    /// Persons that its tickets admit.
+    /// Persons that the event's tickets admit.
     pub expected: u64,
-    /// Persons let in, those beyond their tickets' limits included.
+    /// Persons let in so far, within and beyond their tickets' limits.
     pub admitted: u64,
-    /// Open incidents of the review queue.
+    /// Number of open incidents in the review queue.
     pub open_incidents: u64,
 }
 
@@ -89,9 +89,9 @@ pub struct EntryTypeRecord {
     pub event_id: EventId,
     /// The entry type's name.
     pub name: String,
-    /// Zone its tickets get.
+    /// The zone that tickets of this type get.
     pub zone: String,
-    /// Place in the order; the first is the default.
+    /// The type's place in the order. The first type is the default.
     pub position: i64,
 }
 
@@ -104,26 +104,26 @@ pub struct GuestListRecord {
     pub event_id: EventId,
     /// The list's name.
     pub name: String,
-    /// The promoter who fills the list; absent where it is the organiser's.
+    /// The promoter who keeps the list. Absent if the organiser keeps it.
     pub promoter_id: Option<UserId>,
-    /// When made.
+    /// When the list was created.
     pub created_at: Timestamp,
 }
 
-/// A line of an audit ledger, about to be written.
+/// A line to be added to an audit ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewAudit {
-    /// Ledger: an event's, or the organisation's when absent.
+    /// The event whose ledger gets the line. Absent for the organisation's own ledger.
     pub event_id: Option<EventId>,
-    /// User; absent for the system and devices.
+    /// The user who acted. Absent if the system or a device acted.
     pub user_id: Option<UserId>,
-    /// Device, where one acted.
+    /// The device that acted. Absent if none did.
     pub device_id: Option<DeviceId>,
     /// The action's word, such as `batch_sync_completed`.
     pub action: &'static str,
     /// The kind of thing that the action was about, such as `BatchSync`.
     pub entity_type: &'static str,
-    /// Its id.
+    /// The id of that thing.
     pub entity_id: String,
     /// The changes as JSON text.
     pub changes: String,
@@ -134,52 +134,52 @@ pub struct NewAudit {
 /// A line of an audit ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditRecord {
-    /// Place in its ledger, from 1.
+    /// The line's place in its ledger, counted from 1.
     pub n: u64,
-    /// Serial of the event's change; for the organisation's ledger equal to `n`.
+    /// The serial of the event's change. In the organisation's ledger it equals `n`.
     pub serial: u64,
     /// When the action happened.
     pub at: Timestamp,
     /// The line itself.
     pub line: NewAuditOwned,
-    /// Chain head after it.
+    /// The head of the hash chain after this line.
     pub head: [u8; 32],
 }
 
-/// Where an audit ledger ends.
+/// The end of an audit ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LedgerEnd {
-    /// Its last line's place; 0 = none.
+    /// The place of the last line. 0 if there is none.
     pub n: u64,
-    /// Chain head after it.
+    /// The head of the hash chain after that line.
     pub head: [u8; 32],
 }
 
-/// [`NewAudit`] as read back.
+/// The content of a [`NewAudit`], as it was read back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewAuditOwned {
-    /// The event whose ledger has the line; absent: the organisation's own ledger.
+    /// The event whose ledger has the line. Absent for the organisation's own ledger.
     pub event_id: Option<EventId>,
-    /// The user who acted; absent where none did.
+    /// The user who acted. Absent if none did.
     pub user_id: Option<UserId>,
-    /// The device that acted; absent where none did.
+    /// The device that acted. Absent if none did.
     pub device_id: Option<DeviceId>,
     /// The action's word.
     pub action: String,
-    /// Entity type.
+    /// The kind of thing that the action was about.
     pub entity_type: String,
-    /// Entity id.
+    /// The id of that thing.
     pub entity_id: String,
-    /// Changes, JSON.
+    /// The changes as JSON text.
     pub changes: String,
-    /// Metadata, JSON.
+    /// Other facts worth keeping, as JSON text.
     pub metadata: String,
 }
 
-/// An event's head: the one number that orders everything (architecture §4 "Event head").
+/// An event's head: the row that orders every change of the event (architecture §4 "Event head").
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
-    /// Serial of the last committed change.
+    /// The serial of the last committed change.
     pub serial: u64,
     /// Head of the event's audit chain.
     pub audit_head: [u8; 32],
@@ -187,28 +187,28 @@ pub struct Head {
     pub epoch: Epoch,
 }
 
-/// A place taken in the event's order by a write (law 6: the store sets it).
+/// A place in the event's order that a write takes. The store sets it (law 6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
-    /// Serial of this write.
+    /// The serial of this write.
     pub serial: u64,
-    /// The one `effective_at` of this write's rules: max(database clock, last + 1 ms).
+    /// The `effective_at` of all rules of this write: max(database clock, last + 1 ms).
     pub effective_at: Timestamp,
 }
 
-/// The rules of an event as loaded for a fold.
+/// The rules of an event, as loaded for a reduction.
 #[derive(Debug, Clone, Default)]
 pub struct LoadedRules {
-    /// Event, gates, devices, epochs.
+    /// The rules of the event, its gates and devices, and its epochs.
     pub book: Arc<EventBook>,
-    /// Rules of the asked tickets.
+    /// The rules of the tickets that were asked for.
     pub tickets: Vec<Rule>,
 }
 
-/// Persons through a gate in a minute.
+/// Persons who went through a gate in one minute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MinuteFlow {
-    /// The minute's start.
+    /// The start of the minute.
     pub at: Timestamp,
     /// The gate of the flow.
     pub gate_id: GateId,
@@ -216,27 +216,27 @@ pub struct MinuteFlow {
     pub entered: i64,
     /// Persons let out.
     pub exited: i64,
-    /// Scans that stayed shut.
+    /// Scans at which the door stayed shut.
     pub refused: i64,
     /// People without a ticket: those who came in less those who went out.
     pub without_ticket: i64,
 }
 
 impl MinuteFlow {
-    /// Persons who moved in it.
+    /// The persons who moved through the gate in this minute.
     pub fn persons(&self) -> GateFlow {
         GateFlow { entered: self.entered, exited: self.exited, without_ticket: self.without_ticket }
     }
 }
 
-/// Persons through each gate, minute by minute: of an event, or what some subjects' verdicts add to it.
+/// Persons through each gate per minute: of an event, or the part that some subjects' verdicts have in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Flows(BTreeMap<(i64, GateId), [i64; 4]>);
 
 impl Flows {
     const MINUTE_MS: i64 = 60_000;
 
-    /// Adds (`sign` 1) or takes away (`sign` −1) what these verdicts say of their scans' own minutes.
+    /// Adds (`sign` 1) or takes away (`sign` −1) these verdicts, each in the minute of its scan.
     pub fn add(&mut self, verdicts: &[ScanVerdict], sign: i64) {
         for verdict in verdicts {
             let GateFlow { entered, exited, without_ticket } = GateFlow::of(verdict);
@@ -251,7 +251,7 @@ impl Flows {
             }
         }
     }
-    /// Minutes in which something happened or changed, oldest first.
+    /// The minutes whose counts are not all zero, oldest first.
     pub fn minutes(self) -> Vec<MinuteFlow> {
         let real = self.0.into_iter().filter(|(_, counts)| *counts != [0; 4]);
         let flow = |((minute, gate_id), counts): ((i64, GateId), [i64; 4])| {
@@ -263,20 +263,20 @@ impl Flows {
     }
 }
 
-/// A page of a list: newest first.
+/// Which page of a list to read. Lists are ordered newest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// At most so many.
+    /// The most items of the page.
     pub limit: usize,
-    /// After this item, as a previous page named it.
+    /// The cursor after which the page begins, from the page before. Absent for the first page.
     pub cursor: Option<String>,
 }
 
-/// Items and the cursor of the next page.
+/// The items of a page, and the cursor of the next page.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listed<T> {
     /// The items of the page.
     pub items: Vec<T>,
-    /// Next page, if there is one.
+    /// The cursor of the next page. Absent if this is the last one.
     pub next_cursor: Option<String>,
 }

@@ -9,27 +9,28 @@ use admit_core::time::Timestamp;
 pub struct RunRecord {
     /// The run's id.
     pub run_id: String,
-    /// Which workflow.
+    /// The kind of workflow.
     pub kind: String,
     /// The event of the run.
     pub event_id: EventId,
-    /// The subject of the run: a guest's id.
+    /// What the run is about: a guest's id.
     pub subject: String,
-    /// The run's input, as its workflow writes and reads it.
+    /// The input of the run. Only its workflow writes and reads it.
     pub input: String,
-    /// How it stands.
+    /// The state of the run.
     pub state: RunState,
-    /// Failed tries of the step it stands at.
+    /// Failed tries of the present step.
     pub tries: u32,
-    /// The step it stands at, once one failed.
+    /// The name of the present step. Absent until a step failed.
     pub step: Option<String>,
-    /// Why that step failed last. Of a run that is done: what there is to say about it.
+    /// Why the present step last failed. For a run that is done, a remark about it. Absent if there is nothing to say.
     pub problem: Option<String>,
-    /// When that step is tried again; a guess where it is not under way.
+    /// When the present step is tried again. An estimate if the run is not under way. Absent if it is not tried by
+    /// itself.
     pub next_at: Option<Timestamp>,
-    /// When it was made.
+    /// When the run was created.
     pub created_at: Timestamp,
-    /// When its standing last changed.
+    /// When the run's state last changed.
     pub updated_at: Timestamp,
 }
 
@@ -38,44 +39,45 @@ pub struct RunRecord {
 pub struct StepRecord {
     /// The run that the step belongs to.
     pub run_id: String,
-    /// Its name, unique in the run.
+    /// The step's name, unique within the run.
     pub name: String,
-    /// Its place in the run, from 1.
+    /// The step's place in the run, counted from 1.
     pub place: u32,
-    /// The step's result. Every later try of the run goes on with it.
+    /// The step's result. Every later try of the run uses it.
     pub output: Vec<u8>,
-    /// Tries it took, the good one included.
+    /// Number of tries of the step, with the successful one.
     pub tries: u32,
-    /// When the good try began.
+    /// When the successful try began.
     pub began_at: Timestamp,
-    /// When it was done.
+    /// When the step was done.
     pub done_at: Timestamp,
 }
 
-/// A run that somebody took to carry out.
+/// A run that a worker took to carry it out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TakenRun {
     /// The organisation of the run.
     pub organization_id: OrganizationId,
     /// The run's id.
     pub run_id: String,
-    /// Under this fence alone may its steps be stored.
+    /// The number of this taking. The run's steps may be stored only under it.
     pub fence: u64,
-    /// The mail lane was stopped when it was taken.
+    /// Whether the mail lane was stopped when the run was taken.
     pub mail_stopped: bool,
 }
 
-/// A stopped mail lane: the mail server refuses the account or itself, so all letters wait. One row, of the whole server.
+/// A stopped mail lane: the mail server refuses the account or every letter, so all letters wait. The whole server has
+/// one such row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MailLaneRecord {
-    /// Since when.
+    /// Since when the lane is stopped.
     pub since: Timestamp,
     /// The mail server's last refusal, in plain words.
     pub reason: String,
-    /// When one letter is tried, or, while a probe is under way, when the next one is.
+    /// When the next letter is tried as a probe. While a probe is under way, when another is tried.
     pub next_at: Timestamp,
-    /// Pauses so far: each is longer than the one before.
+    /// Number of pauses so far. Each is longer than the one before.
     pub pauses: u32,
-    /// Run whose letter is the probe that is under way.
+    /// The run whose letter is the probe under way. Absent if none is.
     pub probe: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Scans and what follows from them.
+//! Scans, and the results that follow from them.
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::*;
@@ -10,59 +10,59 @@ use admit_core::scan::{Digest, Fact, SignatureState};
 use admit_core::time::Timestamp;
 use admit_core::wire::scanning::Evidence;
 
-/// A scan about to be stored.
+/// A scan to be stored.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewScan {
-    /// The fact: content, digest, signature state, receipt, judgement.
+    /// The fact: content, digest, signature state, time of receipt, the server's answer.
     pub fact: Fact,
-    /// Serial it came in with.
+    /// The serial of the write that brought the scan.
     pub serial: u64,
-    /// Batch that brought it.
+    /// The batch that brought the scan. Absent if no batch did.
     pub batch_id: Option<BatchId>,
-    /// Device that carried it.
+    /// The device that sent the scan.
     pub carrier: DeviceId,
-    /// The fields that came with the scan beside its content.
+    /// What came with the scan in addition to its content.
     pub evidence: Evidence,
 }
 
-/// A later delivery of a known content that proves more than the ones before.
+/// A later delivery of a known content that proves more than those before it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewDelivery {
     /// The fact with what this delivery proves.
     pub fact: Fact,
-    /// Serial it came in with.
+    /// The serial of the write that brought the delivery.
     pub serial: u64,
-    /// Device that carried it.
+    /// The device that sent the delivery.
     pub carrier: DeviceId,
 }
 
-/// A stored scan as lists show it: the content and what the reducer said.
+/// A stored scan as lists show it: its content, and the reducer's verdict.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScanRow {
-    /// The fact.
+    /// The fact with all its deliveries merged.
     pub fact: Fact,
     /// The subject of the scan, as the key of [`admit_core::incident::Subject`].
     pub subject_key: String,
-    /// The verdict, absent for a content that was not taken.
+    /// The verdict. Absent if this content was not taken.
     pub verdict: Option<ScanVerdict>,
-    /// Serial it came in with.
+    /// The serial of the write that brought the scan.
     pub serial: u64,
 }
 
 /// A subject's stored state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StateRecord {
-    /// Key of its [`admit_core::incident::Subject`].
+    /// The key of the [`admit_core::incident::Subject`].
     pub subject_key: String,
     /// The ticket's state.
     pub state: TicketState,
-    /// Scans that count, in order.
+    /// The scans that count, in the reducer's order.
     pub effective: Vec<EffectiveScan>,
     /// The subject's part in the event's counters.
     pub occupancy: Occupancy,
-    /// SHA-256 over everything the reducer said: equal means nothing changed.
+    /// SHA-256 over everything that the reducer found. If it is equal, nothing changed.
     pub digest: [u8; 32],
-    /// Serial of the last change.
+    /// The serial of the last change.
     pub serial: u64,
 }
 
@@ -77,23 +77,23 @@ pub struct IncidentRecord {
     pub kind: IncidentKind,
     /// How grave the incident is.
     pub severity: Severity,
-    /// Key of its [`admit_core::incident::CauseSubject`].
+    /// The key of the [`admit_core::incident::CauseSubject`].
     pub subject_key: String,
-    /// Digest of the cause that holds, or held last.
+    /// The digest of the cause that holds, or that held last.
     pub digest: [u8; 32],
     /// The cause as JSON (`wire::stored`).
     pub cause: String,
-    /// Where it stands.
+    /// The state of the incident.
     pub status: IncidentStatus,
-    /// The digest a person resolved.
+    /// The digest of the cause that a person resolved. Absent if nobody did.
     pub resolved_digest: Option<[u8; 32]>,
-    /// The person's answer, with its time and note; absent while nobody answered.
+    /// The person's answer, with its time and note. Absent while nobody answered.
     pub resolution: Option<Resolution>,
-    /// First seen.
+    /// When the incident was first found.
     pub opened_at: Timestamp,
-    /// Last change.
+    /// When the incident last changed.
     pub updated_at: Timestamp,
-    /// Serial of the last change.
+    /// The serial of the last change.
     pub serial: u64,
 }
 
@@ -102,42 +102,42 @@ pub struct IncidentRecord {
 pub struct Resolution {
     /// The user who answered.
     pub user_id: UserId,
-    /// `accept | exclude | restore | note`.
+    /// One of `accept`, `exclude`, `restore` and `note`.
     pub decision: String,
-    /// The note that they wrote.
+    /// The note that this user wrote.
     pub note: String,
-    /// When they answered.
+    /// When the user answered.
     pub at: Timestamp,
 }
 
-/// A person's decision about a scan, with who took it and why.
+/// A person's decision about a scan, with the person and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecisionRecord {
-    /// The subject of the scan, as it resolves now.
+    /// The subject that the scan's code resolves to now.
     pub subject_key: String,
     /// The decision.
     pub review: Review,
     /// The user who decided.
     pub user_id: UserId,
-    /// The note that they wrote.
+    /// The note that this user wrote.
     pub note: String,
-    /// When they decided.
+    /// When the user decided.
     pub at: Timestamp,
 }
 
-/// Where an incident stands.
+/// The state of an incident.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IncidentStatus {
-    /// The cause holds and nobody resolved this very digest.
+    /// The cause holds, and nobody resolved its present digest.
     Open,
-    /// A person resolved this very digest.
+    /// A person resolved the present digest.
     Resolved,
-    /// The cause is gone.
+    /// The cause no longer holds.
     Cleared,
 }
 
 impl IncidentStatus {
-    /// The word it is stored as.
+    /// The word under which the state is stored.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -145,35 +145,35 @@ impl IncidentStatus {
             Self::Cleared => "cleared",
         }
     }
-    /// Reads [`IncidentStatus::as_str`].
+    /// Reads the word that [`IncidentStatus::as_str`] writes. `None` for any other word.
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Open, Self::Resolved, Self::Cleared].into_iter().find(|status| status.as_str() == word)
     }
 }
 
-/// Another content, or the same, under an id that is already stored.
+/// A stored scan under an id that comes again, with the same content or another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownScan {
     /// The device that made the scan.
     pub device_id: DeviceId,
     /// The scan's id.
     pub scan_id: ScanId,
-    /// Event it was stored in.
+    /// The event in which the scan was stored.
     pub event_id: EventId,
     /// The digest of the scan's content.
     pub digest: Digest,
-    /// The subject of the scan, as it resolves now.
+    /// The subject that the scan's code resolves to now.
     pub subject_key: String,
 }
 
-/// A scan stored under an id, by whichever device.
+/// A scan that any device stored under an id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredId {
-    /// Content, author, and what it is about.
+    /// The scan's content, author and subject.
     pub known: KnownScan,
-    /// Best signature over its deliveries.
+    /// The best signature state among the deliveries.
     pub signature: SignatureState,
-    /// Best offset over its deliveries, seconds.
+    /// The best offset among the deliveries, in seconds.
     pub offset_seconds: i64,
 }
 
@@ -184,6 +184,7 @@ pub struct ResolvedCode {
     pub hash: BarcodeHash,
     /// The ticket that holds the code.
     pub ticket_id: TicketId,
-    /// Whether the ticket has a state. Without one, no stored scan has a say in what the next one means (I7).
+    /// Whether the ticket has a stored state. Without one, no stored scan affects the judgement of the next scan
+    /// (invariant I7).
     pub scanned: bool,
 }

@@ -1,4 +1,4 @@
-//! Webhook endpoints, what came to them, and how far each row of a sender's table is known.
+//! Webhook endpoints, the messages they received, and the newest known change of each row of a sender's table.
 
 use std::collections::BTreeMap;
 
@@ -6,68 +6,68 @@ use admit_core::ids::EventId;
 use admit_core::time::Timestamp;
 use admit_core::wire::webhooks::WebhookColumns;
 
-/// An endpoint: where the rows of an organiser's own table of guests come in.
+/// An endpoint that receives the rows of an organiser's own table of guests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookEndpointRecord {
-    /// Id, as its address names it: random.
+    /// The endpoint's id, which stands in its address. It is random.
     pub endpoint_id: String,
-    /// Event whose guests it brings.
+    /// The event whose guests the endpoint changes.
     pub event_id: EventId,
-    /// The endpoint's purpose, in its maker's words.
+    /// The endpoint's purpose, in the words of the user who made it.
     pub name: String,
-    /// Which column of the sender's table means what.
+    /// Which column of the sender's table holds which value.
     pub columns: WebhookColumns,
-    /// Its secret, sealed.
+    /// The endpoint's secret, sealed.
     pub sealed_secret: Vec<u8>,
-    /// The secret before, sealed, and until when it is good as well.
+    /// The former secret, sealed, and until when it is still accepted. Absent if there is none.
     pub former: Option<(Vec<u8>, Timestamp)>,
-    /// When it was made.
+    /// When the endpoint was created.
     pub created_at: Timestamp,
-    /// Since when it takes nothing.
+    /// Since when the endpoint takes no messages. Absent if it takes them.
     pub disabled_at: Option<Timestamp>,
     /// The times of its last messages, and the last error.
     pub health: WebhookHealth,
 }
 
-/// The fate of an endpoint's signed messages. It is changed alone, so that a message and an organiser don't overwrite
-/// each other.
+/// What became of an endpoint's signed messages. It is stored separately, so that a message and an organiser's change
+/// don't overwrite each other.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WebhookHealth {
-    /// When the last one was taken in.
+    /// When the last message was accepted. Absent if none was.
     pub received_at: Option<Timestamp>,
-    /// When the last one was refused.
+    /// When the last message was refused. Absent if none was.
     pub refused_at: Option<Timestamp>,
-    /// The reason of the last refusal; absent where none was refused.
+    /// Why the last refused message was refused. Absent if none was.
     pub problem: Option<String>,
 }
 
-/// A message that was taken in.
+/// A message that was accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookMessageRecord {
-    /// By which endpoint.
+    /// The endpoint that received the message.
     pub endpoint_id: String,
-    /// Its id.
+    /// The message's id.
     pub webhook_id: String,
-    /// SHA-256 of its body.
+    /// SHA-256 of the message's body.
     pub digest: [u8; 32],
     /// The answer to the message.
     pub answer: String,
-    /// When it came.
+    /// When the message came.
     pub received_at: Timestamp,
 }
 
-/// How far a row of a sender's table is known.
+/// The newest known change of a row of a sender's table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookRowRecord {
-    /// By which endpoint.
+    /// The endpoint that received the row.
     pub endpoint_id: String,
     /// The row's id in the sender's table.
     pub external_id: String,
-    /// Place of its newest change in the sender's outbox, where it said one.
+    /// The place of that change in the sender's outbox. Absent if the sender gave none.
     pub sequence: Option<u64>,
-    /// When the sender last changed it, in microseconds since 1970, where it said so.
+    /// When the sender made that change, in microseconds since 1970. Absent if the sender did not say.
     pub changed_us: Option<i64>,
-    /// When the sender's deleting it was told. Deletes nothing here.
+    /// When a message said that the sender deleted the row. Nothing is deleted on the server. Absent if none said so.
     pub deleted_at: Option<Timestamp>,
     /// The last value of each field, as a short hash.
     pub said: BTreeMap<String, String>,

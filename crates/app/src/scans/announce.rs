@@ -1,5 +1,5 @@
-//! Gives hints after the commit, and nothing else: clients that watch hear that a batch was stored (S2 §4 "PubSub
-//! Broadcast").
+//! Gives hints after the commit, and does nothing else. Clients that watch an event learn that a batch was stored (S2
+//! §4 "PubSub Broadcast").
 
 use admit_core::ids::{BatchId, DeviceId, OrganizationId};
 use serde_json::{Value, json};
@@ -10,23 +10,23 @@ use crate::ports::{App, Hint, Topic};
 use crate::recent::RecentScan;
 use crate::records::BatchRecord;
 
-/// How a batch ended, in S2's words.
+/// The result of a batch, in S2's words.
 #[derive(Debug, Clone, Copy)]
 pub struct Ended<'a> {
-    /// The device that brought the batch. An id alone is no batch's name: two devices may both call theirs `b1`.
+    /// The device that sent the batch. The batch's id alone does not identify it, since two devices may both use `b1`.
     pub device_id: &'a DeviceId,
-    /// Its id.
+    /// The id of the batch.
     pub batch_id: &'a BatchId,
-    /// `completed` or `partial_success`.
+    /// One of `completed` and `partial_success`.
     pub status: &'a str,
-    /// Scans of it that are stored.
+    /// How many of the batch's scans are stored.
     pub processed: u64,
-    /// Scans of it that failed.
+    /// How many of the batch's scans failed.
     pub errors: u64,
 }
 
 impl<'a> Ended<'a> {
-    /// As it stands in the batch's row.
+    /// The result that the batch's row states.
     pub fn of(batch: &'a BatchRecord) -> Self {
         let BatchRecord { device_id, batch_id, status, .. } = batch;
         let (processed, errors) = (batch.processed_count.into(), batch.error_count.into());
@@ -45,7 +45,7 @@ impl<'a> Ended<'a> {
     }
 }
 
-/// Tells of a batch: its own topic, and what moved in each event.
+/// Hints about a batch: its own topic, and what changed in each event.
 pub(super) fn announce(app: &App, organization_id: &OrganizationId, ended: &Ended<'_>, parts: &[Arrived]) {
     for part in parts {
         say(app, organization_id, part, Topic::Batch(ended.message().to_string()));
@@ -53,7 +53,7 @@ pub(super) fn announce(app: &App, organization_id: &OrganizationId, ended: &Ende
     }
 }
 
-/// Tells what moved in one event; `what` is the message's `event`.
+/// Hints about what changed in one event. `what` is the message's `event`.
 pub(super) fn moved(
     app: &App,
     organization_id: &OrganizationId,
@@ -80,7 +80,7 @@ fn say(app: &App, organization_id: &OrganizationId, part: &Arrived, topic: Topic
     app.hints.hint(Hint { organization_id, event_id, serial: Some(part.serial), topic });
 }
 
-/// Notes the scans of a batch that opened a door in the recent entries (S2 §5 steps 22, 23).
+/// Adds the scans of a batch that opened a door to the recent entries (S2 §5 steps 22, 23).
 pub(super) fn remember(app: &App, organization_id: &OrganizationId, part: &Batch) {
     let opened = part.items.iter().filter(|item| item.fact.opened()).map(|item| &item.fact.scan);
     let recent = opened.filter_map(|scan| {

@@ -1,4 +1,4 @@
-//! The answer to a batch: receipts, refusals, and what the upload brought to light (spec §5).
+//! Makes the answer to a batch: receipts, refusals, and the conflicts that the upload revealed (spec §5).
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use super::decode::{Batch, Refused};
 use super::rejudge::Rejudged;
 use crate::error::Error;
 
-/// Findings caused by this upload: causes that are new or changed with it.
+/// The conflicts that this upload caused: causes that are new or changed with it.
 pub fn conflicts(batch: &Batch, rejudged: &Rejudged) -> Vec<Conflict> {
     let sent: BTreeSet<&ScanId> = batch.items.iter().map(|item| &item.fact.scan.scan_id).collect();
     rejudged.new_causes.iter().filter_map(|cause| conflict(cause, &sent)).collect()
@@ -27,7 +27,7 @@ fn conflict(cause: &Cause, sent: &BTreeSet<&ScanId>) -> Option<Conflict> {
         _ => return None,
     };
     let CauseSubject::Scans(subject) = &cause.subject else { return None };
-    // The uploaded scan it is about; a displaced one may be older than this upload.
+    // The uploaded scan that the cause is about. A scan that lost its place may be older than this upload.
     let about = cause.scans.iter().rev().find(|scan| sent.contains(&scan.scan_id)).or(cause.scans.last())?;
     let (result, severity) = Conflict::words(reason);
     let of = |role: Role| cause.scans.iter().filter(move |scan| scan.role == role).map(part).collect::<Vec<_>>();
@@ -53,7 +53,7 @@ fn part(scan: &CauseScan) -> ConflictScan {
     }
 }
 
-/// The answer as stored with the batch, byte for byte what repeats get.
+/// The answer as it is stored with the batch. A repeated batch gets exactly these bytes.
 pub fn sync_answer(
     batch: &Batch,
     processed: &[ScanId],
@@ -74,8 +74,8 @@ pub fn sync_answer(
     })
 }
 
-/// The refusal a suspended device gets: its batch is stored, and held until a person counts it (spec D19). `stored` is
-/// the answer kept for it; what it names are receipts, so the device need not offer them again.
+/// The refusal for a suspended device. Its batch is stored, and held until a person counts it (spec D19). `stored` is
+/// the answer kept for the batch. The scans that it names are receipts, so the device need not offer them again.
 pub fn suspended(stored: &str) -> Error {
     let message = "this device is suspended: its uploads are stored, and held until a person counts them".to_owned();
     let details = serde_json::from_str::<SyncAnswer>(stored).ok().and_then(|stored| {

@@ -1,5 +1,5 @@
-//! Where a device was told to scan at a moment: S1's and S2's scans name no event (spec §4: "event = the device's
-//! assignment at that time").
+//! Finds where a device was assigned at a moment, since S1's and S2's scans name no event (spec §4: "event = the
+//! device's assignment at that time").
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,14 +13,14 @@ use crate::error::Result;
 use crate::ports::Tx;
 use crate::records::DeviceRecord;
 
-/// A device's assignments over time, of all events: serials of two events cannot be compared, the moments can.
+/// A device's assignments over time, in all events. Serials of two events cannot be compared, so moments order them.
 #[derive(Debug, Clone)]
 pub struct Assignments {
     list: Vec<(Effective, EventId, GateId)>,
 }
 
 impl Assignments {
-    /// Reads them. Where a device has none on record, its present one holds from the start.
+    /// Reads a device's assignments. If none is stored, its present one holds from the start.
     pub fn read(tx: &mut dyn Tx, device: &DeviceRecord) -> Result<Self> {
         Ok(Self::of(&tx.assignments(&device.device_id)?, device))
     }
@@ -41,7 +41,7 @@ impl Assignments {
         }
         Self { list }
     }
-    /// The event and gate at a moment; before the first assignment, the first.
+    /// The event and gate at a moment. Before the first assignment, the first one holds.
     pub fn at(&self, at: Timestamp) -> (&EventId, &GateId) {
         let holds = |from: &Effective| match from {
             Effective::Start => true,
@@ -50,14 +50,14 @@ impl Assignments {
         let found = self.list.iter().rev().find(|(from, ..)| holds(from)).unwrap_or(&self.list[0]);
         (&found.1, &found.2)
     }
-    /// Whether the device ever scanned for more than one event.
+    /// Whether the device was ever assigned to more than one event.
     pub fn moved(&self) -> bool {
         self.list.iter().any(|(_, event_id, _)| *event_id != self.list[0].1)
     }
 }
 
-/// Puts each scan whose form names no event into the one its device was assigned to at its time; a content that is
-/// stored already stays where it was first put, whatever offset this delivery brings.
+/// Sets the event of each scan whose form names none, by the device's assignment at the scan's time. A content that is
+/// stored already keeps its event, whatever offset this delivery brings.
 pub fn place(tx: &mut dyn Tx, batch: &mut Batch, assignments: &Assignments) -> Result<()> {
     let stored = if assignments.moved() { stored_at(tx, &batch.device_id, &batch.items)? } else { BTreeMap::new() };
     for item in batch.items.iter_mut().filter(|item| item.fact.scan.form != Form::V2) {
@@ -75,8 +75,9 @@ fn stored_at(tx: &mut dyn Tx, device_id: &DeviceId, items: &[Item]) -> Result<BT
     Ok(known.into_iter().map(|one| ((one.scan_id, one.digest), one.event_id)).collect())
 }
 
-/// A batch as batches of one event each, the first of them its home: the present event if the batch touches it, else
-/// the first it touches. Parts that belong to no scan (refused items, the head of the log) stay with the home.
+/// Splits a batch into batches of one event each. The first of them is the home: the present event if the batch touches
+/// it, otherwise the first event that it touches. Parts without a scan (refused items, the head of the log) stay with
+/// the home.
 pub fn split(mut batch: Batch, present: &EventId) -> Vec<Batch> {
     let mut by_event: BTreeMap<EventId, Vec<Item>> = BTreeMap::new();
     for item in std::mem::take(&mut batch.items) {

@@ -1,6 +1,8 @@
-//! From a batch as sent to facts: shapes, digests, signatures. Needs no lock (architecture §6 walk 2 ②).
+//! Reads a batch as it was sent, and makes facts of it: shapes, digests, signatures. It needs no lock (architecture §6
+//! walk 2 ②).
 //!
-//! Item by item: a malformed one is refused alone and its bytes kept; one poison scan never blocks a queue.
+//! Items are read one by one. A malformed item is refused alone and its bytes are kept, so one unreadable scan never
+//! blocks a queue.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +19,7 @@ use crate::caller::DeviceCaller;
 use crate::error::{Error, Result};
 use crate::records::RejectedRecord;
 
-/// Keys by name: whose they are, and the key itself.
+/// Keys by key id: the device that owns the key, and the key itself.
 pub type Keys = BTreeMap<KeyId, (DeviceId, [u8; 32])>;
 
 /// A scan of a batch.
@@ -25,14 +27,14 @@ pub type Keys = BTreeMap<KeyId, (DeviceId, [u8; 32])>;
 pub struct Item {
     /// The fact.
     pub fact: Fact,
-    /// The fields that came with the scan beside its content.
+    /// What came with the scan in addition to its content.
     pub evidence: Evidence,
 }
 
-/// An item refused for good.
+/// An item that is refused and will not be taken later.
 #[derive(Debug, Clone)]
 pub struct Refused {
-    /// Place in the request.
+    /// The item's index in the request.
     pub index: usize,
     /// The row that is stored of the item.
     pub record: RejectedRecord,
@@ -46,29 +48,29 @@ impl Refused {
     }
 }
 
-/// A batch, read.
+/// A batch that was read.
 #[derive(Debug, Clone)]
 pub struct Batch {
-    /// Its id.
+    /// The id of the batch.
     pub batch_id: BatchId,
-    /// The device that carried the batch.
+    /// The device that sent the batch.
     pub device_id: DeviceId,
-    /// `sync`, `scans_sync` or `scans`.
+    /// One of `sync`, `scans_sync` and `scans`.
     pub endpoint: &'static str,
-    /// The one event it is about.
+    /// The event of all scans in the batch.
     pub event_id: EventId,
-    /// v1's offset, seconds.
+    /// The offset of a v1 batch, in seconds.
     pub offset_seconds: i64,
-    /// The sender's own log and its head.
+    /// The sender's own log, and the highest `seq` in it. Absent if the batch names none.
     pub log: Option<(LogId, u64)>,
-    /// Scans in the order sent.
+    /// The scans, in the order in which they were sent.
     pub items: Vec<Item>,
-    /// Items refused for good.
+    /// Items that are refused and will not be taken later.
     pub rejected: Vec<Refused>,
 }
 
 impl Batch {
-    /// The part of it that is about another event.
+    /// The part of the batch that belongs to another event.
     pub(super) fn another(&self, event_id: EventId, items: Vec<Item>) -> Self {
         Self {
             batch_id: self.batch_id.clone(),
@@ -81,28 +83,28 @@ impl Batch {
             rejected: Vec::new(),
         }
     }
-    /// Its digest: over all of it, whatever events it touches (spec D2).
+    /// The digest of the whole batch, whatever events it touches (spec D2).
     pub(super) fn digest(&self) -> [u8; 32] {
         let pairs: Vec<(ScanId, Digest)> =
             self.items.iter().map(|item| (item.fact.scan.scan_id.clone(), item.fact.digest)).collect();
-        // A malformed item has no content to digest: its bytes stand for it.
+        // A malformed item has no content digest, so its bytes are hashed.
         let refused = self.rejected.iter().map(|item| item.record.body.as_str());
         batch_digest(&self.device_id, self.endpoint, &pairs, refused)
     }
 }
 
-/// The sender's assignment, and the time of the receipt.
+/// What reading a batch needs to know of the sender and the receipt.
 #[derive(Debug, Clone)]
 pub struct Context {
-    /// The device's event: S1's scans name none.
+    /// The event to which the device is assigned, since S1's scans name none.
     pub event_id: EventId,
     /// When the batch came.
     pub received_at: Timestamp,
-    /// Most scans of S1's form, of ours.
+    /// The most scans in S1's form, and the most in ours.
     pub most: (usize, usize),
 }
 
-/// The keys that signed items of ours name, to be read before the batch is.
+/// The ids of the keys that items in our form name. The keys must be read before the batch is decoded.
 pub fn authors(request: &SyncRequest) -> Vec<KeyId> {
     if !request.is_ours() {
         return Vec::new();
@@ -117,7 +119,8 @@ struct KeyOnly {
     key_id: KeyId,
 }
 
-/// Reads a batch. Fails (400, nothing taken) where the envelope is malformed or an own-form batch holds two events.
+/// Reads a batch. Fails (400, and takes nothing) if the envelope is malformed, or if a batch in our form holds scans of
+/// two events.
 pub fn decode(request: &SyncRequest, caller: &DeviceCaller, keys: &Keys, context: &Context) -> Result<Batch> {
     request.check(context.most.0, context.most.1).map_err(invalid)?;
     let mut batch = Batch {
@@ -161,11 +164,11 @@ pub fn decode(request: &SyncRequest, caller: &DeviceCaller, keys: &Keys, context
     Ok(batch)
 }
 
-/// A hundred years: beyond it no clock is merely wrong.
+/// A hundred years, in seconds. A clock that is further off is not merely wrong.
 const MAX_OFFSET_SECONDS: u64 = 100 * 366 * 86_400;
 
-/// Refuses a batch made too long ago, or far ahead (S2 §5 step 11, spec D13). Scans are never discarded for their time,
-/// only such an envelope is: its scans come again in a new one.
+/// Refuses a batch that was made too long ago or too far ahead (S2 §5 step 11, spec D13). Only the envelope is refused,
+/// and no scan is discarded for its time: the device sends its scans again in a new envelope.
 pub(super) fn check_age(made: Timestamp, received_at: Timestamp) -> Result<()> {
     if received_at.since(made).abs() <= limits::BATCH_AGE_MS {
         return Ok(());
@@ -188,7 +191,7 @@ fn read_v2(raw: &str, keys: &Keys) -> std::result::Result<Read, FieldError> {
     let (scan, evidence) = ScanV2::read_with_evidence(raw)?;
     let signature = evidence.signature.as_deref().unwrap_or_default();
     let key = scan.key_id.as_ref().and_then(|key_id| keys.get(key_id));
-    // The key must be the author's own: another device's key signs nothing for it.
+    // The key must belong to the scan's author. A key of another device proves nothing for it.
     let good = key.is_some_and(|(owner, key)| *owner == scan.device_id && verify_v2(key, &scan, signature));
     Ok((scan, evidence, if good { SignatureState::Verified } else { SignatureState::Unverified }))
 }

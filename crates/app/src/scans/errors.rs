@@ -1,4 +1,4 @@
-//! The scans of an upload that S2 would not have inserted, by the reducer's verdict on each (spec §5 `errors`).
+//! Finds the scans of an upload that S2 would not have inserted, by the reducer's verdict on each (spec §5 `errors`).
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use admit_core::time::Timestamp;
 
 use super::intake::Taken;
 
-/// S2's reason of a scan that let nobody in because everybody was in.
+/// S2's reason for a scan that let nobody in because all persons were in.
 pub(super) const AGAIN: &str = "already_scanned";
 
-/// The verdicts on scans of whatever a batch touched, by author and id.
+/// The verdicts on all scans of the subjects that a batch touched, by author and scan id.
 pub(super) struct Errors<'a>(BTreeMap<(&'a DeviceId, &'a ScanId), (&'a str, &'a Reduced, usize)>);
 
 impl<'a> Errors<'a> {
@@ -27,16 +27,17 @@ impl<'a> Errors<'a> {
         }
         Self(verdicts)
     }
-    /// The reason, and of one that came again when the ticket last let somebody in; `None` for a scan without fault.
+    /// The error of a scan. For `already_scanned` it also says when the ticket last let somebody in. `None` if the scan
+    /// has no error.
     pub fn of_scan(&self, device_id: &DeviceId, scan_id: &ScanId) -> Option<(&'static str, Option<Timestamp>)> {
         let (key, reduced, place) = *self.0.get(&(device_id, scan_id))?;
         error_of(key, reduced, place)
     }
 }
 
-/// `ticket_not_found` iff the code is unknown; `already_scanned` iff the fold gives an entry no person within; else the
-/// status that forbids (spec §5). Gate and window findings are incidents, not errors; so is whatever else an exit, or a
-/// scan that waits for review, has to tell.
+/// The error by spec §5. `ticket_not_found` if the code is unknown. `already_scanned` if the fold counts no person of
+/// an entry within the limit. Otherwise the status that forbids entry. Findings about gates and windows are incidents,
+/// not errors. So are all other findings about exits and about scans that wait for review.
 fn error_of(key: &str, reduced: &Reduced, place: usize) -> Option<(&'static str, Option<Timestamp>)> {
     let verdict = &reduced.verdicts[place];
     if matches!(Subject::from_key(key), Some(Subject::Unknown(_))) {

@@ -1,4 +1,4 @@
-//! Scans with the ticket and the guest that each is about, for files that people read.
+//! Exports scans with the ticket and the guest that each is about, for files that people read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,18 +11,18 @@ use crate::error::{Error, Result};
 use crate::ports::{App, ScanFilter, read};
 use crate::records::{GuestRecord, Listed, Page, ScanRow, TicketRecord};
 
-/// A scan, and what it is about as far as that is known now.
+/// A scan, with its ticket and guest as they are known now.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScanOfGuest {
-    /// The scan.
+    /// The scan and its verdict.
     pub row: ScanRow,
-    /// The ticket that its code stands for.
+    /// The ticket that holds the scan's code. Absent if none does.
     pub ticket: Option<TicketRecord>,
-    /// The guest who holds that ticket.
+    /// The guest who holds that ticket. Absent if there is none.
     pub guest: Option<GuestRecord>,
 }
 
-/// A page of scans, newest arrival first. Scans that arrive meanwhile change no later page.
+/// A page of scans, newest arrival first. Scans that arrive meanwhile don't change later pages.
 pub async fn export(app: &App, caller: &UserCaller, event_id: EventId, page: Page) -> Result<Listed<ScanOfGuest>> {
     caller.must(Action::ReadScans)?;
     caller.must(Action::ManageGuests)?;

@@ -1,5 +1,5 @@
-//! Scans become facts: what is new is stored, what is known is acknowledged, and what arrived of each log is noted
-//! (architecture §6 walk 2 ④ ⑤). One event at a time, inside the lane.
+//! Makes facts of scans: new ones are stored, known ones are acknowledged, and the arrivals of each log are noted
+//! (architecture §6 walk 2 ④ ⑤). It handles one event at a time, inside the lane.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,8 @@ use crate::ports::Tx;
 use crate::records::*;
 use crate::seeded_ids::SeededIds;
 
-/// The ids of a revoked device's batch that are stored already, when nothing more of it would be.
+/// The ids of a revoked device's batch that are stored already, if no more of the batch would be stored. `None` if it
+/// would.
 pub(super) fn nothing_new(tx: &mut dyn Tx, batch: &Batch, room: u64) -> Result<Option<Vec<ScanId>>> {
     let stored = tx.stored_ids(&scan_ids(batch))?;
     let known: BTreeSet<(&DeviceId, &ScanId, Digest)> =
@@ -31,7 +32,7 @@ pub(super) fn nothing_new(tx: &mut dyn Tx, batch: &Batch, room: u64) -> Result<O
     if room > 0 && !batch.items.iter().all(|item| is_known(&item)) {
         return Ok(None);
     }
-    // A receipt names an id: of a claim and its final both must be here.
+    // A receipt names a scan id. So a claim and its final must both be stored.
     let lacking: BTreeSet<&ScanId> =
         batch.items.iter().filter(|item| !is_known(item)).map(|item| &item.fact.scan.scan_id).collect();
     Ok(Some(scan_ids(batch).into_iter().filter(|id| !lacking.contains(id)).collect()))
@@ -46,29 +47,30 @@ pub(super) fn scan_ids(batch: &Batch) -> Vec<ScanId> {
 /// The result of storing a batch's items.
 #[derive(Default)]
 pub(super) struct Stored {
-    /// Ids that are stored now, new or known, in the order sent.
+    /// Ids of the scans that are stored now, new or known before, in the order sent.
     pub kept: Vec<ScanId>,
-    /// Contents that were not known before.
+    /// Number of contents that were not known before.
     pub new: usize,
-    /// Canonical time of the newest of them.
+    /// Canonical time of the newest of these new contents. Absent if there are none.
     pub newest: Option<Timestamp>,
-    /// Places in the batch of those of them whose code no ticket ever held, each scan's once: a claim and its final are
-    /// one scan of one code.
+    /// Indexes in the batch of new contents whose code no ticket ever held, one per scan. A claim and its final are one
+    /// scan of one code.
     pub unknown: Vec<usize>,
-    /// Places in the batch of all of them.
+    /// Indexes in the batch of all new contents.
     pub fresh: Vec<usize>,
-    /// Subjects they touch.
+    /// The subjects that the batch touches.
     pub touched: Touched,
-    /// Places in the batch of what is stored now.
+    /// Indexes in the batch of all scans that are stored now.
     pub places: Vec<usize>,
-    /// Ids among them that two devices used.
+    /// Ids among these scans that two devices used.
     pub shared: BTreeSet<ScanId>,
-    /// The device's outcome of each scan that the server hears of for the first time: a claim and its final are one scan.
+    /// For each scan that the server receives for the first time, the outcome that its device showed. A claim and its
+    /// final are one scan.
     pub heard: Vec<Outcome>,
 }
 
-/// Stores what is new of a batch of one event, and what its deliveries prove of what is known. `room` is how many new
-/// contents may be stored at most.
+/// Stores the new scans of a batch of one event, and what its deliveries prove of known ones. `room` is the most new
+/// contents that may be stored.
 pub(super) fn store_facts(
     tx: &mut dyn Tx,
     carrier: &DeviceId,
@@ -77,7 +79,7 @@ pub(super) fn store_facts(
     quarantine: &Quarantine,
     room: u64,
 ) -> Result<Stored> {
-    // What is known is asked before anything is stored: a batch of first scans then reads nothing back.
+    // The known rows are read before anything is stored. So a batch of only new scans reads nothing back.
     let before = Before::of(tx, batch)?;
     let mut proven = before.proven();
     let mut out = Stored::default();
@@ -88,7 +90,8 @@ pub(super) fn store_facts(
     for (place, item) in batch.items.iter().enumerate() {
         let scan = &item.fact.scan;
         let id = (&scan.device_id, &scan.scan_id, item.fact.digest);
-        // Its author was withdrawn, or never assigned to the event: unverified whoever carries it (spec D10).
+        // The scan's author was revoked, or never assigned to the event. So the scan is unverified, whichever device
+        // delivers it (spec D10).
         let withheld = quarantine.holds(scan);
         let fact = || Fact { withheld, ..item.fact.clone() };
         let offered = (item.fact.signature, item.fact.offset_seconds);
@@ -96,7 +99,7 @@ pub(super) fn store_facts(
             Some(held) => {
                 let merged = (offered.0.min(held.0), better_offset(offered.1, held.1));
                 let asked = item.fact.judged.is_some();
-                // What such a device sends proves nothing more of what is known: it must not move a count.
+                // A delivery that is withheld must not prove anything more, since that would change a count.
                 if (merged != held || asked) && !withheld {
                     proven.insert(id, merged);
                     let carrier = carrier.clone();
@@ -137,7 +140,7 @@ pub(super) fn store_facts(
         }
     }
     out.heard = heard.into_values().collect();
-    // A receipt names an id: of a claim and its final both must be here.
+    // A receipt names a scan id. So a claim and its final must both be stored.
     out.kept.retain(|id| !lacking.contains(id));
     tx.insert_scans(&scans)?;
     let fresh = out.fresh.iter().map(|place| &batch.items[*place]);
@@ -146,9 +149,9 @@ pub(super) fn store_facts(
     if !deliveries.is_empty() {
         tx.insert_deliveries(&deliveries)?;
     }
-    // Elsewhere than with the author: who carried the scan is no second user of its id.
+    // Only authors are counted. A device that delivers a scan of another is no second user of the id.
     out.shared = out.kept.iter().filter(|id| users.get(id).is_some_and(|users| users.len() > 1)).cloned().collect();
-    // Another content under a known id may take over what the first one counted for.
+    // Another content under a known id may replace the one that counted before.
     before.stored_of_authors().for_each(|one| out.touched.again(one.known.subject_key.clone()));
     Ok(out)
 }
@@ -163,12 +166,12 @@ fn new_scan(fact: Fact, item: &Item, batch: &Batch, carrier: &DeviceId, stamp: S
     }
 }
 
-/// The store's rows for a batch's scan ids and codes before the batch was stored.
+/// The store's rows for a batch's scan ids and codes, read before the batch is stored.
 struct Before<'b> {
     event_id: &'b EventId,
     stored: Vec<StoredId>,
     tickets: BTreeMap<BarcodeHash, ResolvedCode>,
-    /// How many contents the batch holds of each author's scan id.
+    /// The contents that the batch holds under each author's scan id.
     contents: BTreeMap<(&'b DeviceId, &'b ScanId), BTreeSet<Digest>>,
 }
 
@@ -185,13 +188,13 @@ impl<'b> Before<'b> {
         let tickets = codes.into_iter().map(|code| (code.hash, code)).collect();
         Ok(Self { event_id: &batch.event_id, stored: tx.stored_ids(&scan_ids(batch))?, tickets, contents })
     }
-    /// The scans of the batch's event that are stored under an id of the very author that the batch names. Another
-    /// event may have another scan under the same id.
+    /// Stored scans of the batch's event, under an id and by an author that the batch names. Another event may have
+    /// another scan under the same id.
     fn stored_of_authors(&self) -> impl Iterator<Item = &StoredId> {
         let here = self.stored.iter().filter(|one| one.known.event_id == *self.event_id);
         here.filter(|one| self.contents.contains_key(&(&one.known.device_id, &one.known.scan_id)))
     }
-    /// The proof of each content by the deliveries so far.
+    /// What the deliveries so far prove of each content.
     fn proven(&self) -> BTreeMap<(&DeviceId, &ScanId, Digest), (SignatureState, i64)> {
         self.stored_of_authors()
             .map(|one| {
@@ -200,12 +203,12 @@ impl<'b> Before<'b> {
             })
             .collect()
     }
-    /// Which scan is known to be of which code or ticket, whatever else its contents say.
+    /// The scans that are stored already, each with its subject, whatever their other contents say.
     fn asked(&self) -> BTreeSet<(&DeviceId, &ScanId, String)> {
         let known = self.stored_of_authors().map(|one| &one.known);
         known.map(|one| (&one.device_id, &one.scan_id, one.subject_key.clone())).collect()
     }
-    /// Which devices used each id.
+    /// The devices that used each id.
     fn users(&self) -> BTreeMap<&ScanId, BTreeSet<&DeviceId>> {
         let mut users: BTreeMap<&ScanId, BTreeSet<&DeviceId>> = BTreeMap::new();
         for StoredId { known, .. } in self.stored.iter().filter(|one| one.known.event_id == *self.event_id) {
@@ -213,15 +216,15 @@ impl<'b> Before<'b> {
         }
         users
     }
-    /// Whether its id stands for this content alone.
+    /// Whether no other content has the scan's id, in the batch or in the store.
     fn is_first(&self, scan: &Scan) -> bool {
         let id = (&scan.device_id, &scan.scan_id);
         let alone = self.contents.get(&id).is_some_and(|contents| contents.len() == 1);
         let place = |one: &StoredId| (&one.known.scan_id, &one.known.device_id).cmp(&(&scan.scan_id, &scan.device_id));
         alone && self.stored.binary_search_by(place).is_err()
     }
-    /// ④ Which ticket (spec §4): the one that ever held the code; else, if picked by hand, the ticket named; else the
-    /// code. With it, whether it is known to have no state yet.
+    /// ④ The scan's subject (spec §4): the ticket that ever held its code, otherwise the ticket that a person picked,
+    /// otherwise the code. The second value tells whether the subject is known to have no state yet.
     fn subject(&self, scan: &Scan) -> Option<(Subject, bool)> {
         if let Some(code) = scan.barcode_hash.and_then(|hash| self.tickets.get(&hash)) {
             return Some((Subject::Ticket(code.ticket_id.clone()), !code.scanned));
@@ -231,7 +234,7 @@ impl<'b> Before<'b> {
     }
 }
 
-/// Notes which places of which logs have arrived; answers the forked ones (spec §3 "Log").
+/// Notes which places of which logs have arrived. Returns the forked logs (spec §3 "Log").
 pub(super) fn receive_logs(
     tx: &mut dyn Tx,
     batch: &Batch,
@@ -241,7 +244,7 @@ pub(super) fn receive_logs(
     let mut places: BTreeMap<(DeviceId, LogId), BTreeSet<u64>> = BTreeMap::new();
     let of_items = stored.places.iter().filter_map(|place| {
         let Fact { scan, signature, .. } = &batch.items[*place].fact;
-        // Nobody fills a gap in another device's log without that device's signature (I20).
+        // Only a signed scan may fill a gap in another device's log (invariant I20).
         if *signature == SignatureState::Unverified && scan.device_id != batch.device_id {
             return None;
         }
@@ -279,7 +282,7 @@ pub(super) fn receive_logs(
             log.head = log.head.max(*head);
         }
         if (log.head, &log.received) != (before.0, &before.1) {
-            log.closed_at = None; // A log that speaks again was not abandoned.
+            log.closed_at = None; // A device that reports a log has not abandoned it.
         }
         tx.put_log(&log)?;
         let seqs: Vec<u64> = seqs.into_iter().collect();
@@ -288,7 +291,7 @@ pub(super) fn receive_logs(
     Ok(forks)
 }
 
-/// Causes that are no ticket's: a log with two scans in one place, a scan id that two devices used.
+/// Settles causes that belong to no ticket: a log with two scans at one place, a scan id that two devices used.
 pub(super) fn settle_ids(
     tx: &mut dyn Tx,
     batch: &Batch,
@@ -311,7 +314,7 @@ pub(super) fn settle_ids(
     Ok(settle_incidents(tx, &batch.event_id, &held, stamp, now, seeded)?.changed)
 }
 
-/// A cause that names its subject and no scans: which of them arrived first must not show in it.
+/// A cause that names its subject and no scans, since it must not show which of them arrived first.
 fn plain_cause(kind: IncidentKind, subject: CauseSubject) -> Cause {
     Cause { kind, subject, scans: Vec::new(), order_uncertain: false }
 }

@@ -1,4 +1,4 @@
-//! A batch arrives (architecture §6 walk 2; S1 §5.1, spec §5 `POST /api/scanning/sync`).
+//! Receives a batch (architecture §6 walk 2; S1 §5.1, spec §5 `POST /api/scanning/sync`).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -27,35 +27,35 @@ use crate::seeded_ids::SeededIds;
 /// The answer to a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IngestAnswer {
-    /// JSON; the same bytes for every repeat.
+    /// The answer as JSON. Every repeat gets the same bytes.
     pub body: String,
-    /// It was answered from storage.
+    /// Whether the answer was stored before, because the batch is a repeat.
     pub repeated: bool,
-    /// Event it was stored in.
+    /// The event in which the batch is stored.
     pub event_id: EventId,
-    /// Scans stored by it, new or known.
+    /// Number of scans that are stored, new or known before.
     pub processed: usize,
-    /// Items refused for good.
+    /// Number of items that were refused.
     pub rejected: usize,
-    /// Findings it caused.
+    /// Number of conflicts that the batch caused.
     pub conflicts: usize,
-    /// The device's outcome of each scan that the server heard of first by this batch; in no order.
+    /// For each scan that this batch brought first, the outcome that its device showed, in no order.
     pub heard: Vec<Outcome>,
-    /// That event's head as this batch left it; `None` where nobody looked, as of an answer from storage.
+    /// The head of that event after this batch. `None` if it was not read, as for a stored answer.
     pub head: Option<Head>,
 }
 
-/// The result of the transaction.
+/// What the transaction hands to the code after the commit.
 #[derive(Clone)]
 struct Done {
     answer: IngestAnswer,
-    /// The changes, event by event; empty for a repeat.
+    /// The changes in each event. Empty for a repeat.
     arrived: Vec<Arrived>,
-    /// Codes among it that no ticket ever held.
+    /// Number of codes in the batch that no ticket ever held.
     unknown: usize,
-    /// The part of a revoked device's upload that is stored; absent for other devices.
+    /// The part of a revoked device's upload that is stored. Absent for other devices.
     revoked: Option<Withheld>,
-    /// Of a suspended device: what is stored, and held.
+    /// Whether the device is suspended, so that the batch is stored and held.
     suspended: bool,
     reused: bool,
 }
@@ -66,13 +66,13 @@ impl Done {
     }
 }
 
-/// Takes in a batch of scans. One transaction: scans, verdicts, states, batch row, causes and audit line commit together
-/// or not at all. A repeat gets the stored answer; the same id with other content is 409 `batch_id_reused`.
+/// Receives a batch of scans. One transaction: scans, verdicts, states, batch row, causes and audit line commit
+/// together or not at all. A repeat gets the stored answer. The same id with other content is 409 `batch_id_reused`.
 pub async fn ingest_batch(app: &App, caller: &DeviceCaller, request: SyncRequest) -> Result<IngestAnswer> {
     if request.device_id != caller.device_id {
         return Err(refuse_mismatch(app, caller, &request.device_id).await?);
     }
-    // ② Everything that needs no lock: shapes, digests, signatures, which event each scan belongs to.
+    // ② Everything that needs no lock: shapes, digests, signatures, and the event of each scan.
     let received_at = app.clock.now();
     let (parts, digest) = read_parts(app, caller, request, received_at).await?;
     let parts = Arc::new(parts);
@@ -82,7 +82,7 @@ pub async fn ingest_batch(app: &App, caller: &DeviceCaller, request: SyncRequest
     let events = parts.iter().map(|part| part.event_id.clone()).collect();
     let scope = Scope { events, ..Scope::organization(organization_id) };
     let seeded = app.seeded_ids();
-    // It goes with the write too, which goes on when the device hangs up.
+    // The write holds the allowance too, since the write continues if the device hangs up.
     let spending = app.unknown_codes.spending(organization_id, &caller.device_id, now_ms);
     let done = {
         let (caller, parts, spending) = (caller.clone(), Arc::clone(&parts), Arc::clone(&spending));
@@ -95,7 +95,7 @@ pub async fn ingest_batch(app: &App, caller: &DeviceCaller, request: SyncRequest
         .await?
     };
     spending.settle();
-    // ⑩ Only after the commit, and only hints.
+    // ⑩ After the commit come only hints.
     let status = if done.answer.rejected == 0 { "completed" } else { "partial_success" };
     let (processed, errors) = (done.answer.processed as u64, done.answer.rejected as u64);
     let (device_id, batch_id) = (&caller.device_id, &parts[0].batch_id);
@@ -117,7 +117,7 @@ pub async fn ingest_batch(app: &App, caller: &DeviceCaller, request: SyncRequest
     Ok(IngestAnswer { heard, ..done.answer })
 }
 
-/// The batch as batches of one event each, and the digest of the whole.
+/// Splits the batch into batches of one event each. Returns them with the digest of the whole.
 async fn read_parts(
     app: &App,
     caller: &DeviceCaller,
@@ -142,7 +142,7 @@ async fn read_parts(
     .await
 }
 
-/// The keys that items name, opened.
+/// The keys with these ids, unsealed. Unknown ids are left out.
 pub(super) fn read_keys(tx: &mut dyn Tx, secret: &crate::secret::Secret, names: Vec<KeyId>) -> Result<decode::Keys> {
     let mut keys = decode::Keys::new();
     for key_id in names {
@@ -156,27 +156,27 @@ pub(super) fn read_keys(tx: &mut dyn Tx, secret: &crate::secret::Secret, names: 
     Ok(keys)
 }
 
-/// The input of the lane.
+/// What arrives in the lane.
 struct Arriving<'a> {
     caller: &'a DeviceCaller,
-    /// Batches of one event each; the first is the home.
+    /// Batches of one event each. The first is the home.
     parts: &'a [Batch],
     digest: [u8; 32],
     received_at: Timestamp,
-    /// Unknown codes the device may still be told about.
+    /// How many more unknown codes the device may be told about.
     left: u32,
 }
 
-/// ③–⑨, inside the lane.
+/// Steps ③–⑨, inside the lane.
 fn store_batch(tx: &mut dyn Tx, arriving: &Arriving<'_>, seeded: &mut SeededIds) -> Result<Done> {
     let Arriving { caller, parts, digest, .. } = *arriving;
     let home = &parts[0];
-    // ① Seen before? Answer again.
+    // ① Was the batch stored before? If so, return its answer again.
     let stored = tx.batch(&caller.device_id, home.endpoint, &home.batch_id)?;
     if let Some(reused) = stored.as_ref().filter(|stored| stored.digest != digest) {
         return reuse_of(tx, home, reused);
     }
-    // ③ The device's state as it is now, under the events' heads.
+    // ③ Read the device's present state, under the events' heads.
     let mut carrier = Carrier::of(tx, caller)?;
     if carrier.revoked {
         let mut kept = withhold(tx, parts, &carrier, arriving.received_at, seeded)?;
@@ -195,7 +195,7 @@ fn store_batch(tx: &mut dyn Tx, arriving: &Arriving<'_>, seeded: &mut SeededIds)
     carrier.device.health.arrivals = arrivals.1;
     touch_health(tx, &carrier, arriving.received_at)?;
     flag_batch(tx, arriving, arrivals, &mut taken, seeded)?;
-    // The answer, the batch row and the audit lines belong to the same commit.
+    // The answer, the batch row and the audit lines are part of the same commit.
     let answer = answer_of(tx, arriving, &carrier, &taken)?;
     for (part, taken) in parts.iter().zip(&taken) {
         let changes = changes_of(part, &taken.stored, &taken.rejudged);
@@ -212,9 +212,9 @@ fn store_batch(tx: &mut dyn Tx, arriving: &Arriving<'_>, seeded: &mut SeededIds)
     })
 }
 
-/// The scans that the device has brought within the hour, before this batch and with it. Each scan counts once, with
-/// its last word; failed ones are those that S2 would not have inserted. By S2's "> 50 % invalid tickets" a code read
-/// twice is none.
+/// The device's new scans of the last hour, without this batch and with it. Each scan counts once, with its last
+/// outcome. A scan failed if S2 would not have inserted it. A code read twice is no failure by S2's "> 50 % invalid
+/// tickets".
 fn arrivals(carrier: &Carrier, arriving: &Arriving<'_>, taken: &[Taken]) -> (Arrivals, Arrivals) {
     let errors = Errors::of(taken);
     let (mut scans, mut failed) = (0, 0);
@@ -230,8 +230,8 @@ fn arrivals(carrier: &Carrier, arriving: &Arriving<'_>, taken: &[Taken]) -> (Arr
     (before, before.with(scans, failed, arriving.received_at))
 }
 
-/// Flags a batch (S2 §7 and §8, which hold for every batch, whatever its form). Only the items that could not be read
-/// count as failed here. The counts of the last hour tell the rest.
+/// Flags a suspicious batch (S2 §7 and §8, which hold for batches of every form). Only items that could not be read
+/// count as failed here. The counts of the last hour cover the other failures.
 fn flag_batch(
     tx: &mut dyn Tx,
     arriving: &Arriving<'_>,
@@ -258,7 +258,7 @@ fn answer_of(tx: &mut dyn Tx, arriving: &Arriving<'_>, carrier: &Carrier, taken:
     let home = &parts[0];
     let conflicts = said_of(arriving, taken);
     let kept: Vec<ScanId> = taken.iter().flat_map(|taken| taken.stored.kept.iter().cloned()).collect();
-    // The cursor is the present event's, also when the scans are an earlier one's (spec §5).
+    // The cursor is that of the device's present event, even if the scans belong to an earlier one (spec §5).
     let present = tx.head(&carrier.device.event_id)?;
     let body = answer::sync_answer(home, &kept, &conflicts, present.epoch, present.serial, received_at);
     let status = if home.rejected.is_empty() { "completed" } else { "partial_success" };
@@ -283,8 +283,8 @@ fn answer_of(tx: &mut dyn Tx, arriving: &Arriving<'_>, carrier: &Carrier, taken:
     Ok(IngestAnswer { body, repeated: false, event_id, processed, rejected, conflicts, heard: Vec::new(), head: None })
 }
 
-/// The conflicts of the upload that the device is told. It is told nothing about items after its allowance of unknown
-/// codes is used up.
+/// The conflicts of the upload that the device is told. After its allowance of unknown codes is used up, it is told
+/// nothing about later items.
 fn said_of(arriving: &Arriving<'_>, taken: &[Taken]) -> Vec<Conflict> {
     let (mut left, mut out) = (arriving.left, Vec::new());
     for (part, taken) in arriving.parts.iter().zip(taken) {
@@ -311,7 +311,7 @@ fn blank(home: &Batch) -> IngestAnswer {
     }
 }
 
-/// The stored answer.
+/// The answer that was stored for a batch.
 pub(super) fn repeated(stored: &BatchRecord) -> IngestAnswer {
     IngestAnswer {
         body: stored.answer.clone(),
@@ -325,7 +325,7 @@ pub(super) fn repeated(stored: &BatchRecord) -> IngestAnswer {
     }
 }
 
-/// The id stands for something else: nothing changes but the ledger.
+/// The batch's id stands for other content. Only the ledger notes it.
 fn reuse_of(tx: &mut dyn Tx, home: &Batch, stored: &BatchRecord) -> Result<Done> {
     note_reuse(tx, home)?;
     Ok(Done { reused: true, ..Done::quiet(repeated(stored)) })

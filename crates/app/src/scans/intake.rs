@@ -1,5 +1,6 @@
-//! A batch of one event is taken in: facts, what the reducer says of their subjects, logs, findings about how it came
-//! (architecture §6 walk 2 ③–⑧). Every way in shares this: S1's batches and ours, S2's, and the scan asked online.
+//! Takes in a batch of one event: facts, the reducer's results for their subjects, logs, and findings about how the
+//! batch came (architecture §6 walk 2 ③–⑧). All endpoints share this: batches of S1 and ours, batches of S2, and scans
+//! asked online.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,15 +23,15 @@ use crate::ports::{App, Scope, Tx, write};
 use crate::records::*;
 use crate::seeded_ids::SeededIds;
 
-/// The device that carries a batch, as things stand under its events' heads.
+/// The device that sends a batch, in its state under the events' heads.
 pub(super) struct Carrier {
     pub device: DeviceRecord,
     pub keys: Vec<DeviceKeyRecord>,
-    /// The device, or the key it came with, is withdrawn.
+    /// Whether the device, or the key it used, is revoked.
     pub revoked: bool,
-    /// Suspended: stored, and held.
+    /// Whether the device is suspended, so that its scans are stored and held.
     pub held: bool,
-    /// New contents that may still be stored of it.
+    /// How many more new contents may be stored for the device.
     pub room: u64,
 }
 
@@ -49,12 +50,12 @@ impl Carrier {
     }
 }
 
-/// The result of the intake of one event's batch.
+/// The result of taking in a batch of one event.
 pub(super) struct Taken {
     pub stamp: Stamp,
     pub stored: Stored,
     pub rejudged: Rejudged,
-    /// Any incident changed.
+    /// Whether any incident changed.
     pub incidents: bool,
 }
 
@@ -77,20 +78,20 @@ impl Allowed<'_> {
     pub const ALL_SCANS: Self = Self { room: u64::MAX, refused: &[] };
 }
 
-/// The changes by a batch in one event.
+/// What a batch changed in one event.
 #[derive(Debug, Clone)]
 pub(super) struct Arrived {
     pub event_id: EventId,
     pub serial: u64,
-    /// Any incident changed.
+    /// Whether any incident changed.
     pub incidents: bool,
-    /// Persons more (or fewer) let in.
+    /// Change in the number of persons let in.
     pub entered: i64,
-    /// Scans that were not known before.
+    /// Number of scans that were not known before.
     pub added: usize,
-    /// The device's outcome of each scan that was not heard of before.
+    /// For each scan that was not known before, the outcome that its device showed.
     pub heard: Vec<Outcome>,
-    /// Where the last of them was taken.
+    /// The gate of the last of these scans. Absent if there are none.
     pub gate_id: Option<GateId>,
 }
 
@@ -108,7 +109,7 @@ impl Arrived {
     }
 }
 
-/// ③–⑧ of a batch of one event; the caller adds the batch row and the line of the ledger.
+/// Steps ③–⑧ for a batch of one event. The caller adds the batch row and the line of the ledger.
 pub(super) fn intake_part(
     tx: &mut dyn Tx,
     part: &Batch,
@@ -129,7 +130,7 @@ pub(super) fn intake_part(
     Ok(taken)
 }
 
-/// The scans alone, of a batch that no device sends: how many were new, and what was judged.
+/// Takes in only the scans, for a batch that no device sends. Returns how many were new, and what was judged.
 pub(crate) fn intake(
     tx: &mut dyn Tx,
     batch: &Batch,
@@ -142,7 +143,7 @@ pub(crate) fn intake(
     Ok((taken.stored.new, Rejudged { incidents_changed: taken.incidents, ..taken.rejudged }))
 }
 
-/// ④–⑧ of a batch of one event: facts, what the reducer says, logs.
+/// Steps ④–⑧ for a batch of one event: facts, reductions, logs.
 pub(super) fn intake_within(
     tx: &mut dyn Tx,
     part: &Batch,
@@ -152,9 +153,9 @@ pub(super) fn intake_within(
     received_at: Timestamp,
     seeded: &mut SeededIds,
 ) -> Result<Taken> {
-    // ④ ⑤ What is new of it becomes facts.
+    // ④ ⑤ Store the new scans as facts.
     let mut stored = store_facts(tx, &part.device_id, part, stamp, quarantine, allowed.room)?;
-    // ⑥ ⑦ ⑧ The subjects it touches are reduced anew.
+    // ⑥ ⑦ ⑧ Reduce the touched subjects again.
     let touched = std::mem::take(&mut stored.touched);
     let rejudged = rejudge_touched(tx, &part.event_id, touched, stamp, received_at, seeded)?;
     let logs = receive_logs(tx, part, &stored, allowed.refused)?;
@@ -166,18 +167,19 @@ pub(super) fn intake_within(
 /// The part of a revoked device's upload that is stored.
 #[derive(Clone, Default)]
 pub(super) struct Withheld {
-    /// Ids of its scans that are stored now, new or known.
+    /// Ids of its scans that are stored now, new or known before.
     pub kept: Vec<ScanId>,
-    /// Items refused for good that are stored now.
+    /// Its refused items that are stored now.
     pub rejected: Vec<Rejected>,
-    /// How many more contents may come.
+    /// How many more contents may be stored for the device.
     pub room: u64,
-    /// The changes, event by event.
+    /// The changes in each event.
     pub arrived: Vec<Arrived>,
 }
 
-/// A revoked device's batches have no row: their scans are kept, up to its quota, and count nothing (spec D10); so are
-/// the items that nobody can read, or its log would never be handed over.
+/// Stores what is kept of a revoked device's batches, which have no batch row. Its scans are kept up to its quota and
+/// count nothing (spec D10). Items that nobody can read are kept too, otherwise the device could never finish handing
+/// over its log.
 pub(super) fn withhold(
     tx: &mut dyn Tx,
     parts: &[Batch],
@@ -190,7 +192,7 @@ pub(super) fn withhold(
         let (fresh, rejected) = refused_of(tx, part, out.room)?;
         out.rejected.extend(rejected);
         let room = out.room - fresh.len() as u64;
-        // What brings nothing new must change nothing either.
+        // A batch that brings nothing new must change nothing.
         if let (Some(known), true) = (nothing_new(tx, part, room)?, fresh.is_empty()) {
             out.kept.extend(known);
             continue;
@@ -207,8 +209,8 @@ pub(super) fn withhold(
     Ok(out)
 }
 
-/// Of a part's items that are refused for good those to be stored, as far as there is room, and what is said of all that
-/// are stored then. Without a batch row, bytes that were stored before are known by themselves.
+/// Finds the refused items of a part to store, as far as there is room, and the answer's entries for all that are
+/// stored then. There is no batch row, so stored bytes are compared to recognise a repeat.
 fn refused_of(tx: &mut dyn Tx, part: &Batch, room: u64) -> Result<(Vec<Refused>, Vec<Rejected>)> {
     let bodies: BTreeSet<&String> = part.rejected.iter().map(|item| &item.record.body).collect();
     let bodies: Vec<String> = bodies.into_iter().cloned().collect();
@@ -227,7 +229,7 @@ fn refused_of(tx: &mut dyn Tx, part: &Batch, room: u64) -> Result<(Vec<Refused>,
     Ok((fresh, said))
 }
 
-/// Puts on record that a batch id came again with other content; nothing else changes.
+/// Adds a ledger line that a batch id came again with other content. Nothing else changes.
 pub(super) fn note_reuse(tx: &mut dyn Tx, home: &Batch) -> Result<()> {
     tx.stamp(&home.event_id)?;
     let size = home.items.len() + home.rejected.len();
@@ -240,7 +242,7 @@ pub(super) fn refuse_reuse() -> Error {
     Error::conflict("batch_id_reused", "this batch id stands for other content: send the scans under a new one")
 }
 
-/// Puts what is suspicious of a batch before a person (S2 §7, §8): once, with the batch's own commit.
+/// Opens incidents for what is suspicious about a batch (S2 §7, §8), once and in the batch's own commit.
 pub(super) fn flag(
     tx: &mut dyn Tx,
     part: &Batch,
@@ -256,14 +258,14 @@ pub(super) fn flag(
     Ok(())
 }
 
-/// The first scan about which the answer says nothing more; `None` where it speaks of all. An upload with more
-/// unknown codes than `left` is stored and acknowledged. But a device that guesses codes must not learn from the
-/// answer which of them are good (spec §5 "Rate limit").
+/// The first scan about which the answer says nothing more. `None` if it covers all scans. An upload with more unknown
+/// codes than `left` is stored and acknowledged. But a device that guesses codes must not learn from the answer which
+/// of them are good (spec §5 "Rate limit").
 pub(super) fn silent_from(unknown: &[usize], left: u32) -> Option<usize> {
     unknown.get(left as usize).copied()
 }
 
-/// Notes that the device synced. A suspended one's failures stay counted until it may go on.
+/// Notes that the device synced. A suspended device's failures stay counted until it is resumed.
 pub(super) fn touch_health(tx: &mut dyn Tx, carrier: &Carrier, now: Timestamp) -> Result<()> {
     let health = &carrier.device.health;
     let failed_syncs = if carrier.held { health.failed_syncs } else { 0 };
@@ -271,12 +273,12 @@ pub(super) fn touch_health(tx: &mut dyn Tx, carrier: &Carrier, now: Timestamp) -
     tx.put_health(&carrier.device.device_id, &seen)
 }
 
-/// A batch that is answered from storage got through as well: failures in a row end with it (spec D19).
+/// Ends the row of failures after a batch that was answered from storage, since that sync succeeded too (spec D19).
 pub(super) fn end_failures(tx: &mut dyn Tx, carrier: &Carrier, now: Timestamp) -> Result<()> {
     if carrier.device.health.failed_syncs == 0 { Ok(()) } else { touch_health(tx, carrier, now) }
 }
 
-/// S2 §4's audit entry, of a batch of ours or S1's.
+/// The audit entry of S2 §4, for a batch of ours or S1's.
 pub(super) fn changes_of(part: &Batch, stored: &Stored, rejudged: &Rejudged) -> Value {
     let unverified = part.items.iter().filter(|item| item.fact.signature == SignatureState::Unverified).count();
     json!({
@@ -292,7 +294,7 @@ pub(super) fn changes_of(part: &Batch, stored: &Stored, rejudged: &Rejudged) -> 
     })
 }
 
-/// The ledger's line about a batch.
+/// Adds the ledger's line about a batch.
 pub(super) fn audit(
     tx: &mut dyn Tx,
     part: &Batch,
@@ -312,15 +314,15 @@ pub(super) fn audit(
     })
 }
 
-/// Refuses a revoked device's batch. The refusal says which of its items are stored now, and how many more may come
-/// (spec D10).
+/// The refusal of a revoked device's batch. It says which of its items are stored now, and how many more may come (spec
+/// D10).
 pub(super) fn refuse_revoked(kept: Vec<ScanId>, rejected: Vec<Rejected>, quota_left: u64) -> Error {
     let message = "this device was revoked: its scans are kept for review and count nothing";
     let details = serde_json::to_value(RevokedDetails { kept, rejected, quota_left }).ok();
     Error::Denied { code: "device_revoked", message: message.into(), details: details.map(Box::new) }
 }
 
-/// A body that names another device than its key: refused whole, and on record (spec §5).
+/// Refuses a body that names another device than its key, as a whole, and adds a ledger line (spec §5).
 pub(super) async fn refuse_mismatch(app: &App, caller: &DeviceCaller, named: &DeviceId) -> Result<Error> {
     let (device_id, named) = (caller.device_id.clone(), named.clone());
     write(&*app.store, Scope::organization(&caller.organization_id), move |tx| {

@@ -1,5 +1,6 @@
-//! A scan the server is asked about before the door opens (S2 `POST /api/scans`, spec §5): one of S2's form, or a claim
-//! of ours. Judged by the rules at the head; that place and the answer are stored with the scan (spec §3).
+//! Judges a scan about which the server is asked before the door opens (S2 `POST /api/scans`, spec §5). It is a scan in
+//! S2's form, or a claim in ours. The rules at the head decide. That serial and the answer are stored with the scan
+//! (spec §3).
 
 use admit_core::barcode::{BarcodeHash, hex};
 use admit_core::decide::{Question, Verdict, decide};
@@ -31,31 +32,32 @@ use crate::ports::{App, Pace, Prefetch, Scope, Tx, read_prefetching, write};
 use crate::records::*;
 use crate::seeded_ids::SeededIds;
 
-/// The endpoint's word in its stored answers.
+/// The word of this endpoint in its stored answers.
 pub const ENDPOINT: &str = "scans";
 
 /// The server's answer to an online scan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JudgedScan {
-    /// JSON of [`OnlineAnswer`]; the same bytes for every repeat.
+    /// The JSON of [`OnlineAnswer`]. Every repeat gets the same bytes.
     pub body: String,
-    /// It was answered from storage.
+    /// Whether the answer was stored before.
     pub repeated: bool,
-    /// Event it was stored in.
+    /// The event in which the scan is stored.
     pub event_id: EventId,
-    /// The event's head as this scan left it; `None` for an answer from storage.
+    /// The event's head after this scan. `None` for a stored answer.
     pub head: Option<Head>,
 }
 
-/// The question: a scan whose outcome the server is to fill in, and the spellings of its code.
+/// The question: a scan without an outcome, and the spellings of its code.
 #[derive(Clone)]
 struct Asked {
     scan: Scan,
     evidence: Evidence,
     state: SignatureState,
-    /// In the order they are tried; of a claim the one its device matched.
+    /// The hashes of the code's spellings, in the order in which they are tried. A claim has only the one that its
+    /// device matched.
     spellings: Vec<BarcodeHash>,
-    /// The ask's own digest: what the same ask is known by.
+    /// The digest of the question, which identifies the same question again.
     batch_id: BatchId,
     digest: [u8; 32],
 }
@@ -72,8 +74,8 @@ enum Done {
 }
 
 /// Judges a scan and stores it. The same scan again gets the original answer. Fails with `rate_limited` (429) once the
-/// device asked about too many unknown codes, whatever it asks about; with `event_not_live` (422) where the event was
-/// not live at the scan's time (spec D17).
+/// device asked about too many unknown codes, whatever it asks about now. Fails with `event_not_live` (422) if the
+/// event was not live at the scan's time (spec D17).
 pub async fn judge_online(app: &App, caller: &DeviceCaller, request: OnlineRequest) -> Result<JudgedScan> {
     if let OnlineRequest::Claim(claim) = &request
         && claim.0.device_id != caller.device_id
@@ -121,7 +123,8 @@ pub async fn judge_online(app: &App, caller: &DeviceCaller, request: OnlineReque
             Err(Error::denied("device_suspended", message))
         }
         Done::NotAssigned => {
-            // Stored it would wait for a person and count nothing, and the answer would open a door for it.
+            // If the scan were stored, it would wait for a person and count nothing, while the answer would open a door
+            // for it.
             let message = "this device was never assigned to that event: nothing was judged";
             Err(Error::denied("device_not_assigned", message))
         }
@@ -129,7 +132,7 @@ pub async fn judge_online(app: &App, caller: &DeviceCaller, request: OnlineReque
     }
 }
 
-/// The refusal of spec D17.
+/// The refusal for an event that was not live (spec D17).
 pub(super) fn not_live() -> Error {
     Error::Unprocessable {
         code: "event_not_live",
@@ -138,7 +141,8 @@ pub(super) fn not_live() -> Error {
     }
 }
 
-/// Needs no lock: whose scan it is, its event, its spellings; the stored answer, where the same was asked before.
+/// Reads what needs no lock: the scan's author, event and spellings. Also returns the stored answer if the same was
+/// asked before.
 async fn read_asked(app: &App, caller: &DeviceCaller, request: OnlineRequest) -> Result<(Asked, Option<JudgedScan>)> {
     let (secret, caller) = (app.secret.clone(), caller.clone());
     let prefetch = prefetch_of(&caller, &request)?;
@@ -157,7 +161,7 @@ async fn read_asked(app: &App, caller: &DeviceCaller, request: OnlineRequest) ->
             }
         };
         let stored = stored(tx, &caller, &asked)?;
-        // Who may not sync any more is told so under the head, not from storage.
+        // A device that may no longer sync is told so under the head, not from storage.
         let carrier = Carrier::of(tx, &caller)?;
         let stored = stored.filter(|_| !carrier.revoked && !carrier.held).map(answered);
         Ok((asked, stored))
@@ -165,7 +169,7 @@ async fn read_asked(app: &App, caller: &DeviceCaller, request: OnlineRequest) ->
     .await
 }
 
-/// The keys that reading a question will look at.
+/// The keys that reading the question will look up.
 fn prefetch_of(caller: &DeviceCaller, request: &OnlineRequest) -> Result<Prefetch> {
     let (assignments, scan_id) = match request {
         OnlineRequest::S2(sent) => (vec![caller.device_id.clone()], sent.scan_id(&caller.device_id).map_err(invalid)?),
@@ -174,7 +178,8 @@ fn prefetch_of(caller: &DeviceCaller, request: &OnlineRequest) -> Result<Prefetc
     Ok(Prefetch { devices: vec![caller.device_id.clone()], assignments, scans: vec![scan_id], codes: Vec::new() })
 }
 
-/// The stored answer to an ask. It is stored with its scan: where nothing is known under the scan's id there is none.
+/// The stored answer to a question. It is stored with its scan, so there is none if nothing is stored under the scan's
+/// id.
 fn stored(tx: &mut dyn Tx, caller: &DeviceCaller, asked: &Asked) -> Result<Option<BatchRecord>> {
     let known = tx.stored_ids(std::slice::from_ref(&asked.scan.scan_id))?;
     if known.iter().any(|one| one.known.device_id == asked.scan.device_id) {
@@ -207,7 +212,7 @@ fn of_claim(scan: Scan, evidence: Evidence, keys: &super::decode::Keys) -> Resul
     let good =
         key.is_some_and(|(owner, key)| *owner == scan.device_id && admit_core::sign::verify_v2(key, &scan, signature));
     if !good {
-        // Stored unverified it would count nothing, and the answer would open a door for it.
+        // If the scan were stored unverified, it would count nothing, while the answer would open a door for it.
         return Err(Error::invalid("signature", "does not verify under this device's key: nothing was judged"));
     }
     let spellings = scan.barcode_hash.into_iter().collect();
@@ -222,7 +227,7 @@ fn asked(scan: Scan, evidence: Evidence, state: SignatureState, spellings: Vec<B
     Ok(Asked { scan, evidence, state, spellings, batch_id, digest })
 }
 
-/// ③–⑨, inside the lane.
+/// Steps ③–⑨, inside the lane.
 fn judge(
     tx: &mut dyn Tx,
     caller: &DeviceCaller,
@@ -231,7 +236,7 @@ fn judge(
     received_at: Timestamp,
     seeded: &mut SeededIds,
 ) -> Result<Done> {
-    // ③ Who asks, and was it asked before?
+    // ③ Who asks, and was the question asked before?
     let carrier = Carrier::of(tx, caller)?;
     if carrier.revoked {
         return Ok(Done::Revoked(carrier.room));
@@ -247,7 +252,7 @@ fn judge(
     }
     let event_id = asked.scan.event_id.clone();
     tx.event(&event_id)?.ok_or_else(|| Error::not_found("event"))?;
-    // ④ Which ticket.
+    // ④ Find the ticket.
     let (matched, ticket_id) = resolve(tx, asked)?;
     let rules = tx.load_rules(&event_id, ticket_id.as_slice())?;
     let mut ticket = TicketBook::default();
@@ -259,7 +264,7 @@ fn judge(
     if !may_be_judged(&rules, &asked.scan) {
         return Ok(Done::NotLive);
     }
-    // The verdict under the head: the newest rules, everything known of the ticket but this very scan.
+    // Judge under the head: the newest rules, and everything known of the ticket except this scan.
     let head = tx.head(&event_id)?;
     let subject = match (&ticket_id, matched) {
         (Some(id), _) => Subject::Ticket(id.clone()),
@@ -268,12 +273,12 @@ fn judge(
     };
     let state = state_without(tx, &event_id, &subject, &rules, &ticket, &asked.scan)?;
     let verdict = ask(&rules, &ticket, &state, &asked.scan);
-    // ⑤–⑧ The scan, with the answer, becomes a fact.
+    // ⑤–⑧ Store the scan with the answer as a fact.
     let judged = Judged { serial: head.serial, outcome: verdict.outcome };
     let part = as_batch(asked, matched, judged, received_at);
     let mut taken = intake_part(tx, &part, &carrier, Allowed::ALL_SCANS, received_at, seeded)?;
     tx.note_seen(&carrier.device.device_id, received_at)?;
-    // ⑨ The answer, its row and the ledger's line belong to the same commit.
+    // ⑨ The answer, its row and the ledger's line are part of the same commit.
     let cursor = Cursor::at(head.epoch, taken.stamp.serial);
     let body = answer(&part.items[0].fact.scan, ticket_id, &verdict, &state, cursor, received_at);
     tx.insert_batch(&row(&part, asked.digest, &body, taken.stamp, received_at))?;
@@ -288,8 +293,8 @@ fn judge(
     Ok(Done::Judged { answer, arrived, part: Box::new(part), unknown })
 }
 
-/// Warns that with this unknown code the device's allowance is used up. A device that asks so fast may be guessing,
-/// and a person is told.
+/// Opens an incident because this unknown code used up the device's allowance. A device that asks so fast may be
+/// guessing codes, so a person is told.
 fn warn_of_guessing(
     tx: &mut dyn Tx,
     part: &Batch,
@@ -309,8 +314,8 @@ fn warn_of_guessing(
     flag(tx, part, &delivery, taken, seeded)
 }
 
-/// Whether a scan is judged at all. S2's form is refused unless the event was live (spec D17); a device of ours is told what
-/// an ended event says, but nothing of a draft: its scans are practice, which it decides by itself (door.md).
+/// Whether a scan is judged at all. S2's form is refused unless the event was live (spec D17). A device in our form
+/// gets the answer of an ended event, but none of a draft: it decides practice scans itself (door.md).
 fn may_be_judged(rules: &LoadedRules, scan: &Scan) -> bool {
     match scan.form {
         Form::S2 => was_live(rules, scan.at),
@@ -318,14 +323,15 @@ fn may_be_judged(rules: &LoadedRules, scan: &Scan) -> bool {
     }
 }
 
-/// Whether the event was live at a moment, by the rules at that moment; a draft was never (spec D17).
+/// Whether the event was live at a moment, by the rules at that moment. A draft never was (spec D17).
 pub(super) fn was_live(rules: &LoadedRules, at: Timestamp) -> bool {
     let draft = rules.book.event(When::Newest).is_none_or(|event| event.status == EventStatus::Draft);
     let then = rules.book.event(When::Scan { at, known: 0 });
     !draft && then.is_some_and(|event| event.status == EventStatus::Live)
 }
 
-/// The spelling that a ticket ever held, else the first; and the ticket: by its code, else by a person's pick.
+/// Returns the spelling that a ticket ever held, otherwise the first spelling. Also returns the ticket: by its code,
+/// otherwise the one that a person picked.
 fn resolve(tx: &mut dyn Tx, asked: &Asked) -> Result<(Option<BarcodeHash>, Option<TicketId>)> {
     let found = tx.find_codes(&asked.scan.event_id, &asked.spellings)?;
     let holder = |hash: &BarcodeHash| found.iter().find(|(held, _)| held == hash).map(|(_, id)| id.clone());
@@ -342,8 +348,8 @@ fn resolve(tx: &mut dyn Tx, asked: &Asked) -> Result<(Option<BarcodeHash>, Optio
     Ok((asked.spellings.first().copied(), picked))
 }
 
-/// The subject's state as it is stored; reduced anew without this scan where some content of it is known already: a
-/// claim that comes after its own final must not find itself a duplicate.
+/// The subject's stored state without this scan. If some content of the scan is stored already, the subject is reduced
+/// again without it. Otherwise a claim that comes after its own final would find itself a duplicate.
 fn state_without(
     tx: &mut dyn Tx,
     event_id: &EventId,
@@ -370,7 +376,7 @@ fn state_without(
 pub(super) fn ask(rules: &LoadedRules, ticket: &TicketBook, state: &TicketState, scan: &Scan) -> Verdict {
     let gate = rules.book.gate(&scan.gate_id, When::Newest);
     let leads_out = gate.as_ref().is_some_and(|gate| gate.direction == Direction::Out);
-    // S2 knows no exits: at a gate that leads out, its scans are (spec §4).
+    // S2 has no exits. Its scans at a gate that leads out are exits (spec §4).
     let kind = if scan.form == Form::S2 && leads_out { ScanKind::Exit } else { scan.kind };
     let Some(event) = rules.book.event_at_door(scan.at, (scan.epoch, scan.known_serial())) else {
         let reason = Some(admit_core::decide::Reason::UnknownCode);

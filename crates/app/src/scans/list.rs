@@ -1,4 +1,4 @@
-//! Which scans came in, with what the reducer says of each.
+//! Lists scans with the reducer's verdict on each.
 
 use admit_core::access::Action;
 use admit_core::ids::EventId;

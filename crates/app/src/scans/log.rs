@@ -1,8 +1,9 @@
-//! Logs: which `seq` numbers have arrived (spec §3 "Log"). Missing = 1…highest head seen, less what was received.
+//! The logs of devices: which `seq` numbers have arrived (spec §3 "Log"). Missing are the numbers from 1 to the highest
+//! reported head, less those received.
 
 use crate::records::LogRecord;
 
-/// Adds `seq` to ascending, disjoint ranges.
+/// Adds `seq` to ranges that are ascending and disjoint.
 pub fn receive(ranges: &mut Vec<(u64, u64)>, seq: u64) {
     let at = ranges.partition_point(|(_, to)| *to < seq);
     if ranges.get(at).is_some_and(|(from, _)| *from <= seq) {
@@ -21,7 +22,7 @@ pub fn receive(ranges: &mut Vec<(u64, u64)>, seq: u64) {
     }
 }
 
-/// The gaps: what lies within 1…head and was not received.
+/// The ranges within 1…head that were not received.
 pub fn missing(log: &LogRecord) -> Vec<(u64, u64)> {
     let mut gaps = Vec::new();
     let mut next = 1;
@@ -37,7 +38,7 @@ pub fn missing(log: &LogRecord) -> Vec<(u64, u64)> {
     gaps
 }
 
-/// How many scans are missing.
+/// Number of missing scans.
 pub fn count_missing(log: &LogRecord) -> u64 {
     missing(log).iter().map(|(from, to)| to - from + 1).sum()
 }

@@ -1,6 +1,7 @@
-//! The office: the author of scans that a signed-in member makes, without a phone (door.md "Check in from the office").
+//! The office: the author of scans that a signed-in member makes without a phone (door.md "Check in from the office").
 //!
-//! It is a device by name alone: it has no row, no key and no log, so it is in no list of phones and can't be paired.
+//! It is a device only by its id. It has no row, no key and no log, so no list of phones shows it and it can't be
+//! paired.
 
 use admit_core::decide::Verdict;
 use admit_core::ids::{BatchId, DeviceId, EventId, GateId, OrganizationId, ScanId, TicketId};
@@ -23,23 +24,23 @@ use crate::ports::{App, Tx};
 use crate::records::*;
 use crate::seeded_ids::SeededIds;
 
-/// The office's id among devices.
+/// The device id of the office.
 const ID: &str = "admit:office";
-/// How staff call it.
+/// The name that staff see for the office.
 const NAME: &str = "Office";
-/// The endpoint's word in stored answers.
+/// The word of this endpoint in stored answers.
 const ENDPOINT: &str = "check_in";
 
 fn device() -> Result<DeviceId> {
     DeviceId::new(ID).map_err(|error| Error::Bug(error.to_string()))
 }
 
-/// Whether this is the office's id. No phone may have it.
+/// Whether this is the office's device id. No phone may have it.
 pub fn is_office(device_id: &DeviceId) -> bool {
     device_id.as_str() == ID
 }
 
-/// Refuses the office's id to a phone.
+/// Fails if a phone uses the office's id.
 pub fn must_not_be(device_id: &DeviceId) -> Result<()> {
     if is_office(device_id) {
         return Err(Error::invalid("device_id", "is the server's own: choose another id for the device"));
@@ -47,7 +48,7 @@ pub fn must_not_be(device_id: &DeviceId) -> Result<()> {
     Ok(())
 }
 
-/// How staff call the author of a scan; `None` where nobody knows the device.
+/// The name that staff use for a scan's author. `None` if the device is unknown.
 pub fn name_of(tx: &mut dyn Tx, device_id: &DeviceId) -> Result<Option<String>> {
     if is_office(device_id) {
         return Ok(Some(NAME.to_owned()));
@@ -55,13 +56,13 @@ pub fn name_of(tx: &mut dyn Tx, device_id: &DeviceId) -> Result<Option<String>> 
     Ok(tx.device(device_id)?.map(|device| device.name))
 }
 
-/// The name that a scan of the office has as its operator.
+/// The operator's name in a scan of the office: the member's name.
 pub fn operator(tx: &mut dyn Tx, caller: &UserCaller) -> Result<String> {
     let member = tx.member(&caller.user_id)?;
     Ok(member.map_or_else(|| NAME.to_owned(), |member| member.name.chars().take(NAME_CHARS).collect()))
 }
 
-/// A scan of the office, valid and shut: judged by all that the event's head knows.
+/// A scan of the office with outcome `valid` and a shut door. It knows everything up to the event's head.
 pub fn draft(
     scan_id: ScanId,
     event_id: &EventId,
@@ -108,7 +109,7 @@ pub fn draft(
     })
 }
 
-/// The verdict of the rules at the head on a scan of a ticket, and the ticket's state before it.
+/// The verdict of the rules at the head on a scan of a ticket, and the ticket's state before the scan.
 pub fn verdict(
     tx: &mut dyn Tx,
     event_id: &EventId,
@@ -127,15 +128,15 @@ pub fn verdict(
     Ok((ask(&rules, &ticket, &state, scan), state))
 }
 
-/// A scan of the office that was stored, to be told of after the commit.
+/// A scan of the office that was stored. After the commit, clients are told of it.
 #[derive(Debug, Clone)]
 pub struct Made {
     part: Batch,
     arrived: Arrived,
 }
 
-/// Stores a scan of the office as a batch of one and judges its ticket. With an `answer` its row is stored too, so that the
-/// same ask under the scan's id, known by its `digest`, gets it again.
+/// Stores a scan of the office as a batch of one, and judges its ticket. An `answer` is stored too, so that the same
+/// request under the scan's id, recognised by its `digest`, gets it again.
 pub fn store(
     tx: &mut dyn Tx,
     scan: Scan,
@@ -159,7 +160,7 @@ pub fn store(
     Ok(Made { part, arrived })
 }
 
-/// The stored answer to an ask under this scan's id, and the digest of the ask.
+/// The stored answer to a request with this scan id, and the request's digest. `None` if there is none.
 pub fn answered(tx: &mut dyn Tx, scan_id: &ScanId) -> Result<Option<([u8; 32], String)>> {
     let stored = tx.batch(&device()?, ENDPOINT, &batch_of(scan_id)?)?;
     Ok(stored.map(|row| (row.digest, row.answer)))
@@ -169,7 +170,7 @@ fn batch_of(scan_id: &ScanId) -> Result<BatchId> {
     BatchId::new(scan_id.as_str()).map_err(|error| Error::Bug(error.to_string()))
 }
 
-/// After the commit: tells the clients that watch the event of the scan.
+/// Hints about the scan to clients that watch the event. Call it after the commit.
 pub fn announce(app: &App, organization_id: &OrganizationId, made: &Made) {
     moved(app, organization_id, &made.arrived, "scan_recorded", None);
     remember(app, organization_id, &made.part);

@@ -1,4 +1,4 @@
-//! Practice of the hours before the doors open: how much there is, and counting it where it was real (door.md "Event status").
+//! Practice scans of the hours before doors open: lists them, and counts those that were real (door.md "Event status").
 
 use std::collections::BTreeSet;
 
@@ -11,14 +11,14 @@ use crate::error::Result;
 use crate::ports::{ScanFilter, Tx};
 use crate::records::*;
 
-/// Practice that came in so long ago is nobody's who stands inside now, milliseconds.
+/// How long ago a practice scan may have arrived to count as recent, in milliseconds. Nobody of an older one stands
+/// inside now.
 const RECENT_MS: i64 = 12 * 3_600_000;
-/// Most scans that are looked at: a draft with more was no draft.
+/// Most scans that are read. A draft event has fewer.
 const MOST: usize = 20_000;
 const PAGE: usize = 500;
 
-/// Practice scans that came in within the last 12 hours and that nobody decided about, the newest first. Fails where the
-/// store does.
+/// Practice scans that arrived within the last 12 hours and that nobody decided about, newest first.
 pub fn recent(tx: &mut dyn Tx, event_id: &EventId, now: Timestamp) -> Result<Vec<ScanRow>> {
     let since = now.plus_ms(-RECENT_MS);
     let (mut found, mut looked_at) = (Vec::new(), 0);
@@ -39,7 +39,7 @@ fn is_undecided(one: &ScanRow) -> bool {
     one.fact.scan.practice && one.verdict.as_ref().is_some_and(|verdict| verdict.left_out == Some(LeftOut::Practice))
 }
 
-/// Accepts recent practice whose authorship is proven. Gives the subjects to be judged anew.
+/// Accepts recent practice scans whose authorship is proven. Returns the subjects to judge again.
 pub fn accept(
     tx: &mut dyn Tx,
     event_id: &EventId,

@@ -1,10 +1,10 @@
-//! The scans that wait for a person's review before they count (spec D10, D19). There are three kinds:
+//! Finds the scans that wait for a person's review before they count (spec D10, D19). There are three kinds:
 //!
 //! - scans of a device that is revoked or suspended;
-//! - scans signed under a key that was withdrawn with its device;
+//! - scans signed under a key that was revoked with its device;
 //! - scans of a device that was never assigned to their event.
 //!
-//! It does not matter which device carries them, or when they arrive.
+//! It does not matter which device delivers them, or when they arrive.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::ports::Tx;
 use crate::records::{DeviceKeyRecord, DeviceRecord, DeviceState};
 
-/// The part of a batch that waits for a person when it is first received now.
+/// Which scans of a batch wait for a person if they are received now.
 #[derive(Debug, Default)]
 pub struct Quarantine {
     all: bool,
@@ -26,8 +26,8 @@ pub struct Quarantine {
 }
 
 impl Quarantine {
-    /// Of a batch of one event. Whether the device that carries it, with the keys `carriers`, is withdrawn itself is judged elsewhere;
-    /// no device carries a file.
+    /// The quarantine of a batch of one event. The caller judges the device that sends the batch and its keys,
+    /// `carriers`. A file has no such device.
     pub fn of(
         tx: &mut dyn Tx,
         batch: &Batch,
@@ -56,7 +56,7 @@ impl Quarantine {
     fn withdrawn(&mut self, keys: &[DeviceKeyRecord]) {
         self.keys.extend(keys.iter().filter(|key| key.revoked_at.is_some()).map(|key| key.key_id.clone()));
     }
-    /// The same, or all of it.
+    /// The same quarantine, or one that holds all scans.
     pub fn and_all(self, all: bool) -> Self {
         Self { all: self.all || all, ..self }
     }
@@ -68,10 +68,10 @@ impl Quarantine {
     }
 }
 
-/// Whether the device was never assigned to the event. A phone that leaves an event may bring its scans later; one that was
-/// never there has no list of it and took no scan at its doors.
+/// Whether the device was never assigned to the event. A phone that leaves an event may upload its scans later. A phone
+/// that was never there has no list of the event, and took no scan at its doors.
 pub fn is_stranger(tx: &mut dyn Tx, device: &DeviceRecord, event_id: &EventId) -> Result<bool> {
-    // The usual case asks nothing of the store.
+    // The usual case needs no read.
     if device.event_id == *event_id {
         return Ok(false);
     }

@@ -1,4 +1,4 @@
-//! Recomputes everything derived from the facts, and compares or replaces (law 8, I7).
+//! Recomputes everything that is derived from the facts, and compares or replaces it (law 8, invariant I7).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,15 +13,15 @@ use crate::error::Result;
 use crate::ports::{App, Scope, Tx, read, write};
 use crate::records::{Flows, IncidentStatus, NewAudit, StateRecord, WaitingScan};
 
-/// Subjects reduced in one go: bounds memory, not the result.
+/// Subjects that are reduced at a time. The number limits memory and does not affect the result.
 const CHUNK: usize = 2_000;
 
-/// The findings of a comparison, in plain words. Empty where the derived rows equal what the facts say.
+/// The differences that a comparison found, in plain words. Empty if the derived rows equal what the facts give.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Differences {
-    /// One line each.
+    /// The differences, one line each.
     pub lines: Vec<String>,
-    /// Subjects looked at.
+    /// Number of subjects compared.
     pub subjects: usize,
 }
 
@@ -37,7 +37,7 @@ fn subjects(tx: &mut dyn Tx, event_id: &EventId, stored: &[StateRecord]) -> Resu
     Ok(keys.into_iter().collect())
 }
 
-/// The comparison itself, also run by the simulator after every step it cares to.
+/// Compares inside a transaction. The simulator calls it too.
 pub fn differences(tx: &mut dyn Tx, event_id: &EventId) -> Result<Differences> {
     let stored = tx.all_states(event_id)?;
     let keys = subjects(tx, event_id, &stored)?;
@@ -100,7 +100,7 @@ pub fn differences(tx: &mut dyn Tx, event_id: &EventId) -> Result<Differences> {
     Ok(out)
 }
 
-/// A scan that waits for a person: what it is about, its author, its id, its content.
+/// A scan that waits for a person: its subject, author, id and content.
 type Waiting = (String, DeviceId, ScanId, Digest);
 
 fn place_of(device_id: DeviceId, scan: WaitingScan) -> Waiting {
@@ -111,7 +111,7 @@ fn waiting_of<'r>(key: &'r str, reduced: &'r Reduced) -> impl Iterator<Item = Wa
     waits.map(move |one| (key.to_owned(), one.device_id.clone(), one.scan_id.clone(), one.digest))
 }
 
-/// Causes of logs, devices and batches are functions of deliveries, not of the fold.
+/// Whether a subject is one of scans. Causes of logs, devices and batches depend on deliveries, not on the fold.
 fn is_of_scans(subject_key: &str) -> bool {
     subject_key.starts_with("ticket:") || subject_key.starts_with("unknown:")
 }
@@ -147,7 +147,7 @@ pub async fn rebuild(app: &App, organization_id: &OrganizationId, event_id: &Eve
         let mut seeded = seeded.clone();
         let stored = tx.all_states(&event_id)?;
         let mut keys = subjects(tx, &event_id, &stored)?;
-        // An incident about something that no scan speaks of any more is cleared too.
+        // An incident about a subject that no scan names any more is cleared too.
         let known: BTreeSet<String> = keys.iter().cloned().collect();
         let incidents = tx.all_incidents(&event_id)?.into_iter().map(|one| one.subject_key);
         let stray: BTreeSet<String> = incidents.filter(|key| is_of_scans(key) && !known.contains(key)).collect();

@@ -1,7 +1,7 @@
-//! Re-reduces subjects and writes what follows: states, verdicts, counters, incidents (architecture §6 walk 2 ⑥–⑧).
+//! Reduces subjects again and writes the results: states, verdicts, counters, incidents (architecture §6 walk 2 ⑥–⑧).
 //!
-//! Every change of rules, reviews or scans ends here, in its own transaction; so derived rows are always what `reduce`
-//! says of the stored facts (I7).
+//! Every change of rules, reviews or scans ends here, in its own transaction. So derived rows always equal what
+//! `reduce` computes from the stored facts (invariant I7).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,17 +22,18 @@ use crate::ports::Tx;
 use crate::records::*;
 use crate::seeded_ids::SeededIds;
 
-/// When a device asks again that met a node older than the event: by then another one may answer.
+/// When a device should ask again after it met a node that is older than the event's reducer, in milliseconds. Another
+/// node may answer then.
 const OUTDATED_MS: i64 = 5_000;
 
-/// The changes by a rejudging.
+/// What a rejudging changed.
 #[derive(Debug, Default)]
 pub struct Rejudged {
-    /// The reducer's word on every subject asked about, by key.
+    /// The reducer's result for every subject asked about, by key.
     pub reduced: BTreeMap<String, Reduced>,
-    /// Causes that are new or changed, by subject key.
+    /// Causes that are new or changed, in order of subject key.
     pub new_causes: Vec<Cause>,
-    /// How the counters changed.
+    /// The change of the event's counters.
     pub delta: Occupancy,
     /// Subjects whose state changed.
     pub changed: BTreeSet<String>,
@@ -40,12 +41,13 @@ pub struct Rejudged {
     pub incidents_changed: bool,
 }
 
-/// Subjects to be judged.
+/// Subjects to be judged again.
 #[derive(Debug, Default)]
 pub struct Touched {
-    /// Those whose facts are in the store.
+    /// Keys of subjects whose facts are in the store.
     again: BTreeSet<String>,
-    /// Those that had no state before this transaction, each with all its facts: nothing of them need be read.
+    /// Subjects that had no state before this transaction, each with all its facts. Nothing about them needs to be
+    /// read.
     first: BTreeMap<String, Vec<Resolved>>,
 }
 
@@ -54,11 +56,11 @@ impl Touched {
     pub fn stored(subjects: &BTreeSet<String>) -> Self {
         Self { again: subjects.clone(), first: BTreeMap::new() }
     }
-    /// A fact, just stored under an id of its own, of a subject that had no state before this transaction.
+    /// Adds a fact of a subject that had no state before this transaction. The fact was just stored under a new id.
     pub fn first(&mut self, subject: Subject, fact: Fact) {
         self.first.entry(subject.key()).or_default().push((subject, fact));
     }
-    /// A subject about which the store may know more.
+    /// Adds a subject about which the store may know more.
     pub fn again(&mut self, key: String) {
         self.again.insert(key);
     }
@@ -71,7 +73,7 @@ impl Touched {
     }
 }
 
-/// Reduces `subjects` anew and writes the difference at `stamp`.
+/// Reduces `subjects` again and writes the difference at `stamp`.
 pub fn rejudge(
     tx: &mut dyn Tx,
     event_id: &EventId,
@@ -83,7 +85,7 @@ pub fn rejudge(
     rejudge_touched(tx, event_id, Touched::stored(subjects), stamp, now, seeded)
 }
 
-/// [`rejudge`] of subjects of which some are new to the store.
+/// Like [`rejudge`], for subjects of which some are new to the store.
 pub fn rejudge_touched(
     tx: &mut dyn Tx,
     event_id: &EventId,
@@ -95,8 +97,8 @@ pub fn rejudge_touched(
     rejudge_by(tx, event_id, touched, stamp, now, seeded, false)
 }
 
-/// [`rejudge_touched`]; `anew` writes also where the stored digest says that nothing changed: a rebuild trusts no
-/// derived row.
+/// Like [`rejudge_touched`]. With `anew` it also writes if the stored digest says that nothing changed, since a rebuild
+/// trusts no derived row.
 pub(super) fn rejudge_by(
     tx: &mut dyn Tx,
     event_id: &EventId,
@@ -163,7 +165,7 @@ pub(super) fn rejudge_by(
     Ok(out)
 }
 
-/// The result of `reduce` over the stored facts of these subjects, by key. Writes nothing.
+/// The results of `reduce` over the stored facts of these subjects, by key. Writes nothing.
 pub fn reduce_stored(tx: &mut dyn Tx, event_id: &EventId, keys: &[String]) -> Result<BTreeMap<String, Reduced>> {
     reduce_all(tx, event_id, keys, &BTreeMap::new())
 }
@@ -203,7 +205,7 @@ fn parse(key: &str) -> Result<Subject> {
     Subject::from_key(key).ok_or_else(|| Error::Bug(format!("not a subject: {key}")))
 }
 
-/// Each subject's facts, and with them every other content under the same (device, scan id).
+/// The facts of each subject. With each fact come all other contents under the same (device, scan id).
 fn by_subject(facts: Vec<Resolved>) -> BTreeMap<Subject, Vec<Resolved>> {
     let mut contents: BTreeMap<(DeviceId, ScanId), Vec<Resolved>> = BTreeMap::new();
     for resolved in facts {
@@ -233,7 +235,7 @@ fn is_blank(reduced: &Reduced) -> bool {
     reduced.verdicts.is_empty() && reduced.causes.is_empty()
 }
 
-/// The stored form of what the reducer said; its digest covers all of it.
+/// The stored form of the reducer's result. Its digest covers all of the result.
 pub fn state_record(key: &str, reduced: &Reduced, serial: u64) -> StateRecord {
     StateRecord {
         subject_key: key.to_owned(),
@@ -254,9 +256,9 @@ pub struct Settled {
     pub changed: bool,
 }
 
-/// Brings the incidents of these subjects in line with the causes that hold now (spec §3 "Incident"). An incident is
-/// open while its cause holds and the cause's digest is not the one that a person resolved. A vanished cause clears
-/// its incident; a changed cause reopens it.
+/// Updates the incidents of these subjects to the causes that hold now (spec §3 "Incident"). An incident is open while
+/// its cause holds and the cause's digest is not the one that a person resolved. A cause that vanished clears its
+/// incident, and a changed cause reopens it.
 pub fn settle_incidents(
     tx: &mut dyn Tx,
     event_id: &EventId,
@@ -267,7 +269,7 @@ pub fn settle_incidents(
 ) -> Result<Settled> {
     let keys: Vec<String> = held.keys().cloned().collect();
     let stored = tx.incidents_of(event_id, &keys)?;
-    // By subject: a change of rules settles every subject of an event at once.
+    // Group by subject, since a change of rules settles every subject of an event at once.
     let mut known: BTreeMap<&str, Vec<&IncidentRecord>> = BTreeMap::new();
     for incident in &stored {
         known.entry(&incident.subject_key).or_default().push(incident);
@@ -300,7 +302,7 @@ pub fn settle_incidents(
     Ok(out)
 }
 
-/// Where a cause that holds stands: resolved if a person resolved this very digest.
+/// The state of an incident whose cause holds: resolved if a person resolved this digest, otherwise open.
 fn status_of(known: Option<&IncidentRecord>, digest: [u8; 32]) -> IncidentStatus {
     let resolved = known.is_some_and(|one| one.resolved_digest == Some(digest));
     if resolved { IncidentStatus::Resolved } else { IncidentStatus::Open }
@@ -336,7 +338,7 @@ fn opened(
     })
 }
 
-/// The verdict of one scan among a subject's.
+/// The verdict of one scan among a subject's. `None` if the scan has none.
 pub fn verdict_of<'a>(reduced: &'a Reduced, device_id: &DeviceId, scan_id: &ScanId) -> Option<&'a ScanVerdict> {
     reduced.verdicts.iter().find(|verdict| verdict.device_id == *device_id && verdict.scan_id == *scan_id)
 }

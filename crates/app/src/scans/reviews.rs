@@ -1,4 +1,4 @@
-//! Decisions about scans: which are in force, and how they are taken back.
+//! Decisions about scans: which of them hold, and how they are taken back.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,23 +13,23 @@ use crate::ports::Tx;
 use crate::records::*;
 use crate::seeded_ids::SeededIds;
 
-/// A person's statement about scans, with its reason and time.
+/// A user's statement about scans, with its reason and time.
 #[derive(Debug, Clone, Copy)]
 pub struct Said<'a> {
-    /// The user who says it.
+    /// The user who makes it.
     pub by: &'a UserId,
-    /// The note that they wrote.
+    /// The note that this user wrote.
     pub note: &'a str,
-    /// When they said it.
+    /// When the user made it.
     pub at: Timestamp,
 }
 
-/// The decisions about scans of these subjects that hold now, oldest first: the last one about each content, unless that
-/// one took the others back.
+/// The decisions about scans of these subjects that hold now, oldest first. For each content the last decision holds,
+/// unless it took the others back.
 pub fn in_force(tx: &mut dyn Tx, event_id: &EventId, subjects: &[String]) -> Result<Vec<DecisionRecord>> {
     let mut last = BTreeMap::new();
     for one in tx.decisions(event_id, subjects)? {
-        // They come in the event's order: a later one takes the place of an earlier.
+        // They come in the event's order, so a later decision replaces an earlier one.
         last.insert((one.subject_key.clone(), one.review.content()), one);
     }
     let mut held: Vec<DecisionRecord> = last.into_values().collect();
@@ -38,8 +38,8 @@ pub fn in_force(tx: &mut dyn Tx, event_id: &EventId, subjects: &[String]) -> Res
     Ok(held)
 }
 
-/// Takes these decisions back and judges `subjects`, those that the scans are about. Answers of incidents by such
-/// decisions are forgotten, so that an incident whose cause is back is open again. Notes stay.
+/// Takes these decisions back, and judges `subjects`, which the scans are about. Answers that incidents got by these
+/// decisions are deleted, so that an incident whose cause holds again is open. Notes stay.
 pub fn take_back(
     tx: &mut dyn Tx,
     event_id: &EventId,
@@ -71,7 +71,8 @@ pub fn take_back(
     rejudge(tx, event_id, subjects, stamp, said.at, seeded)
 }
 
-/// Notes who counted what waited, on each incident that this cleared: so it is listed among what was decided.
+/// Notes, on each incident that an acceptance cleared, who counted the waiting scans. So lists show it among the
+/// decided ones.
 pub fn note_accepted(
     tx: &mut dyn Tx,
     event_id: &EventId,

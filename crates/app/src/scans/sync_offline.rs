@@ -1,4 +1,4 @@
-//! A batch of S2's form arrives (S2 §5 steps 8–27, spec §5 `POST /api/scans/sync`). It holds up to 10,000 scans. All
+//! Receives a batch in S2's form (S2 §5 steps 8–27, spec §5 `POST /api/scans/sync`). It holds up to 10,000 scans. All
 //! of them are stored in one transaction, and the answer tells the result of each.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +28,7 @@ use crate::ports::{App, Clock, Pace, Scope, Tx, read, write};
 use crate::records::*;
 use crate::seeded_ids::SeededIds;
 
-/// The endpoint's word in its batches.
+/// The word of this endpoint in its stored batches.
 pub const ENDPOINT: &str = "scans_sync";
 
 /// A scan as the answer names it.
@@ -38,16 +38,16 @@ struct Sent {
     at: Timestamp,
 }
 
-/// A batch read, resolved and split by event.
+/// A batch that was read, resolved and split by event.
 struct Whole {
     sent: Vec<Sent>,
     parts: Vec<Batch>,
     digest: [u8; 32],
     made_at: Timestamp,
     received_at: Timestamp,
-    /// Unknown codes the device may still be told about.
+    /// How many more unknown codes the device may be told about.
     left: u32,
-    /// Monotonic clock when it came, for how long it took.
+    /// The monotonic clock when the batch came, to measure the duration.
     started_ms: i64,
 }
 
@@ -70,19 +70,20 @@ enum Done {
     NotLive,
 }
 
-/// Takes in a batch of S2's form. One transaction: scans, verdicts, states, the batch's row, causes and the ledger's
-/// lines commit together or not at all. A repeat gets the stored answer with S2's message beside; the same id with other
-/// content is 409 `batch_id_reused`; a batch of an event that was not live is 422 `event_not_live`.
+/// Receives a batch in S2's form. One transaction: scans, verdicts, states, the batch's row, causes and the ledger's
+/// lines commit together or not at all. A repeat gets the stored answer with S2's message added. The same id with other
+/// content is 409 `batch_id_reused`. A batch of an event that was not live is 422 `event_not_live`.
 pub async fn sync_offline(app: &App, caller: &DeviceCaller, request: ScansSyncRequest) -> Result<IngestAnswer> {
     let (received_at, started_ms) = (app.clock.now(), app.clock.monotonic_ms());
     app.scan_activity.scanned(started_ms);
-    // Step 10: the device is who the key says.
+    // Step 10: the body must name the device that the key belongs to.
     if request.device_id != caller.device_id {
         return Err(refuse_mismatch(app, caller, &request.device_id).await?);
     }
-    // Step 11: made within a day.
+    // Step 11: the batch must be made within a day.
     check_age(request.batch_created_at, received_at)?;
-    // Steps 12 and 15, before any lock: was it answered already? Whose codes are these, at which event?
+    // Steps 12 and 15, before any lock: was the batch answered already? Which tickets hold the codes, and in which
+    // event?
     let left = app.unknown_codes.left(&caller.organization_id, &caller.device_id, started_ms);
     let (whole, stored) = read_whole(app, caller, request, Arrival { received_at, started_ms, left }).await?;
     if let Some(answer) = stored {
@@ -92,7 +93,7 @@ pub async fn sync_offline(app: &App, caller: &DeviceCaller, request: ScansSyncRe
     let events = whole.parts.iter().map(|part| part.event_id.clone()).collect();
     let scope = Scope { events, pace: Pace::Usual, ..Scope::organization(&caller.organization_id) };
     let seeded = app.seeded_ids();
-    // It goes with the write too, which goes on when the device hangs up.
+    // The write holds the allowance too, since the write continues if the device hangs up.
     let spending = app.unknown_codes.spending(&caller.organization_id, &caller.device_id, started_ms);
     let done = {
         let spending = Arc::clone(&spending);
@@ -108,7 +109,7 @@ pub async fn sync_offline(app: &App, caller: &DeviceCaller, request: ScansSyncRe
     tell(app, caller, &whole, done)
 }
 
-/// After the commit: hints, caches (steps 22–25), and the answer (step 27).
+/// After the commit: gives hints, fills caches (steps 22–25), and returns the answer (step 27).
 fn tell(app: &App, caller: &DeviceCaller, whole: &Whole, done: Done) -> Result<IngestAnswer> {
     let (organization_id, device_id) = (&caller.organization_id, &caller.device_id);
     let batch_id = &whole.parts[0].batch_id;
@@ -132,7 +133,7 @@ fn tell(app: &App, caller: &DeviceCaller, whole: &Whole, done: Done) -> Result<I
     }
 }
 
-/// A suspended device's batch is stored, and held (spec D19): what it names are receipts.
+/// The refusal for a suspended device, whose batch is stored and held (spec D19). The scans that it names are receipts.
 fn suspended(whole: &Whole) -> Error {
     let message = "this device is suspended: its uploads are stored, and held until a person counts them".to_owned();
     let kept: Vec<&str> = whole.sent.iter().map(|sent| sent.scan_id.as_str()).collect();
@@ -140,8 +141,9 @@ fn suspended(whole: &Whole) -> Error {
     Error::Denied { code: "device_suspended", message, details }
 }
 
-/// Without a lock: the stored answer, if the batch was here before; else its scans, each in the event its device was
-/// assigned to at its time, by the spelling of its code that a ticket ever held (spec D12).
+/// Reads without a lock: the stored answer, if the batch was stored before. Otherwise it reads the scans. Each belongs
+/// to the event to which its device was assigned at its time. Its code is the spelling that a ticket ever held (spec
+/// D12).
 async fn read_whole(
     app: &App,
     caller: &DeviceCaller,
@@ -158,7 +160,7 @@ async fn read_whole(
         let digest = batch.digest();
         place(tx, &mut batch, &assignments)?;
         let stored = tx.batch(&caller.device_id, ENDPOINT, &batch.batch_id)?;
-        // Only what cannot change is answered from here: who may sync is judged under the head.
+        // Only what cannot change is answered here. Whether the device may sync is judged under the head.
         let quiet = !carrier.revoked && !carrier.held && carrier.device.health.failed_syncs == 0;
         let stored = stored.filter(|stored| stored.digest == digest && quiet);
         let parts = split(batch, &carrier.device.event_id);
@@ -187,7 +189,7 @@ fn invalid(error: FieldError) -> Error {
     Error::invalid(error.path, error.message)
 }
 
-/// Step 15: which spellings some ticket ever held, in one look per event.
+/// Step 15: finds the spellings that some ticket ever held, with one read per event.
 fn held_codes(tx: &mut dyn Tx, request: &ScansSyncRequest, assignments: &Assignments) -> Result<Held> {
     let mut asked: BTreeMap<EventId, BTreeSet<BarcodeHash>> = BTreeMap::new();
     for (index, scan) in request.scans.iter().enumerate() {
@@ -245,7 +247,7 @@ fn store_whole(
     seeded: &mut SeededIds,
 ) -> Result<Done> {
     let home = &whole.parts[0];
-    // Step 12, decided here.
+    // Step 12, decided under the lock.
     let stored = tx.batch(&caller.device_id, ENDPOINT, &home.batch_id)?;
     if stored.as_ref().is_some_and(|stored| stored.digest != whole.digest) {
         note_reuse(tx, home)?;
@@ -288,11 +290,11 @@ fn any_live(tx: &mut dyn Tx, parts: &[Batch]) -> Result<bool> {
     Ok(false)
 }
 
-/// The scans that S2 would not have inserted, scan by scan in the order sent.
+/// The scans that S2 would not have inserted, in the order sent.
 struct Found {
-    /// All errors, for the ledger and the people who look into it.
+    /// The error of each scan, for the ledger and the people who read it. `None` for a scan without one.
     all: Vec<Option<ScanError>>,
-    /// From which scan on the device is told nothing.
+    /// The index of the first scan about which the device is told nothing.
     silent: usize,
 }
 
@@ -310,13 +312,13 @@ impl Found {
     fn errors(&self) -> impl Iterator<Item = &ScanError> {
         self.all.iter().flatten()
     }
-    /// As far as the device is told.
+    /// The errors that the device is told.
     fn told(&self) -> impl Iterator<Item = &ScanError> {
         self.all[..self.silent].iter().flatten()
     }
 }
 
-/// Place, in the order sent, of the first unknown code beyond the allowance.
+/// The index, in the order sent, of the first unknown code beyond the allowance.
 fn silent_place(whole: &Whole, taken: &[Taken]) -> usize {
     let mut unknown: BTreeSet<&ScanId> = BTreeSet::new();
     for (part, taken) in whole.parts.iter().zip(taken) {
@@ -327,7 +329,8 @@ fn silent_place(whole: &Whole, taken: &[Taken]) -> usize {
     silent_from(&places, whole.left).unwrap_or(whole.sent.len())
 }
 
-/// S2 §7, §8: by everything found, also what the device is not told. "> 50 % invalid tickets": a code read twice is none.
+/// S2 §7, §8: flags the batch by all errors, including those that the device is not told. A code read twice is no
+/// failure by "> 50 % invalid tickets".
 fn flag_batch(
     tx: &mut dyn Tx,
     whole: &Whole,
@@ -365,7 +368,8 @@ fn seconds(took_ms: i64) -> f64 {
     took_ms as f64 / 1_000.0
 }
 
-/// Step 26: S2's audit entry with the home's commit, and a line of its own in every other event the batch touched.
+/// Step 26: writes S2's audit entry with the home event's commit, and a line in every other event that the batch
+/// touched.
 fn write_lines(tx: &mut dyn Tx, whole: &Whole, taken: &[Taken], found: &Found, took_ms: i64) -> Result<()> {
     let summary = summary(whole.sent.len(), found.errors());
     let metadata = json!({
@@ -387,7 +391,7 @@ fn write_lines(tx: &mut dyn Tx, whole: &Whole, taken: &[Taken], found: &Found, t
     Ok(())
 }
 
-/// Steps 20 and 27: the answer, and the batch's row that keeps it.
+/// Steps 20 and 27: makes the answer, and stores it in the batch's row.
 fn answer_of(
     tx: &mut dyn Tx,
     whole: &Whole,

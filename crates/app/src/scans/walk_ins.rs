@@ -1,9 +1,9 @@
-//! Guests whom staff added at a door get a ticket and a place in the guest list, once the scan that added them counts
+//! Gives guests whom staff added at a door a ticket and a place in the guest list, once the scan that added them counts
 //! (door.md "Walk-ins").
 //!
-//! The ticket's first rules are those that the reducer reads from the scan itself, so storing them changes no
-//! verdict. The stored rows only make the guest known to lists, phones and mails. They are no change of their own:
-//! the ledger has the line of the batch, or of the act that made the scan count.
+//! The ticket's first rules are those that the reducer reads from the scan itself, so storing them changes no verdict.
+//! The stored rows only make the guest known to lists, phones and mails. They get no ledger line of their own: the
+//! ledger has the line of the batch, or of the act that made the scan count.
 
 use std::collections::BTreeMap;
 
@@ -21,12 +21,12 @@ use crate::ports::Tx;
 use crate::records::*;
 use crate::seeded_ids::SeededIds;
 
-/// Where the rules of these tickets stand within their write: behind whatever else it says.
+/// The ordinal of these tickets' rules within their write. It is higher than that of all other rules.
 const FIRST_ORDINAL: u32 = 1 << 20;
 /// The name of a guest whose name did not come with the scan.
 const NAMELESS: &str = "Guest added at the door";
 
-/// Keeps the names that came with scans.
+/// Stores the names that came with scans.
 pub(super) fn keep_names<'a>(
     tx: &mut dyn Tx,
     event_id: &EventId,
@@ -37,7 +37,7 @@ pub(super) fn keep_names<'a>(
     if names.is_empty() {
         return Ok(());
     }
-    // A scan that comes again brings its name again: of a guest whose data was erased it stays out.
+    // A repeated scan brings its name again. If the guest's data was erased, the name stays out.
     let ids: Vec<TicketId> = names.keys().cloned().collect();
     let holders: Vec<GuestId> = tx.tickets_by_id(event_id, &ids)?.into_iter().filter_map(|one| one.guest_id).collect();
     for erased in tx.guests_by_id(&holders)?.into_iter().filter(|guest| guest.erased_at.is_some()) {
@@ -46,7 +46,7 @@ pub(super) fn keep_names<'a>(
     tx.put_walk_in_names(event_id, &names.into_iter().collect::<Vec<_>>())
 }
 
-/// Makes the tickets that scans among these subjects call for, and that are not there yet.
+/// Makes the tickets that scans among these subjects need, if they are not there yet.
 pub(super) fn make_tickets(
     tx: &mut dyn Tx,
     event_id: &EventId,

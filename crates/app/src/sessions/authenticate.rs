@@ -1,4 +1,4 @@
-//! From a session's or an API token's text to who asks.
+//! Finds the caller by the text of a session or an API token.
 
 use admit_core::access::narrowed;
 use admit_core::ids::UserId;
@@ -9,9 +9,9 @@ use crate::error::{Error, Result};
 use crate::ports::{App, read};
 use crate::records::CredentialKind;
 
-/// Finds the owner of a session or an API token. The role is read again at each request. A member who was removed or
-/// demoted is so at once, and so are their API tokens, which act in a role of their own. Fails with `unknown_token`
-/// for anything else, expired tokens included.
+/// Finds the owner of a session or an API token. The role is read again at each request. So removing or demoting a
+/// member has effect at once, also on the member's API tokens, which act in a role of their own. Fails with
+/// `unknown_token` for anything else, including expired tokens.
 pub async fn authenticate(app: &App, token: &str) -> Result<UserCaller> {
     let credential = app.store.credential(token_hash(token)).await?.ok_or_else(unknown)?;
     if !matches!(credential.kind, CredentialKind::Session | CredentialKind::ApiToken) {

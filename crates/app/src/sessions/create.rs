@@ -1,4 +1,4 @@
-//! Signing in, in three steps so that the slow one may run where blocking is allowed: look up, check, create.
+//! Signs a user in, in three steps, so that the slow one may run where blocking is allowed: look up, check, create.
 
 use admit_core::ids::OrganizationId;
 use admit_core::sign::token_hash;
@@ -12,12 +12,12 @@ use crate::password;
 use crate::ports::{App, Scope, write};
 use crate::records::*;
 
-/// The prefix of every session's text, so that secret scanners find a leaked one.
+/// The prefix of every session's text. Secret scanners find a leaked one by it.
 pub const SESSION_PREFIX: &str = "admit_ss_";
-/// A session's life, in milliseconds: 14 days.
+/// How long a session is good, in milliseconds: 14 days.
 pub const SESSION_MS: i64 = 14 * 24 * 3_600_000;
 
-/// Somebody who may have an account.
+/// The result of looking up an e-mail: a user, or nobody.
 #[derive(Debug, Clone)]
 pub struct Candidate {
     found: Option<(UserRecord, Vec<OrganizationId>)>,
@@ -26,28 +26,29 @@ pub struct Candidate {
 /// A new session.
 #[derive(Debug, Clone)]
 pub struct NewSession {
-    /// Its secret's text, shown this once.
+    /// The session's secret, shown only this once.
     pub token: String,
-    /// As whom.
+    /// The user as a caller.
     pub caller: UserCaller,
-    /// Its end.
+    /// When the session expires.
     pub expires_at: Timestamp,
 }
 
-/// Step 1: finds who has this e-mail; an unknown one is a candidate too.
+/// Step 1: looks up the user with this e-mail. An unknown e-mail gives a candidate too.
 pub async fn look_up(app: &App, email: &str) -> Result<Candidate> {
     Ok(Candidate { found: app.store.sign_in(email.trim().to_lowercase()).await? })
 }
 
-/// Step 2, slow: fails with `wrong_credentials`, after the same work, for an unknown e-mail and a wrong password alike.
+/// Step 2, slow: checks the password. Fails with `wrong_credentials` for an unknown e-mail and for a wrong password
+/// alike, after the same work.
 pub fn check(candidate: &Candidate, password: &str) -> Result<()> {
     let stored = candidate.found.as_ref().map(|(user, _)| user.password_hash.as_str());
     if password::verify(password, stored)? { Ok(()) } else { Err(wrong()) }
 }
 
-/// Step 3: opens a session of the organisation asked for, else of the one they joined first. One session, one
-/// organisation (spec §3). Call it only after [`check`] said yes. Where the password was changed since the look-up, that yes is
-/// worth nothing: who knew the old one is out (`wrong_credentials`).
+/// Step 3: opens a session of the organisation asked for, otherwise of the one that the user joined first. A session
+/// belongs to one organisation (spec §3). Call it only after [`check`] succeeded. If the password was changed since the
+/// look-up, it fails with `wrong_credentials`, since that check used the old password.
 pub async fn create(app: &App, candidate: Candidate, organization_id: Option<OrganizationId>) -> Result<NewSession> {
     let (user, organizations) = candidate.found.ok_or_else(wrong)?;
     let organization_id = match organization_id {
@@ -67,7 +68,7 @@ pub async fn create(app: &App, candidate: Candidate, organization_id: Option<Org
         created_at: now,
     };
     let caller = write(&*app.store, Scope::organization(&organization_id), move |tx| {
-        // A change of the password holds the same order: it is seen here, or it ends this session.
+        // A change of the password takes the same lock. So it is either seen here, or it ends this session.
         tx.hold_organization()?;
         let member = tx.member(&user.user_id)?.ok_or_else(wrong)?;
         if tx.password_hash(&user.user_id)?.as_ref() != Some(&user.password_hash) {

@@ -1,4 +1,4 @@
-//! Signing out.
+//! Signs a user out.
 
 use admit_core::sign::token_hash;
 use serde_json::json;
@@ -9,7 +9,8 @@ use crate::error::Result;
 use crate::ports::{App, Scope, write};
 use crate::records::CredentialKind;
 
-/// Ends a session. A token that is no session (or is gone already) changes nothing: an API token is withdrawn by name.
+/// Ends a session. A token that is no session, or no longer one, changes nothing. An API token is revoked by its id
+/// instead.
 pub async fn delete(app: &App, caller: &UserCaller, token: &str) -> Result<()> {
     let hash = token_hash(token);
     let is_session = app

@@ -1,11 +1,11 @@
-//! The signed-in user, for the top of every screen.
+//! Shows the signed-in user, for the top of every screen.
 
 use crate::caller::UserCaller;
 use crate::error::{Error, Result};
 use crate::ports::{App, read};
 use crate::records::{MemberRecord, OrganizationRecord};
 
-/// The user who asks, and their organisation.
+/// The caller, and the caller's organisation.
 #[derive(Debug, Clone)]
 pub struct Me {
     /// The member.

@@ -1,4 +1,4 @@
-//! Organisations, users, members, secrets.
+//! The contracts about organisations, users, members and secrets.
 
 use admit_core::ids::UserId;
 
@@ -33,7 +33,7 @@ pub async fn an_organization_begins_with_its_owner(store: TestStore) {
     assert_eq!(store.sign_in("another@example.org".into()).await.unwrap(), None, "nothing of it was kept");
 }
 
-/// An e-mail signs in once in the whole server.
+/// An e-mail belongs to one user in the whole server.
 pub async fn an_email_signs_in_once_in_the_whole_server(store: TestStore) {
     with_organization(&store, "o").await;
     with_organization(&store, "p").await;
@@ -45,7 +45,7 @@ pub async fn an_email_signs_in_once_in_the_whole_server(store: TestStore) {
     assert_eq!(conflict(store.create_organization(organization("q"), taken).await), "email_taken");
 }
 
-/// A member who leaves leaves no key behind, and their address is free again.
+/// A member who leaves leaves no key, and the e-mail is free again.
 pub async fn a_member_who_leaves_leaves_no_key_behind(store: TestStore) {
     with_organization(&store, "o").await;
     write(&*store, Scope::organization(&id("o")), |tx| {
@@ -72,7 +72,7 @@ pub async fn a_member_who_leaves_leaves_no_key_behind(store: TestStore) {
     assert_eq!(result, Err(Error::NotFound { what: "member" }));
 }
 
-/// A new password ends the user's sessions, and nothing else of theirs or of others.
+/// A new password ends the user's sessions. Nothing else of this user or of others ends.
 pub async fn a_new_password_ends_its_users_sessions(store: TestStore) {
     with_organization(&store, "o").await;
     with_organization(&store, "p").await;
@@ -99,7 +99,7 @@ pub async fn a_new_password_ends_its_users_sessions(store: TestStore) {
     assert_eq!(result, Err(Error::NotFound { what: "user" }));
 }
 
-/// A secret is found by its hash alone, and forgotten by its own organisation only.
+/// A secret is found by its hash alone, and only its own organisation can delete it.
 pub async fn a_secret_is_found_by_its_hash_alone(store: TestStore) {
     with_organization(&store, "o").await;
     with_organization(&store, "p").await;
@@ -114,7 +114,7 @@ pub async fn a_secret_is_found_by_its_hash_alone(store: TestStore) {
     assert_eq!(store.credential(hash(1)).await.unwrap(), None);
 }
 
-/// API tokens are listed newest first, and withdrawn once.
+/// API tokens are listed newest first, and revoked once.
 pub async fn api_tokens_are_listed_and_withdrawn(store: TestStore) {
     with_organization(&store, "o").await;
     let token = |name: &str, byte: u8| ApiTokenRecord {
@@ -154,7 +154,7 @@ pub async fn api_tokens_are_listed_and_withdrawn(store: TestStore) {
     assert!(store.credential(hash(2)).await.unwrap().is_some());
 }
 
-/// A pass's token opens what it opened first, however often it is kept, and whichever holder tries next.
+/// A pass's token keeps its first holder, however often it is stored, and whichever holder tries next.
 pub async fn a_pass_is_kept_once(store: TestStore) {
     with_organization(&store, "o").await;
     with_organization(&store, "p").await;
@@ -169,7 +169,7 @@ pub async fn a_pass_is_kept_once(store: TestStore) {
     assert_eq!(store.credential(hash(1)).await.unwrap(), Some(pass));
 }
 
-/// A letterhead is the server's own until it is put, and an organisation's alone.
+/// A letterhead is the server's default until it is stored, and then holds only for its organisation.
 pub async fn a_letterhead_is_overwritten(store: TestStore) {
     with_organization(&store, "o").await;
     with_organization(&store, "p").await;

@@ -1,4 +1,4 @@
-//! Devices, keys, pairing, logs, batches.
+//! The contracts about devices, keys, pairing, logs and batches.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub fn device(name: &str, created_at: i64) -> DeviceRecord {
     }
 }
 
-/// A device, its health and its keys come back; a key's text opens its device, also once revoked.
+/// A device, its health and its keys are read back unchanged. A key's text finds its device, also after revocation.
 pub async fn a_device_and_its_keys_come_back(store: TestStore) {
     with_event(&store).await;
     let key = |name: &str, byte: u8| DeviceKeyRecord {
@@ -91,7 +91,7 @@ pub async fn a_device_and_its_keys_come_back(store: TestStore) {
     assert_eq!(conflict(on_event(&store, |tx| tx.insert_device(&device("d1", 1))).await), "device_exists");
 }
 
-/// A pairing token opens its event and remembers who used it.
+/// A pairing token finds its event, and keeps which devices used it.
 pub async fn a_pairing_token_remembers_who_used_it(store: TestStore) {
     with_event(&store).await;
     let token = PairingTokenRecord {
@@ -123,7 +123,7 @@ pub async fn a_pairing_token_remembers_who_used_it(store: TestStore) {
     assert_eq!(opened.expires_at, Some(at(300_000)));
 }
 
-/// A log is overwritten whole.
+/// Storing a log replaces all of it.
 pub async fn logs_are_overwritten(store: TestStore) {
     with_event(&store).await;
     let log = LogRecord {
@@ -145,7 +145,7 @@ pub async fn logs_are_overwritten(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.log(&id("d2"), &id("log1"))).await, None);
 }
 
-/// Writes of two events that concern one device stand in line: none overwrites what the other read and changed.
+/// Writes of two events about one device run one after the other. Neither overwrites what the other read and changed.
 pub async fn a_device_and_its_log_are_changed_by_one_at_a_time(store: TestStore) {
     with_event(&store).await;
     make_event(&store, "o", event("f", 1)).await;
@@ -180,7 +180,8 @@ pub async fn a_device_and_its_log_are_changed_by_one_at_a_time(store: TestStore)
     assert_eq!(log.map(|log| log.head), Some(60));
 }
 
-/// A phone that moved on is still listed where it has a log, and its logs where it is now: what it lacks may be of either.
+/// A phone that moved to another event is still listed in the event where it has a log. Its logs are listed where it is
+/// now. The missing scans may belong to either event.
 pub async fn a_device_is_listed_where_it_is_and_where_its_log_is(store: TestStore) {
     with_event(&store).await;
     make_event(&store, "o", event("f", 1)).await;
@@ -208,7 +209,7 @@ pub async fn a_device_is_listed_where_it_is_and_where_its_log_is(store: TestStor
     assert!(look(&store, |tx| tx.logs(&id("g"))).await.is_empty());
 }
 
-/// A place of a log with two contents is a fork, of this log only.
+/// A place of a log with two contents is a fork. Other logs don't count.
 pub async fn forks_are_places_with_two_contents(store: TestStore) {
     with_event(&store).await;
     let at_place = |scan_id: &str, seq: u64| Scan { seq: Some(seq), ..scan("e", scan_id, "t1") };
@@ -219,7 +220,7 @@ pub async fn forks_are_places_with_two_contents(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.forked(&id("d1"), &id("log1"), &[])).await, Vec::<u64>::new());
 }
 
-/// A batch is stored once per device and endpoint, with the answer its repeats get.
+/// A batch is stored once per device and endpoint, with the answer that its repeats get.
 pub async fn a_batch_is_stored_once(store: TestStore) {
     with_event(&store).await;
     let batch = BatchRecord {
@@ -258,7 +259,8 @@ pub async fn a_batch_is_stored_once(store: TestStore) {
     on_event(&store, move |tx| tx.insert_rejected(&id("e"), &twice)).await.unwrap();
 }
 
-/// Uploads are found in the event's order, all or one device's, a page at a time; what was asked online is none.
+/// Uploads are found in the event's order, all or one device's, a page at a time. Scans asked online are not among
+/// them.
 pub async fn batches_come_in_the_events_order(store: TestStore) {
     with_event(&store).await;
     let batch = |name: &str, device: &str, endpoint: &str, serial: u64| BatchRecord {
@@ -305,7 +307,7 @@ pub async fn batches_come_in_the_events_order(store: TestStore) {
     assert_eq!(found(Some("d2"), 4, 10).await, of(&[]));
 }
 
-/// Scans first received after their device's revocation are counted.
+/// Scans that were first received after their device's revocation are counted.
 pub async fn quarantine_is_counted(store: TestStore) {
     with_event(&store).await;
     on_event(&store, |tx| {
@@ -317,7 +319,7 @@ pub async fn quarantine_is_counted(store: TestStore) {
     .unwrap();
     assert_eq!(look(&store, |tx| tx.count_quarantined(&id("d1"))).await, 1);
     assert_eq!(look(&store, |tx| tx.count_quarantined(&id("d2"))).await, 0);
-    // Items that nobody can read count as well, and are known again by their bytes.
+    // Items that nobody can read count too, and are recognised by their bytes.
     let rejected = |device: &str, body: &str| RejectedRecord {
         device_id: id(device),
         scan_id: None,
@@ -334,7 +336,7 @@ pub async fn quarantine_is_counted(store: TestStore) {
     assert_eq!(look(&store, move |tx| tx.rejected_bodies(&id("d1"), &asked)).await, ["{}"]);
 }
 
-/// Scans that wait for a person are those the reducer left out as unproven, of one device.
+/// The scans of a device that wait for a person are those that the reducer left out as unproven.
 pub async fn scans_that_wait_are_told_by_device(store: TestStore) {
     with_event(&store).await;
     let scans: Vec<NewScan> = ["s1", "s2", "s3"].map(|name| new_scan(scan("e", name, "t1"), 1)).into();
@@ -360,15 +362,15 @@ pub async fn scans_that_wait_are_told_by_device(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.waiting_scans(&id("e2"), &id("d1"))).await, Vec::<WaitingScan>::new());
     let all = look(&store, |tx| tx.all_waiting_scans(&id("e"))).await;
     assert!(all.len() == 1 && all[0].0 == id("d1") && all[0].1.scan_id == id("s1"));
-    // A person accepted it.
+    // A person accepted the scan.
     let accepted = vec![(super::states::state("ticket:t1", 2), vec![super::states::verdict("s1", "t1")])];
     on_event(&store, move |tx| tx.put_states(&id("e"), &accepted)).await.unwrap();
     assert_eq!(look(&store, |tx| tx.waiting_scans(&id("e"), &id("d1"))).await, Vec::<WaitingScan>::new());
     assert_eq!(look(&store, |tx| tx.count_waiting()).await, BTreeMap::new());
 }
 
-/// A device's pairing request is found by its token alone. The requests are bounded, and each is forgotten some time
-/// after its end.
+/// A device's pairing request is found by its token alone. The number of requests is bounded, and each is deleted some
+/// time after it expires.
 pub async fn a_pairing_request_is_found_by_its_token_and_forgotten(store: TestStore) {
     let request = |byte: u8, expires_at: i64| PairingRequestRecord {
         token_hash: hash(byte),
@@ -390,7 +392,7 @@ pub async fn a_pairing_request_is_found_by_its_token_and_forgotten(store: TestSt
     assert_eq!(store.pairing_request(hash(3)).await, Ok(Some(request(3, 30))));
 }
 
-/// Every organisation is told, events or not.
+/// Every organisation is listed, with events or without.
 pub async fn organizations_are_told_with_and_without_events(store: TestStore) {
     with_event(&store).await;
     with_organization(&store, "p").await;

@@ -1,4 +1,4 @@
-//! Events, heads, places in the order, ledgers, epochs, gates and lists.
+//! The contracts about events, heads, places in the order, ledgers, epochs, gates and lists.
 
 use admit_core::audit::GENESIS;
 use admit_core::event::EventStatus;
@@ -23,7 +23,7 @@ fn line(event_id: Option<&str>, entity_id: &str) -> NewAudit {
     }
 }
 
-/// Events are listed newest first, page by page, and changed.
+/// Events are listed newest first, page by page, and can be changed.
 pub async fn events_are_listed_newest_first(store: TestStore) {
     with_organization(&store, "o").await;
     for (name, created_at) in [("a", 10), ("b", 30), ("c", 20), ("d", 20)] {
@@ -53,7 +53,7 @@ pub async fn events_are_listed_newest_first(store: TestStore) {
     assert!(matches!(result, Err(Error::Invalid { .. })), "{result:?}");
 }
 
-/// A write takes one place, however often it asks.
+/// A write takes one place in the order, however often it asks.
 pub async fn a_write_takes_one_place(store: TestStore) {
     with_event(&store).await;
     let (first, again, head) = on_event(&store, |tx| {
@@ -78,7 +78,7 @@ pub async fn a_write_without_a_change_takes_no_place(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.head(&id("e"))).await.serial, 0);
 }
 
-/// Places have no holes, failed writes take none, and time never goes back.
+/// Places have no holes, failed writes take none, and the time of a stamp never decreases.
 pub async fn places_have_no_holes_and_time_never_goes_back(store: TestStore) {
     with_event(&store).await;
     let mut last = Stamp { serial: 0, effective_at: at(0) };
@@ -101,7 +101,7 @@ pub async fn places_have_no_holes_and_time_never_goes_back(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.head(&id("e"))).await.serial, last.serial);
 }
 
-/// A ledger is one chain: place after place, each head made of the one before.
+/// A ledger is one chain: each line's head is made of the head before.
 pub async fn a_ledger_is_one_chain(store: TestStore) {
     with_event(&store).await;
     for name in ["t1", "t2"] {
@@ -140,7 +140,7 @@ pub async fn a_ledger_is_one_chain(store: TestStore) {
     assert_eq!((rest.items.len(), rest.items[0].n, rest.next_cursor), (1, 1, None));
 }
 
-/// The organisation has its own ledger, apart from its events'.
+/// The organisation has its own ledger, separate from those of its events.
 pub async fn the_organization_has_its_own_ledger(store: TestStore) {
     with_event(&store).await;
     for name in ["m1", "m2"] {
@@ -153,7 +153,8 @@ pub async fn the_organization_has_its_own_ledger(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.audit_from(Some(&id("e")), 1, 100)).await.len(), 1);
 }
 
-/// Where ledgers end is told: the organisation's own, and of its events' those written to since a moment.
+/// The ends of ledgers are returned: the organisation's own, and those of its events that were written to since a
+/// moment.
 pub async fn ledgers_tell_where_they_end(store: TestStore) {
     with_event(&store).await;
     make_event(&store, "o", event("f", 1)).await;
@@ -180,7 +181,8 @@ pub async fn ledgers_tell_where_they_end(store: TestStore) {
     assert_eq!(read(&*store, &id("p"), |tx| tx.event_ledger_ends(Timestamp::START)).await.unwrap(), []);
 }
 
-/// A witness of a serial is checked against what the ledger said then; of a serial not reached nothing is known.
+/// A witness of a serial is checked against the ledger's head at that serial. For a serial that was not reached there
+/// is none.
 pub async fn a_witness_is_checked_against_what_the_ledger_said(store: TestStore) {
     with_event(&store).await;
     on_event(&store, |tx| tx.stamp(&id("e")).map(|_| ())).await.unwrap();
@@ -192,7 +194,7 @@ pub async fn a_witness_is_checked_against_what_the_ledger_said(store: TestStore)
     }
 }
 
-/// An epoch begins once, notes every event's head, and later events begin in it.
+/// An epoch begins once and stores every event's head. Later events begin in it.
 pub async fn an_epoch_begins_once_and_notes_every_head(store: TestStore) {
     with_event(&store).await;
     with_organization(&store, "p").await;
@@ -219,7 +221,7 @@ pub async fn an_epoch_begins_once_and_notes_every_head(store: TestStore) {
     assert_eq!(all, [(id("o"), id("e")), (id("o"), id("later")), (id("p"), id("e"))]);
 }
 
-/// Gates, entry types and guest lists are named once an event.
+/// Names of gates, entry types and guest lists are unique within an event.
 pub async fn gates_and_lists_are_named_once(store: TestStore) {
     with_event(&store).await;
     make_event(&store, "o", event("f", 1)).await;
@@ -268,7 +270,7 @@ pub async fn gates_and_lists_are_named_once(store: TestStore) {
     assert_eq!(conflict(on_event(&store, move |tx| tx.insert_guest_list(&twin)).await), "guest_list_exists");
 }
 
-/// A setting of the server is settled once.
+/// A setting of the server is set once.
 pub async fn a_setting_is_settled_once(store: TestStore) {
     assert_eq!(store.setting("probe".into()).await.unwrap(), None);
     assert_eq!(store.settle("probe".into(), "one".into()).await.unwrap(), "one");

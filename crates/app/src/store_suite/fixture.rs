@@ -1,4 +1,4 @@
-//! The fixture of the contracts: an organisation, an event, tickets, scans.
+//! What the contracts are tested with: an organisation, an event, tickets, scans.
 
 use std::sync::Arc;
 
@@ -18,23 +18,23 @@ use crate::records::*;
 /// A store under test.
 pub type TestStore = Arc<dyn Store>;
 
-/// An identifier.
+/// Makes an identifier of a text.
 pub fn id<T: std::str::FromStr<Err = IdError>>(text: &str) -> T {
     text.parse().unwrap()
 }
-/// A moment.
+/// Makes a time of milliseconds since 1970.
 pub fn at(ms: i64) -> Timestamp {
     Timestamp::clamped(ms)
 }
-/// 32 bytes.
+/// Makes a hash of 32 equal bytes.
 pub fn hash(byte: u8) -> [u8; 32] {
     [byte; 32]
 }
-/// The first page.
+/// The first page of a list, with at most `limit` items.
 pub fn page(limit: usize) -> Page {
     Page { limit, cursor: None }
 }
-/// The code of a conflict, or whatever else came instead.
+/// The code of the conflict. Panics with the result if it is something else.
 pub fn conflict<T: std::fmt::Debug>(result: Result<T>) -> &'static str {
     match result {
         Err(Error::Conflict { code, .. }) => code,
@@ -42,11 +42,11 @@ pub fn conflict<T: std::fmt::Debug>(result: Result<T>) -> &'static str {
     }
 }
 
-/// An organisation.
+/// An organisation with this id.
 pub fn organization(name: &str) -> OrganizationRecord {
     OrganizationRecord { organization_id: id(name), name: name.to_uppercase(), created_at: at(1_000) }
 }
-/// A user.
+/// A user with this id.
 pub fn user(name: &str) -> UserRecord {
     UserRecord {
         user_id: id(name),
@@ -167,11 +167,11 @@ pub fn scan(event_id: &str, scan_id: &str, ticket: &str) -> Scan {
         basis: Some(Basis::default()),
     }
 }
-/// A scan of a ticket a person picked, without a code.
+/// A scan of a ticket that a person picked, without a code.
 pub fn manual(event_id: &str, scan_id: &str, ticket: &str) -> Scan {
     Scan { method: Method::Manual, barcode_hash: None, raw_hash: None, ..scan(event_id, scan_id, ticket) }
 }
-/// The fact of a scan as first delivered.
+/// The fact of a scan after its first delivery.
 pub fn fact(scan: Scan) -> Fact {
     Fact {
         digest: content_digest(&scan),
@@ -183,7 +183,7 @@ pub fn fact(scan: Scan) -> Fact {
         judged: None,
     }
 }
-/// The same, about to be stored.
+/// The fact of a scan, to be stored.
 pub fn new_scan(scan: Scan, serial: u64) -> NewScan {
     let carrier = scan.device_id.clone();
     let evidence = Evidence { signature: Some("HMAC-SHA256-V2=00".into()), sent: None, named: None };
@@ -194,16 +194,16 @@ pub fn new_scan(scan: Scan, serial: u64) -> NewScan {
 pub fn scope(organization: &str, name: &str) -> Scope {
     Scope::event(&id(organization), &id(name))
 }
-/// Makes an organisation with an owner of the same name.
+/// Creates an organisation. Its owner is called `{name}-owner`.
 pub async fn with_organization(store: &TestStore, name: &str) {
     store.create_organization(organization(name), user(&format!("{name}-owner"))).await.unwrap();
 }
-/// Makes organisation `o` with event `e`.
+/// Creates organisation `o` with event `e`.
 pub async fn with_event(store: &TestStore) {
     with_organization(store, "o").await;
     make_event(store, "o", event("e", 3_000)).await;
 }
-/// Makes an event.
+/// Creates an event in an organisation.
 pub async fn make_event(store: &TestStore, organization: &str, event: EventRecord) {
     let scope = Scope::organization(&id(organization));
     write(&**store, scope, move |tx| tx.insert_event(&event)).await.unwrap();
@@ -229,7 +229,7 @@ pub async fn with_tickets(store: &TestStore, names: &[&str]) {
     let tickets: Vec<TicketRecord> = names.iter().map(|name| ticket("e", name)).collect();
     on_event(store, move |tx| tx.insert_tickets(&tickets)).await.unwrap();
 }
-/// Stores scans in one write of event `e`; answers its serial.
+/// Stores scans in one write of event `e`. Returns the serial of the write.
 pub async fn with_scans(store: &TestStore, scans: Vec<Scan>) -> u64 {
     on_event(store, move |tx| {
         let stamp = tx.stamp(&id("e"))?;

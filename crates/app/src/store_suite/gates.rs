@@ -1,4 +1,4 @@
-//! Gates: removed, and what uses them.
+//! The contracts about removing gates, and about what uses them.
 
 use admit_core::ticket::TicketRules;
 
@@ -6,7 +6,7 @@ use super::fixture::*;
 use crate::error::Error;
 use crate::records::*;
 
-/// A gate is removed once, of its own event alone.
+/// A gate can be removed once, and only from its own event.
 pub async fn a_gate_is_removed(store: TestStore) {
     with_event(&store).await;
     make_event(&store, "o", event("f", 1)).await;
@@ -24,7 +24,7 @@ pub async fn a_gate_is_removed(store: TestStore) {
     assert_eq!(again, Err(Error::NotFound { what: "gate" }));
 }
 
-/// The uses of a gate are found by its whole id: `north` is no part of `north-2`, and `_` stands for itself.
+/// The uses of a gate are found by its whole id: `north` does not match `north-2`, and `_` matches only itself.
 pub async fn what_uses_a_gate_is_counted(store: TestStore) {
     with_event(&store).await;
     let limited = |name: &str, gates: &[&str]| {

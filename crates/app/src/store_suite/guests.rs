@@ -1,4 +1,4 @@
-//! Lists of guests: their orders, their filters, their counts.
+//! The contracts about lists of guests: their orders, filters and counts.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::passes::KIND;
 use crate::ports::{GuestFilter, GuestSort, PassMail, Sought, Standing};
 use crate::records::*;
 
-/// A run about a guest that stands so.
+/// A run about a guest, in this state.
 fn run(guest: &str, place: i64, state: RunState, problem: Option<&str>) -> RunRecord {
     RunRecord {
         run_id: format!("run-{guest}-{place}"),
@@ -31,8 +31,8 @@ fn run(guest: &str, place: i64, state: RunState, problem: Option<&str>) -> RunRe
     }
 }
 
-/// Six guests: Zoë and Ana came, Ana left again; Bo's ticket is void, Cy's refunded after an entry; Di and Ed are to come.
-/// A guest of another event of the same name is in none of the lists.
+/// Six guests: Zoë and Ana came, and Ana left again. Bo's ticket is void, Cy's was refunded after an entry. Di and Ed
+/// are to come. A guest with the same name in another event is in none of the lists.
 async fn six(store: &TestStore) {
     with_event(store).await;
     make_event(store, "o", event("f", 1)).await;
@@ -82,7 +82,7 @@ async fn found(store: &TestStore, filter: GuestFilter, sort: GuestSort) -> Vec<S
     }
 }
 
-/// Pages of two follow each other without a gap in each order; equal places are told apart by the guest's id.
+/// Pages of two follow each other without a gap in each order. Guests at equal places are ordered by id.
 pub async fn guests_are_paged_in_each_order(store: TestStore) {
     six(&store).await;
     let all = GuestFilter::default;
@@ -110,7 +110,7 @@ pub async fn guests_are_paged_in_each_order(store: TestStore) {
     }
 }
 
-/// Guests are found by where they stand, by their type, by their ticket's order and code, and by their newest pass.
+/// Guests are found by their state, entry type, order, ticket code and newest pass.
 pub async fn guests_are_filtered_by_what_is_known_of_them(store: TestStore) {
     six(&store).await;
     let by = |standing| GuestFilter { standing: Some(standing), ..GuestFilter::default() };
@@ -150,7 +150,7 @@ pub async fn guests_are_filtered_by_what_is_known_of_them(store: TestStore) {
     }
 }
 
-/// Counts are of the same guests as the list, by list and entry type; passes by the newest run.
+/// Counts cover the same guests as the list, by guest list and entry type. Passes count by the newest run.
 pub async fn guests_are_counted_as_they_are_listed(store: TestStore) {
     six(&store).await;
     let counts = look(&store, |tx| tx.count_guests(&id("e"), None, None)).await;

@@ -1,4 +1,4 @@
-//! Incidents.
+//! The contracts about incidents.
 
 use admit_core::incident::IncidentKind;
 use admit_core::occupancy::Occupancy;
@@ -26,7 +26,7 @@ fn incident(name: &str, subject: &str, kind: IncidentKind, opened_at: i64) -> In
     }
 }
 
-/// An incident is one per subject and kind: put again it is overwritten and keeps its id.
+/// There is one incident per subject and kind. Storing it again overwrites it, and it keeps its id.
 pub async fn an_incident_is_one_per_subject_and_kind(store: TestStore) {
     with_event(&store).await;
     let open = incident("i1", "ticket:t1", IncidentKind::DoubleEntry, 10);
@@ -53,7 +53,7 @@ pub async fn an_incident_is_one_per_subject_and_kind(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.all_incidents(&id("e"))).await, [resolved, other_kind]);
 }
 
-/// Incidents are listed newest first, by status, the counted-only kinds left out of the queue.
+/// Incidents are listed newest first, by status. Kinds that are only counted are left out of the queue.
 pub async fn incidents_are_listed_by_status(store: TestStore) {
     with_event(&store).await;
     let cleared =
@@ -90,7 +90,7 @@ fn answered(at_ms: i64) -> Option<Resolution> {
     Some(Resolution { user_id: id("o-owner"), decision: "exclude".into(), note: "".into(), at: at(at_ms) })
 }
 
-/// An incident that a person answered and that is not open again is decided, whether its cause holds or is gone.
+/// An incident is decided if a person answered it and it is not open again, whether its cause holds or is gone.
 pub async fn decided_incidents_are_told_apart(store: TestStore) {
     with_event(&store).await;
     let stands = |name: &str, subject: &str, status: IncidentStatus, is_answered: bool| IncidentRecord {
@@ -116,7 +116,8 @@ pub async fn decided_incidents_are_told_apart(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.count_decided_incidents(&id("f"))).await, 0, "of that event alone");
 }
 
-/// Decided ones come by when they were decided, also from one page to the next: what was decided last is looked for first.
+/// Decided incidents are ordered by when they were decided, also across pages, since people look for the last decisions
+/// first.
 pub async fn decided_incidents_come_by_when_they_were_decided(store: TestStore) {
     with_event(&store).await;
     let decided = |name: &str, opened_at: i64, decided_at: i64| IncidentRecord {
@@ -145,7 +146,7 @@ pub async fn decided_incidents_come_by_when_they_were_decided(store: TestStore) 
     assert_eq!(pages, [vec!["i1", "i5"], vec!["i4", "i3"], vec!["i2"]]);
 }
 
-/// Figures are of the events that are asked for, zeros included, and of nobody else's.
+/// Figures are returned for the events that are asked for, with zeros included, and for no others.
 pub async fn figures_of_events_are_told_together(store: TestStore) {
     with_event(&store).await;
     make_event(&store, "o", event("f", 1)).await;

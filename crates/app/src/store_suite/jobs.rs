@@ -1,4 +1,4 @@
-//! Runs of workflows: queue, leases, fences, steps.
+//! The contracts about runs of workflows: queue, leases, fences, steps.
 
 use std::collections::BTreeSet;
 
@@ -40,7 +40,7 @@ fn step(run_id: &str, name: &str, place: u32) -> StepRecord {
         done_at: at(8_000),
     }
 }
-/// An event with runs of these names, due now.
+/// Creates an event with runs of these names, due now.
 pub async fn with_runs(store: &TestStore, names: &[&str]) {
     with_event(store).await;
     let runs: Vec<RunRecord> = names.iter().map(|name| run(name, 1_000)).collect();
@@ -61,7 +61,7 @@ async fn in_o<R: Send + 'static>(
     write(&**store, Scope::organization(&id("o")), op).await
 }
 
-/// A run is there, and taken up at once, exactly if the transaction that made it was committed.
+/// A run exists, and can be taken at once, exactly if the transaction that made it was committed.
 pub async fn a_run_comes_with_its_transaction_or_not_at_all(store: TestStore) {
     with_event(&store).await;
     let lost = on_event(&store, |tx| {
@@ -79,7 +79,7 @@ pub async fn a_run_comes_with_its_transaction_or_not_at_all(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.run("lost")).await, None);
 }
 
-/// A worker that has a run has it alone until the lease ends. Then the run is due again, under a higher fence.
+/// A worker has a run alone until the lease ends. Then the run is due again, under a higher fence.
 pub async fn a_run_is_taken_by_one_until_its_lease_ends(store: TestStore) {
     with_runs(&store, &["r1", "r2"]).await;
     assert_eq!(take(&store, "first", 0).await, [("r1".into(), 1), ("r2".into(), 1)]);
@@ -89,7 +89,7 @@ pub async fn a_run_is_taken_by_one_until_its_lease_ends(store: TestStore) {
     assert!((1..=A_MINUTE).contains(&wait), "{wait}");
 }
 
-/// A process that was thought dead holds nothing any more: what it would store is not stored.
+/// A process that was believed dead no longer has its runs: it can store nothing for them.
 pub async fn only_the_newest_fence_holds(store: TestStore) {
     with_runs(&store, &["r1"]).await;
     take(&store, "first", 0).await;
@@ -102,7 +102,7 @@ pub async fn only_the_newest_fence_holds(store: TestStore) {
     assert!(!hold(&store, "r9", 1).await);
 }
 
-/// Any number may take at once: each run goes to one of them.
+/// Any number of workers may take at once. Each run goes to one of them.
 pub async fn takers_at_once_take_different_runs(store: TestStore) {
     let names: Vec<String> = (0..40).map(|n| format!("r{n:02}")).collect();
     with_runs(&store, &names.iter().map(String::as_str).collect::<Vec<_>>()).await;
@@ -111,12 +111,12 @@ pub async fn takers_at_once_take_different_runs(store: TestStore) {
     let different: BTreeSet<&str> = taken.iter().map(|taken| taken.run_id.as_str()).collect();
     assert_eq!(different.len(), taken.len(), "one run was given to two");
     assert!(taken.iter().all(|taken| taken.fence == 1));
-    // One that found others' rows locked may have come back with fewer; nothing is lost by it.
+    // A worker that found others' rows locked may have got fewer runs. No run is lost by that.
     let rest = take(&store, "last", A_MINUTE).await.len();
     assert_eq!(taken.len() + rest, 40);
 }
 
-/// A process that starts again has at once what it had before, and nobody else's.
+/// A process that starts again gets its own former runs back at once, and nobody else's.
 pub async fn a_process_that_starts_again_frees_what_it_had(store: TestStore) {
     with_runs(&store, &["r1", "r2"]).await;
     assert_eq!(store.take_runs("crashed".into(), A_MINUTE, 1).await.unwrap().len(), 1);
@@ -125,7 +125,7 @@ pub async fn a_process_that_starts_again_frees_what_it_had(store: TestStore) {
     assert_eq!(take(&store, "crashed", A_MINUTE).await, [("r1".into(), 2)]);
 }
 
-/// A lease is renewed by the one who has it, and by nobody else.
+/// Only the holder of a lease can renew it.
 pub async fn a_lease_is_renewed_by_its_holder(store: TestStore) {
     with_runs(&store, &["r1", "r2"]).await;
     take(&store, "node", 0).await;
@@ -134,7 +134,7 @@ pub async fn a_lease_is_renewed_by_its_holder(store: TestStore) {
     assert_eq!(take(&store, "other", A_MINUTE).await, [("r2".into(), 2)]);
 }
 
-/// A run that was let go waits as long as it was told; one that gave up waits for a person.
+/// A released run waits as long as the caller said. One that gave up waits for a person.
 pub async fn a_run_let_go_waits(store: TestStore) {
     with_runs(&store, &["r1", "r2", "r3"]).await;
     take(&store, "node", A_MINUTE).await;
@@ -156,7 +156,7 @@ pub async fn a_run_let_go_waits(store: TestStore) {
     assert!(!hold(&store, "r1", 2).await);
 }
 
-/// A step is done once, and is there with what it gave, in the order of doing.
+/// A step is stored once. The steps are read back with their results, in the order in which they were done.
 pub async fn a_step_is_stored_once(store: TestStore) {
     with_runs(&store, &["r1", "r2"]).await;
     in_o(&store, |tx| tx.insert_step(&step("r1", "write", 1))).await.unwrap();
@@ -167,7 +167,7 @@ pub async fn a_step_is_stored_once(store: TestStore) {
     assert_eq!(steps, [step("r1", "write", 1), step("r1", "send", 2)]);
 }
 
-/// Runs come back as they stand, newest first, by what is asked.
+/// Runs are read back unchanged, newest first, by filter.
 pub async fn runs_are_listed_newest_first(store: TestStore) {
     with_event(&store).await;
     on_event(&store, |tx| tx.insert_runs(&[run("r1", 1_000), run("r2", 2_000), run("r3", 3_000)])).await.unwrap();
@@ -195,7 +195,7 @@ pub async fn runs_are_listed_newest_first(store: TestStore) {
     assert_eq!(ids(look(&store, move |tx| tx.runs(&of_another, &page(9))).await), [""; 0]);
 }
 
-/// The subjects of runs of a kind are told once each, in order.
+/// The subjects of runs of a kind are returned once each, in order.
 pub async fn what_runs_were_about_is_told_once(store: TestStore) {
     with_runs(&store, &["r2", "r1"]).await;
     let again = RunRecord { run_id: "r3".into(), ..run("r1", 2_000) };
@@ -208,7 +208,7 @@ pub async fn what_runs_were_about_is_told_once(store: TestStore) {
     assert_eq!(about("f", "greet").await, [""; 0]);
     let among = ["guest-r2".to_owned(), "guest-r9".to_owned()];
     assert_eq!(look(&store, move |tx| tx.run_subjects(&id("e"), "greet", Some(&among))).await, ["guest-r2"]);
-    // What is done stays done, whoever comes late.
+    // A run that is done stays done, even if a late worker writes to it.
     let done = RunRecord { state: RunState::Done, ..run("r1", 1_000) };
     let late = run("r1", 1_000);
     assert!(in_o(&store, move |tx| tx.update_run(&done)).await.unwrap());
@@ -216,7 +216,7 @@ pub async fn what_runs_were_about_is_told_once(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.run("r1")).await.unwrap().state, RunState::Done);
 }
 
-/// Of the runs about one guest the newest tells how things stand; another event's, kind's or guest's says nothing.
+/// The newest run about each guest is found. Runs of another event, kind or guest don't count.
 pub async fn the_newest_run_about_each_is_found(store: TestStore) {
     with_runs(&store, &["r1", "r2"]).await;
     let later = RunRecord { run_id: "r0".into(), ..run("r1", 2_000) };
@@ -241,7 +241,7 @@ pub async fn the_newest_run_about_each_is_found(store: TestStore) {
     assert_eq!(newest("e", "greet", &[]).await, [""; 0]);
 }
 
-/// Two organisations' runs of the same id do not meet.
+/// Runs of two organisations with the same id are separate.
 pub async fn runs_of_two_organizations_do_not_meet(store: TestStore) {
     with_runs(&store, &["r1"]).await;
     with_organization(&store, "p").await;
@@ -266,10 +266,10 @@ pub async fn runs_of_two_organizations_do_not_meet(store: TestStore) {
 async fn park(store: &TestStore, run_ids: &'static [&'static str], until: i64) {
     in_o(store, move |tx| run_ids.iter().try_for_each(|run_id| tx.park_run(run_id, at(until)))).await.unwrap();
 }
-/// Far beyond the clock of any store.
+/// A time far beyond the clock of any store.
 const NEVER: i64 = 4_000_000_000_000;
 
-/// While the mail lane is stopped the runs that wait for it are left alone, but for one at a time, the longest waiting first.
+/// While the mail lane is stopped, waiting runs are left alone, except for one at a time: the one that waits longest.
 pub async fn a_stopped_mail_lane_is_probed_by_one_at_a_time(store: TestStore) {
     with_runs(&store, &["r1", "r2", "r3"]).await;
     take(&store, "node", A_MINUTE).await;
@@ -288,7 +288,7 @@ pub async fn a_stopped_mail_lane_is_probed_by_one_at_a_time(store: TestStore) {
     assert_eq!(probe, [TakenRun { organization_id: id("o"), run_id: "r1".into(), fence: 2, mail_stopped: true }]);
     assert_eq!(store.mail_lane().await.unwrap().unwrap().probe.as_deref(), Some("r1"));
     assert_eq!(take(&store, "other", A_MINUTE).await, [], "one at a time");
-    // What was on its way when the lane stopped says nothing of it.
+    // Letters that were under way when the lane stopped tell nothing about it.
     store.stop_mail("r2".into(), "late".into(), 0).await.unwrap();
     store.stop_mail("r1".into(), "still".into(), 0).await.unwrap();
     park(&store, &["r1"], NEVER).await;
@@ -303,17 +303,17 @@ pub async fn a_stopped_mail_lane_is_probed_by_one_at_a_time(store: TestStore) {
     assert_eq!(take(&store, "node", A_MINUTE).await, [("r1".into(), 3), ("r3".into(), 2)], "all that waited");
 }
 
-/// A run that waits for the mail lane is due at its own time as well, and at once where the lane is open.
+/// A run that waits for the mail lane is also due at its own time, and at once if the lane is open.
 pub async fn a_parked_run_is_not_forgotten(store: TestStore) {
     with_runs(&store, &["r1", "r2"]).await;
     take(&store, "node", A_MINUTE).await;
-    // It was let go in the moment in which the lane was opened.
+    // The run was released at the moment when the lane was opened.
     park(&store, &["r1"], NEVER).await;
     assert_eq!(take(&store, "node", A_MINUTE).await, [("r1".into(), 2)]);
     store.stop_mail("r1".into(), "no".into(), 0).await.unwrap();
     park(&store, &["r2"], 1_000).await;
     assert_eq!(take(&store, "node", A_MINUTE).await, [("r2".into(), 2)]);
-    // Whoever tries by hand finds out at once.
+    // A person who retries by hand gets the result at once.
     park(&store, &["r1", "r2"], NEVER).await;
     in_o(&store, |tx| tx.hurry_run("r2")).await.unwrap();
     let taken = take(&store, "node", A_MINUTE).await;

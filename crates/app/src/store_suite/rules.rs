@@ -1,4 +1,4 @@
-//! Rules as facts.
+//! The contracts about rules as facts.
 
 use admit_core::event::{Days, EventRules, EventStatus, ReEntry, StaffPin, ZoneLimits};
 use admit_core::gate::{Direction, EntryRule, GateRules};
@@ -61,7 +61,7 @@ fn every_kind() -> Vec<(Effective, Change)> {
     ]
 }
 
-/// Rules come back as they were made: the event's in its book, those of the asked tickets beside it.
+/// Rules are read back as they were stored: the event's in its book, and those of the tickets that are asked for.
 pub async fn rules_come_back_as_they_were_made(store: TestStore) {
     with_event(&store).await;
     let rules = on_event(&store, |tx| put(tx, every_kind())).await.unwrap();
@@ -77,7 +77,8 @@ pub async fn rules_come_back_as_they_were_made(store: TestStore) {
     assert!(loaded.book.event(When::Newest).is_some() && loaded.book.gate(&id("north"), When::Newest).is_some());
 }
 
-/// The manifest's version follows every rule, the event's version only its own, its gates' and its devices'.
+/// The list's version follows every rule. The event's version follows only rules of the event, its gates and its
+/// devices.
 pub async fn versions_follow_what_changed(store: TestStore) {
     with_event(&store).await;
     let versions = |store: TestStore| async move {
@@ -99,7 +100,7 @@ pub async fn versions_follow_what_changed(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.reducer_version(&id("e"))).await, 7);
 }
 
-/// Of writes that share a transaction each reads the rules as those before it left them, whatever failed in between.
+/// Of writes that share a transaction, each reads the rules as those before it left them, whatever failed in between.
 pub async fn each_write_reads_the_rules_of_those_before_it(store: TestStore) {
     with_event(&store).await;
     on_event(&store, |tx| put(tx, every_kind()).map(|_| ())).await.unwrap();
@@ -137,7 +138,7 @@ pub async fn each_write_reads_the_rules_of_those_before_it(store: TestStore) {
     }
 }
 
-/// A rule without its write's own place is refused.
+/// A rule whose serial is not the write's own place is refused.
 pub async fn rules_need_the_writes_own_place(store: TestStore) {
     with_event(&store).await;
     let no_place = on_event(&store, |tx| tx.insert_rules(&id("e"), &rules_at(1, every_kind()))).await;
@@ -151,7 +152,8 @@ pub async fn rules_need_the_writes_own_place(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.head(&id("e"))).await.serial, 0);
 }
 
-/// A device's assignments come from every event of the organisation, with their moments, and from no other's.
+/// A device's assignments come from every event of its organisation, with their moments, and from no other
+/// organisation.
 pub async fn a_devices_assignments_come_from_every_event(store: TestStore) {
     with_event(&store).await;
     make_event(&store, "o", event("f", 4_000)).await;

@@ -1,4 +1,4 @@
-//! Scans as facts: stored whole, resolved when read, merged over deliveries.
+//! The contracts about scans as facts: stored completely, resolved when read, merged over deliveries.
 
 use admit_core::incident::Subject;
 use admit_core::reduce::Resolved;
@@ -27,7 +27,7 @@ fn names(facts: &[Resolved]) -> Vec<(String, String)> {
     names
 }
 
-/// A scan comes back as it was sent, field by field.
+/// A scan is read back as it was sent, field by field.
 pub async fn a_scan_comes_back_as_it_was_sent(store: TestStore) {
     with_event(&store).await;
     with_tickets(&store, &["t1"]).await;
@@ -41,8 +41,8 @@ pub async fn a_scan_comes_back_as_it_was_sent(store: TestStore) {
     assert_eq!(facts_of(&store, &[ticket_key("t1")]).await, [(Subject::Ticket(id("t1")), new.fact)]);
 }
 
-/// A scan is about the ticket that ever held its code, else about the ticket that a person picked, else about the
-/// code itself.
+/// A scan is about the ticket that ever held its code, else about the ticket that a person picked, else about the code
+/// itself.
 pub async fn a_scan_resolves_to_whoever_held_its_code(store: TestStore) {
     with_event(&store).await;
     with_tickets(&store, &["t1", "t2"]).await;
@@ -81,7 +81,7 @@ pub async fn a_scan_resolves_to_whoever_held_its_code(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.subjects_of_device(&id("e"), &id("d2"))).await, Vec::<String>::new());
 }
 
-/// A ticket made after its scan finds it; the unknown code then has none.
+/// A ticket created after its scan gets the scan. The unknown code then has none.
 pub async fn a_ticket_made_late_finds_its_scans(store: TestStore) {
     with_event(&store).await;
     with_scans(&store, vec![scan("e", "s1", "late"), scan("e", "s2", "late")]).await;
@@ -94,7 +94,8 @@ pub async fn a_ticket_made_late_finds_its_scans(store: TestStore) {
     assert_eq!(known[0].subject_key, ticket_key("late"));
 }
 
-/// Every other content under the same device and scan id comes along, wherever it resolves; another device's doesn't.
+/// Every other content under the same device and scan id is returned too, whatever its subject. Another device's is
+/// not.
 pub async fn variants_come_along_wherever_they_resolve(store: TestStore) {
     with_event(&store).await;
     with_tickets(&store, &["t1", "t2"]).await;
@@ -149,7 +150,7 @@ pub async fn deliveries_are_merged(store: TestStore) {
     assert_eq!(listed.items[0].fact, merged);
 }
 
-/// Ids are known by device: another device's same id is another scan, and is told apart.
+/// Scan ids belong to devices. The same id of another device is another scan.
 pub async fn ids_are_known_by_device(store: TestStore) {
     with_event(&store).await;
     with_tickets(&store, &["t1"]).await;
@@ -170,7 +171,7 @@ pub async fn ids_are_known_by_device(store: TestStore) {
     assert_eq!([&stored[0].known, &stored[1].known, &stored[3].known], [&known[0], &known[1], &known[2]]);
 }
 
-/// Reviews follow the scans they are about, wherever these resolve.
+/// Reviews are found with the scans they are about, whatever the scans' subject.
 pub async fn reviews_follow_their_scans(store: TestStore) {
     with_event(&store).await;
     with_tickets(&store, &["t1"]).await;
@@ -256,7 +257,7 @@ pub async fn scans_are_listed_newest_first(store: TestStore) {
     }
 }
 
-/// A filter looks at each scan's own verdict, not at those of its ticket's other scans; and it finds what is far down.
+/// A filter uses each scan's own verdict, not those of the ticket's other scans. It also finds scans that lie far back.
 pub async fn scans_are_filtered_by_their_own_verdicts(store: TestStore) {
     with_event(&store).await;
     with_tickets(&store, &["t1"]).await;
@@ -307,7 +308,7 @@ pub async fn scans_are_filtered_by_their_own_verdicts(store: TestStore) {
     }
 }
 
-/// The very same content cannot be stored twice, and one without a subject not at all.
+/// The same content cannot be stored twice. A scan without a subject cannot be stored at all.
 pub async fn a_scan_stored_twice_is_a_conflict(store: TestStore) {
     with_event(&store).await;
     with_scans(&store, vec![scan("e", "s1", "t1")]).await;
@@ -320,8 +321,8 @@ pub async fn a_scan_stored_twice_is_a_conflict(store: TestStore) {
     }
 }
 
-/// A guest who was picked by hand is let in by that, whatever else a reader read. A code that was then nobody's may
-/// be another guest's by now.
+/// A guest who was picked by hand stays the scan's subject, whatever code was read too. A code that belonged to nobody
+/// then may be another guest's by now.
 pub async fn a_pick_stands_whatever_code_was_read_beside_it(store: TestStore) {
     with_event(&store).await;
     let picked = Scan { raw_hash: Some(code("t2")), ..manual("e", "s1", "t1") };

@@ -1,4 +1,4 @@
-//! Derived: states, verdicts, counters, changes.
+//! The contracts about derived rows: states, verdicts, counters, changes.
 
 use admit_core::occupancy::{GateFlow, Occupancy, Recount, WithoutTicket};
 use admit_core::reduce::{EffectiveScan, Entry, ScanVerdict, TicketState};
@@ -8,7 +8,7 @@ use super::fixture::*;
 use crate::ports::TicketFilter;
 use crate::records::*;
 
-/// A subject's state in which one person is in.
+/// A subject's state in which one person is inside.
 pub fn state(subject: &str, serial: u64) -> StateRecord {
     let entry = Entry {
         at: at(1_500_000_000),
@@ -87,7 +87,8 @@ fn counters(sign: i64, gates: &[(&str, i64, i64)]) -> Occupancy {
     }
 }
 
-/// States and verdicts are replaced whole; one without scans is gone; who follows the event hears of each change.
+/// Storing states and verdicts replaces all of them. A state without scans counts as absent. Devices that follow the
+/// event get each change.
 pub async fn states_are_replaced_whole(store: TestStore) {
     with_event(&store).await;
     with_tickets(&store, &["t1", "t2"]).await;
@@ -108,7 +109,7 @@ pub async fn states_are_replaced_whole(store: TestStore) {
     let order = |verdicts: Vec<ScanVerdict>| verdicts.into_iter().map(|v| v.scan_id.to_string()).collect::<Vec<_>>();
     assert_eq!(order(look(&store, |tx| tx.verdicts(&id("e"), "ticket:t1")).await), ["s2", "s1"]);
     assert_eq!(changed(&store, (0, None), 9, 9).await, [("t1".to_owned(), 4)]);
-    // The code is given to t1: its scan moves there, the unknown code's state goes.
+    // The code is given to t1. Its scan moves there, and the state of the unknown code goes.
     let gone = StateRecord { state: TicketState::default(), effective: vec![], ..state(&unknown, 5) };
     let second = [(state("ticket:t1", 5), vec![verdict("s3", "c"), verdict("s1", "b")]), (gone, vec![])];
     let stored = second.clone();
@@ -117,13 +118,13 @@ pub async fn states_are_replaced_whole(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.verdicts(&id("e"), "ticket:t1")).await, second[0].1);
     assert_eq!(look(&store, move |tx| tx.verdicts(&id("e"), &unknown)).await, []);
     assert_eq!(changed(&store, (0, None), 9, 9).await, [("t1".to_owned(), 5)]);
-    // An update of the ticket by a person leaves what scans say of it.
+    // A person's change of the ticket leaves the state of its scans unchanged.
     on_event(&store, |tx| tx.update_tickets(&[ticket("e", "t1")])).await.unwrap();
     assert_eq!(changed(&store, (0, None), 9, 9).await, [("t1".to_owned(), 5)]);
     a_ticket_loses_its_last_scan(&store).await;
 }
 
-/// As when what a person picked turns out to be another ticket's code: phones that counted the scan have to hear of it.
+/// A picked scan turns out to belong to another ticket. Phones that counted the scan must learn of it.
 async fn a_ticket_loses_its_last_scan(store: &TestStore) {
     let gone = StateRecord { state: TicketState::default(), effective: vec![], ..state("ticket:t1", 6) };
     on_event(store, move |tx| tx.put_states(&id("e"), &[(gone.clone(), vec![])])).await.unwrap();
@@ -137,7 +138,7 @@ async fn a_ticket_loses_its_last_scan(store: &TestStore) {
     let listed = look(store, move |tx| tx.tickets(&id("e"), &TicketFilter::default(), &page)).await;
     assert!(listed.items.len() == 2 && listed.items.iter().all(|(_, _, state)| state.is_none()));
     assert_eq!(changed(store, (5, None), 9, 9).await, [("t1".to_owned(), 6)]);
-    // And it may be scanned again.
+    // The ticket may be scanned again.
     let again = [(state("ticket:t1", 7), vec![verdict("s9", "z")])];
     let stored = again.clone();
     on_event(store, move |tx| tx.insert_states(&id("e"), &stored)).await.unwrap();
@@ -145,7 +146,7 @@ async fn a_ticket_loses_its_last_scan(store: &TestStore) {
     assert_eq!(look(store, move |tx| tx.judged_states(&id("e"), &key)).await, again);
 }
 
-/// Counters change by their difference; a gate whose flow was taken back has none.
+/// Counters change by differences. A gate whose flow was taken back has none.
 pub async fn counters_change_by_their_difference(store: TestStore) {
     with_event(&store).await;
     assert_eq!(look(&store, |tx| tx.occupancy(&id("e"))).await, Occupancy::default());
@@ -201,7 +202,7 @@ pub async fn flow_counts_by_minute_and_gate(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.flow(&id("e"), at(0))).await, [flow(12, "west", 1, 2, 3)]);
 }
 
-/// People without a ticket stand beside those with one in the minutes of a gate.
+/// The minutes of a gate also count people without a ticket.
 pub async fn people_without_a_ticket_are_counted_by_minute_too(store: TestStore) {
     with_event(&store).await;
     let crew = |delta| Some(Headcount::Change { class: PersonClass::Crew, delta });
@@ -222,7 +223,7 @@ pub async fn people_without_a_ticket_are_counted_by_minute_too(store: TestStore)
     assert_eq!(found, [MinuteFlow { without_ticket: 3, ..flow(10, "north", 0, 0, 0) }]);
 }
 
-/// The recounts of a subject are replaced whole.
+/// Storing the recounts of a subject replaces all of them.
 pub async fn recounts_are_replaced_by_subject(store: TestStore) {
     with_event(&store).await;
     let recount = |scan_id: &str, inside: u32| Recount {
@@ -298,7 +299,7 @@ async fn with_changes(store: &TestStore, tickets: &[(&str, u64, u64)]) {
     .unwrap();
 }
 
-/// Changed tickets are paged in order of (serial, ticket), each once, at its newest change.
+/// Changed tickets are paged in order of (serial, ticket). Each comes once, at its newest change.
 pub async fn changed_tickets_are_paged_in_order_of_change(store: TestStore) {
     with_event(&store).await;
     with_changes(&store, &[("a", 1, 5), ("b", 1, 0), ("c", 7, 3), ("d", 1, 5), ("f", 5, 5), ("g", 6, 0)]).await;
@@ -318,7 +319,7 @@ pub async fn changed_tickets_are_paged_in_order_of_change(store: TestStore) {
     assert_eq!(seen, all);
 }
 
-/// Rules that a device's list already holds are no change; scans after its cursor are.
+/// Rules that a device's list has already are no change. Scans after its cursor are.
 pub async fn rules_a_device_has_are_no_change(store: TestStore) {
     with_event(&store).await;
     with_changes(&store, &[("a", 6, 5), ("b", 6, 0), ("c", 9, 3), ("d", 9, 8)]).await;

@@ -26,7 +26,7 @@ async fn fill(store: &dyn Store, organization: &'static str, scans: usize) {
     .unwrap();
 }
 
-/// Two organisations with the same ids everywhere don't meet.
+/// Two organisations that use the same ids everywhere stay separate.
 pub async fn two_organizations_with_the_same_ids_do_not_meet(store: TestStore) {
     for organization in ["o", "p"] {
         with_organization(&store, organization).await;

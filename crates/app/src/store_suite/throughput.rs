@@ -1,4 +1,5 @@
-//! How fast a store takes in scans: the statements of a batch (architecture §4 "Ingest") without the rules around them.
+//! Measures how fast a store takes in scans: the statements of a batch (architecture §4 "Ingest") without the rules
+//! around them.
 
 use admit_core::occupancy::Occupancy;
 use admit_core::scan::Scan;
@@ -10,7 +11,7 @@ use crate::error::Result;
 use crate::ports::Tx;
 use crate::records::*;
 
-/// One batch: known? insert, resolve, states, counters, audit, answer.
+/// The statements of one batch: look up, insert, resolve, states, counters, audit, answer.
 fn ingest(tx: &mut dyn Tx, batch: usize, size: usize) -> Result<()> {
     let event_id = id("e");
     let names: Vec<String> = (0..size).map(|n| format!("t{batch}-{n}")).collect();
@@ -66,8 +67,8 @@ fn ingest(tx: &mut dyn Tx, batch: usize, size: usize) -> Result<()> {
     })
 }
 
-/// Stores `batches` × `size` scans of as many tickets, `at_once` batches waiting at a time. Gives what to divide by the
-/// time it took; the tickets are made first, `ready` is called between.
+/// Stores `batches` × `size` scans of as many tickets, with `at_once` batches waiting at a time. Returns the number of
+/// scans, to be divided by the time. The tickets are created first, and `ready` is called before the measured part.
 pub async fn intake(store: TestStore, batches: usize, size: usize, at_once: usize, ready: impl FnOnce()) -> usize {
     with_event(&store).await;
     for batch in 0..batches {

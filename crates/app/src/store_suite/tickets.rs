@@ -1,4 +1,4 @@
-//! Tickets, codes, guests.
+//! The contracts about tickets, codes and guests.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::ports::{GuestFilter, GuestSort, Sought, TicketFilter, read, write};
 use crate::records::*;
 use crate::tickets::keys;
 
-/// Tickets come back as they were made and changed.
+/// Tickets are read back as they were created and changed.
 pub async fn tickets_come_back_as_they_were_made(store: TestStore) {
     with_event(&store).await;
     let bare = TicketRecord {
@@ -50,7 +50,7 @@ pub async fn tickets_come_back_as_they_were_made(store: TestStore) {
     assert_eq!(conflict(result), "ticket_exists");
 }
 
-/// A code given to a ticket is never given to another of the event; another event may use it.
+/// A code of a ticket is never given to another ticket of the event. Another event may use it.
 pub async fn a_code_is_never_given_to_another_ticket(store: TestStore) {
     with_event(&store).await;
     make_event(&store, "o", event("f", 1)).await;
@@ -69,7 +69,7 @@ pub async fn a_code_is_never_given_to_another_ticket(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.find_codes(&id("f"), &[code("t1")])).await, [(code("t1"), id("t3"))]);
 }
 
-/// A ticket that is given a new code keeps the old ones.
+/// A ticket that gets a new code keeps its old ones.
 pub async fn a_ticket_keeps_every_code_it_held(store: TestStore) {
     with_event(&store).await;
     with_tickets(&store, &["t1"]).await;
@@ -152,7 +152,7 @@ pub async fn tickets_are_found_by_text_status_and_entry(store: TestStore) {
     assert_eq!(all.items[2].1, Some(named));
 }
 
-/// Pages of tickets follow each other without a gap, also where many were made at once.
+/// Pages of tickets follow each other without a gap, even if many were created at the same time.
 pub async fn tickets_are_paged_without_a_gap(store: TestStore) {
     with_event(&store).await;
     let names: Vec<String> = (0..23).map(|n| format!("t{n:02}")).collect();
@@ -171,7 +171,7 @@ pub async fn tickets_are_paged_without_a_gap(store: TestStore) {
     assert_eq!(seen, expected);
 }
 
-/// An import key names one ticket of an event; tickets without one don't clash.
+/// An import key identifies one ticket of an event. Tickets without one don't clash.
 pub async fn an_import_key_is_unique(store: TestStore) {
     with_event(&store).await;
     with_tickets(&store, &["t1", "t2"]).await;
@@ -186,7 +186,7 @@ pub async fn an_import_key_is_unique(store: TestStore) {
     on_event(&store, move |tx| tx.insert_tickets(&keyless)).await.unwrap();
 }
 
-/// The longest keys that an import makes are stored and found: no index is too narrow for them. They are of characters that
+/// The longest keys that an import makes are stored and found: no index is too narrow for them. Their characters
 /// differ, so that no compression makes them shorter.
 pub async fn the_longest_import_keys_are_stored(store: TestStore) {
     let chars = |from: u32, count: usize| -> String {
@@ -262,7 +262,7 @@ pub async fn guests_are_found_and_changed(store: TestStore) {
     assert_eq!(count(GuestFilter { guest_list_id: Some(id("nowhere")), ..GuestFilter::default() }).await, 0);
 }
 
-/// Guests and tickets are found by name exactly where the door finds them: the cases of `vectors/names.json`.
+/// A search finds guests and tickets by name exactly as the door does: the cases of `vectors/names.json`.
 pub async fn names_are_found_as_at_the_door(store: TestStore) {
     with_event(&store).await;
     let file: Value = serde_json::from_str(include_str!("../../../../vectors/names.json")).unwrap();
@@ -296,7 +296,7 @@ pub async fn names_are_found_as_at_the_door(store: TestStore) {
     }
 }
 
-/// The guests that a promoter may not see are neither on their page nor in the place where the next one begins.
+/// Guests that a promoter may not see are not on the promoter's pages, and don't affect where the next page begins.
 pub async fn a_promoters_guests_are_paged_as_if_there_were_no_others(store: TestStore) {
     with_event(&store).await;
     let list = |name: &str, promoter: Option<&str>| GuestListRecord {
@@ -336,7 +336,7 @@ pub async fn a_promoters_guests_are_paged_as_if_there_were_no_others(store: Test
     assert_eq!(of("nobody", page(1)).await, (Vec::new(), None));
 }
 
-/// A manifest is built from every code in order of its hash; a delta from what changed after a version.
+/// A list is built from every code in order of its hash. A delta is built from what changed after a version.
 pub async fn a_manifest_is_in_order_of_hash(store: TestStore) {
     with_event(&store).await;
     let mut tickets: Vec<TicketRecord> = ["t1", "t2", "t3"].iter().map(|name| ticket("e", name)).collect();
@@ -355,7 +355,7 @@ pub async fn a_manifest_is_in_order_of_hash(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.manifest_rows_since(&id("e"), 5)).await, []);
 }
 
-/// Names are those of the present holders of tickets, and each is ordered by its last change.
+/// Names are those of the present holders of tickets, ordered by their last change.
 pub async fn names_are_told_by_their_last_change(store: TestStore) {
     with_event(&store).await;
     make_event(&store, "o", event("f", 1)).await;

@@ -1,4 +1,4 @@
-//! Begin, commit, groups, failures: what a use case may rely on (law 6).
+//! The contracts about begin, commit, groups and failures, on which use cases rely (law 6).
 
 use admit_core::event::EventStatus;
 use futures_util::future::join_all;
@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::ports::{Pace, Scope, read, write};
 use crate::records::*;
 
-/// An operation that fails leaves nothing, not even its place.
+/// An operation that fails leaves nothing, not even a place in the order.
 pub async fn a_failed_operation_leaves_nothing(store: TestStore) {
     with_event(&store).await;
     let result = on_event(&store, |tx| {
@@ -24,7 +24,7 @@ pub async fn a_failed_operation_leaves_nothing(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.head(&id("e"))).await.serial, 0);
 }
 
-/// Of operations that share a commit, those that succeed are kept whatever becomes of the others.
+/// Of operations that share a commit, the successful ones are kept, whatever happens to the others.
 pub async fn others_of_its_group_are_kept(store: TestStore) {
     with_event(&store).await;
     with_tickets(&store, &["taken"]).await;
@@ -58,7 +58,7 @@ pub async fn others_of_its_group_are_kept(store: TestStore) {
     assert_eq!(serials, (1..=20).collect::<Vec<u64>>());
 }
 
-/// A statement that failed ends the transaction, even where the operation goes on as if nothing had happened.
+/// A failed statement ends the transaction, even if the operation continues as if nothing had happened.
 pub async fn an_operation_that_goes_on_after_a_failure_is_not_kept(store: TestStore) {
     with_event(&store).await;
     with_tickets(&store, &["taken"]).await;
@@ -90,7 +90,7 @@ pub async fn a_panic_ends_only_its_operation(store: TestStore) {
     on_event(&store, |tx| tx.insert_gate(&id("e"), &id("south"), at(1))).await.unwrap();
 }
 
-/// A read cannot write, nor take a place.
+/// A read can neither write nor take a place in the order.
 pub async fn a_read_cannot_write(store: TestStore) {
     with_event(&store).await;
     let wrote = read(&*store, &id("o"), |tx| tx.insert_gate(&id("e"), &id("north"), at(1))).await;
@@ -121,7 +121,8 @@ pub async fn a_read_sees_one_moment(store: TestStore) {
     }
 }
 
-/// Concurrent writes commit in the order of their places, without holes; urgent ones and those of no event among them.
+/// Concurrent writes commit in the order of their places, without holes. Urgent writes and writes without an event are
+/// among them.
 pub async fn concurrent_writes_commit_in_order(store: TestStore) {
     with_event(&store).await;
     make_event(&store, "o", event("f", 1)).await;

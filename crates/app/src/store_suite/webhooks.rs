@@ -1,4 +1,4 @@
-//! Webhook endpoints, messages, rows.
+//! The contracts about webhook endpoints, messages and rows.
 
 use admit_core::sign::token_hash;
 use admit_core::wire::webhooks::WebhookColumns;
@@ -42,7 +42,7 @@ async fn with_endpoints(store: &TestStore, names: &'static [&'static str]) {
     .unwrap();
 }
 
-/// An endpoint comes back as it was made and as it was changed; its id alone says whose it is.
+/// An endpoint is read back as it was created and changed. Its id alone finds its organisation.
 pub async fn an_endpoint_comes_back_and_is_found_by_its_id(store: TestStore) {
     with_endpoints(&store, &["a", "b"]).await;
     assert_eq!(look(&store, |tx| tx.webhook_endpoints()).await, [endpoint("b", 2_000), endpoint("a", 1_000)]);
@@ -67,7 +67,7 @@ pub async fn an_endpoint_comes_back_and_is_found_by_its_id(store: TestStore) {
     assert_eq!(nobodys, Err(Error::NotFound { what: "webhook_endpoint" }));
 }
 
-/// The health of an endpoint is changed alone, and no change of the endpoint takes it back.
+/// The health of an endpoint is stored separately. A change of the endpoint does not overwrite it.
 pub async fn an_endpoints_health_is_its_own(store: TestStore) {
     with_endpoints(&store, &["a"]).await;
     on_event(&store, |tx| {
@@ -85,7 +85,7 @@ pub async fn an_endpoints_health_is_its_own(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.webhook_endpoint("endpoint-a")).await.unwrap().health, health);
 }
 
-/// A message is taken in once by its endpoint; those of long ago are forgotten.
+/// An endpoint accepts a message once. Messages of long ago are deleted.
 pub async fn a_message_is_remembered_until_it_is_forgotten(store: TestStore) {
     with_endpoints(&store, &["a", "b"]).await;
     for (webhook_id, received_at) in [("m1", 1_000), ("m2", 2_000)] {
@@ -109,7 +109,7 @@ pub async fn a_message_is_remembered_until_it_is_forgotten(store: TestStore) {
     assert_eq!(known, [false, true, true, true], "what is as old as the bound stays; another endpoint's are its own");
 }
 
-/// How far a row is known is one line that is overwritten.
+/// The newest known change of a row is one row that is overwritten.
 pub async fn how_far_a_row_is_known_is_overwritten(store: TestStore) {
     with_endpoints(&store, &["a"]).await;
     let row = |sequence, changed_us, deleted_at: Option<i64>| WebhookRowRecord {
@@ -128,7 +128,7 @@ pub async fn how_far_a_row_is_known_is_overwritten(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.webhook_row("endpoint-a", "18")).await, None);
 }
 
-/// A row of the same id that another endpoint in use told of is found, in its event alone.
+/// A row with the same id that another active endpoint sent is found, only in its own event.
 pub async fn another_endpoints_row_is_found(store: TestStore) {
     with_endpoints(&store, &["a", "b"]).await;
     let row = WebhookRowRecord {
@@ -151,7 +151,7 @@ pub async fn another_endpoints_row_is_found(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.other_webhook_of_row(&id("e"), "endpoint-b", "17")).await, None);
 }
 
-/// Two organisations' endpoints, messages and rows do not meet.
+/// Endpoints, messages and rows of two organisations are separate.
 pub async fn webhooks_of_two_organizations_do_not_meet(store: TestStore) {
     with_endpoints(&store, &["a"]).await;
     on_event(&store, |tx| tx.insert_webhook_message(&message("m1", 1_000), at(0))).await.unwrap();

@@ -1,4 +1,4 @@
-//! New tickets, one or many, with or without a guest.
+//! Creates one or many tickets, with or without guests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,32 +24,32 @@ use crate::records::*;
 use crate::rules::announce;
 use crate::seeded_ids::SeededIds;
 
-/// A ticket to be.
+/// A ticket to create.
 #[derive(Debug, Clone, Default)]
 pub struct NewTicket {
-    /// Its code; a fresh UUID v4 where absent.
+    /// The ticket's code. Absent means a fresh UUID v4.
     pub barcode: Option<String>,
-    /// Its zone; that of its entry type where absent.
+    /// The ticket's zone. Absent means the zone of its entry type.
     pub zone: Option<String>,
-    /// Its entry type; the event's first where absent (spec §3).
+    /// The entry type. Absent means the event's first (spec §3).
     pub entry_type_id: Option<EntryTypeId>,
-    /// Gates it admits at; any whose zones hold its zone where empty.
+    /// Gates at which the ticket admits. If empty, every gate that admits its zone.
     pub gate_ids: Vec<GateId>,
-    /// Persons; the guest's party where absent, else 1.
+    /// Persons that the ticket admits. Absent means the guest's party size, otherwise 1.
     pub entry_limit: Option<u32>,
-    /// `active` where absent.
+    /// The ticket's status. Absent means `active`.
     pub status: Option<TicketStatus>,
-    /// Good from.
+    /// The first moment at which the ticket admits. Absent if there is no such bound.
     pub valid_from: Option<Timestamp>,
-    /// Good until, exclusive.
+    /// The first moment at which the ticket no longer admits. Absent if there is no such bound.
     pub expires_at: Option<Timestamp>,
-    /// The number of the purchase it belongs to.
+    /// The number of the order that the ticket belongs to. Absent if there is none.
     pub order_id: Option<String>,
-    /// The guest who holds the ticket; absent where nobody does.
+    /// The guest who holds the ticket. Absent if nobody does.
     pub guest: Option<NewGuest>,
 }
 
-/// A guest to be.
+/// A guest to create.
 #[derive(Debug, Clone, Default)]
 pub struct NewGuest {
     /// The guest's name.
@@ -58,21 +58,21 @@ pub struct NewGuest {
     pub email: Option<String>,
     /// The guest's phone number; absent where none is known.
     pub phone: Option<String>,
-    /// Persons; the ticket's limit where absent, else 1.
+    /// Number of persons. Absent means the ticket's limit, otherwise 1.
     pub party_size: Option<u32>,
-    /// Note for the door.
+    /// The note for the door. Absent if there is none.
     pub note: Option<String>,
-    /// Flag for the door.
+    /// The flag for the door. Absent if there is none.
     pub flag: Option<String>,
-    /// Their own fields.
+    /// The guest's own fields.
     pub fields: Fields,
-    /// The organiser's own id.
+    /// The organiser's own id of the guest. Absent if there is none.
     pub external_id: Option<String>,
-    /// List they are on.
+    /// The guest list that the guest is on. Absent if on none.
     pub guest_list_id: Option<GuestListId>,
 }
 
-/// The entry types, gates and lists that tickets of an event may refer to.
+/// The entry types, gates and lists to which tickets of an event may refer.
 pub(crate) struct Known {
     pub gate_ids: Vec<GateId>,
     pub entry_types: Vec<EntryTypeRecord>,
@@ -84,8 +84,8 @@ impl Known {
     }
 }
 
-/// Makes tickets: all or none. Fails with `barcode_taken` where a code was ever given to another ticket of the event.
-/// Errors name the item: `[3].entry_limit`.
+/// Creates all of the tickets or none. Fails with `barcode_taken` if a code was ever given to another ticket of the
+/// event. Errors name the item: `[3].entry_limit`.
 pub async fn create(
     app: &App,
     caller: &UserCaller,
@@ -126,7 +126,7 @@ pub async fn create(
         no_code_twice(&mut checks, &fresh);
         with_keys(tx, &mut checks, &by, &new, &mut fresh)?;
         checks.finish()?;
-        // 2. Store, judge the scans that waited, one line.
+        // 2. Store the tickets, judge the scans that waited for them, and write one line.
         let stamp = tx.stamp(&id)?;
         let made: Vec<_> = fresh
             .iter()
@@ -135,7 +135,7 @@ pub async fn create(
         let brought = put_new(tx, &id, fresh, Default::default(), stamp, now, &mut seeded)?;
         let (action, entity, said) = told(&made);
         tx.append_audit(line::of(&by, Some(&id), action, ("Ticket", &entity), said))?;
-        // 3. Their passes.
+        // 3. Enqueue their passes.
         let rings = passes::enqueue(tx, &event, &first_passes(&new, &made), now, &mut seeded)?;
         Ok((made, brought, rings))
     })
@@ -147,7 +147,8 @@ pub async fn create(
     Ok(made)
 }
 
-/// A promoter says who comes. Where, when, and by which code is the organiser's to say, and what the door looks at.
+/// Checks that a promoter sets only who comes. The organiser decides where, when and by which code a guest comes in,
+/// and which flags the door sees.
 fn no_more_than_a_guest(checks: &mut Checks, at: &str, ticket: &NewTicket) {
     let flag = ticket.guest.as_ref().is_some_and(|guest| guest.flag.is_some());
     let fields = ticket.guest.as_ref().is_some_and(|guest| !guest.fields.is_empty());
@@ -169,14 +170,14 @@ fn no_more_than_a_guest(checks: &mut Checks, at: &str, ticket: &NewTicket) {
     }
 }
 
-/// The guests who get a pass: those whose code we made. A guest who comes with a code has it from where it was made.
+/// The guests who get a pass: those whose code the server made. A guest with a given code got it from another system.
 fn first_passes(new: &[NewTicket], made: &[(TicketRecord, Option<GuestRecord>)]) -> Vec<(String, DeliveryReason)> {
     let ours = new.iter().zip(made).filter(|(asked, _)| asked.barcode.is_none());
     let guests = ours.filter_map(|(_, (_, guest))| guest.as_ref());
     guests.filter_map(|guest| Some((guest.guest_id.to_string(), passes::reason_of_guest(None, guest)?))).collect()
 }
 
-/// Makes one ticket; errors name its fields alone.
+/// Creates one ticket. Errors name only its fields.
 pub async fn create_one(
     app: &App,
     caller: &UserCaller,
@@ -187,7 +188,7 @@ pub async fn create_one(
     made.into_iter().next().ok_or_else(|| Error::Bug("a ticket was to be made and was not".into()))
 }
 
-/// The same error seen from inside `parent`: there `[0].guest.name` is `guest.name`.
+/// The same error as seen inside `parent`: for the parent `[0]`, the path `[0].guest.name` becomes `guest.name`.
 pub(crate) fn below(error: Error, parent: &str) -> Error {
     let Error::Invalid { code, mut errors } = error else { return error };
     for error in &mut errors {
@@ -213,9 +214,9 @@ fn told(made: &[(TicketRecord, Option<GuestRecord>)]) -> (&'static str, String, 
     }
 }
 
-/// Gives tickets the keys by which they are found again. A guest with an id of their own is found by it, as a row of
-/// a file is, where the code was made here. A guest who comes with a code is known by that. Several of them may have
-/// one id, that of their order.
+/// Gives tickets the keys by which imports find them again. If the server made the code, a guest with an id of their
+/// own is found by that id, as a row of a file is. A guest with a given code is found by the code. Several such guests
+/// may share an id, that of their order.
 fn with_keys(
     tx: &mut dyn Tx,
     checks: &mut Checks,
@@ -255,7 +256,7 @@ fn no_code_twice(checks: &mut Checks, fresh: &[Fresh]) {
     }
 }
 
-/// One ticket and its guest, checked, as rows.
+/// Checks one ticket and its guest, and makes their rows.
 pub(crate) fn build(
     checks: &mut Checks,
     at: &str,
@@ -287,7 +288,7 @@ pub(crate) fn build(
         None => seeded.uuid(),
     };
     let ticket_id = ids::ticket_id(seeded, now)?;
-    // An explicit zone of another entry type makes the guest one of that type.
+    // A zone that belongs to another entry type gives the guest that type.
     let type_id = entry_type
         .filter(|one| one.zone == zone)
         .or_else(|| known.entry_types.iter().find(|one| one.zone == zone))
@@ -326,7 +327,7 @@ pub(crate) fn build(
     Ok(Fresh { ticket, guest })
 }
 
-/// A code as it is stored and read: in its one form, without what readers and spreadsheets put around it.
+/// Checks a code and returns its canonical form, without what readers and spreadsheets add.
 pub(crate) fn checked_barcode(checks: &mut Checks, path: &str, text: &str) -> String {
     let code = canonical(text).into_owned();
     if let Err(error) = check_barcode(&code) {
@@ -335,7 +336,7 @@ pub(crate) fn checked_barcode(checks: &mut Checks, path: &str, text: &str) -> St
     code
 }
 
-/// A guest's row without ticket, entry type and party.
+/// The row of a guest, without ticket, entry type and party size.
 pub(crate) fn build_guest(
     checks: &mut Checks,
     at: &str,

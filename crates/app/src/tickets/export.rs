@@ -1,4 +1,4 @@
-//! All tickets and guests as a CSV file. Imported again it changes nothing.
+//! Exports all tickets and guests as a CSV file. Importing the file again changes nothing.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ use crate::events;
 use crate::ports::{App, Scope, TicketFilter, Tx, read, write};
 use crate::records::*;
 
-/// The columns an import reads, then what is known besides; behind them a column for each field that guests have.
+/// The columns that an import reads, then further known values. Columns for the guests' own fields follow.
 const HEADER: [&str; 19] = [
     "barcode",
     "name",
@@ -42,7 +42,7 @@ const HEADER: [&str; 19] = [
     "persons_entered",
 ];
 
-/// The file, newest ticket first, from one snapshot.
+/// The file with the newest ticket first, from one snapshot.
 pub async fn export(app: &App, caller: &UserCaller, event_id: EventId) -> Result<Vec<u8>> {
     caller.must(Action::ManageGuests)?;
     let (by, id) = (caller.clone(), event_id.clone());
@@ -67,7 +67,7 @@ pub async fn export(app: &App, caller: &UserCaller, event_id: EventId) -> Result
         out.finish().map_err(bug)
     })
     .await?;
-    // Every code is in it.
+    // The file holds every code, so the export is noted in the ledger.
     write(&*app.store, Scope::event(&caller.organization_id, &id), move |tx| {
         tx.stamp(&id)?;
         tx.append_audit(line::of(&by, Some(&id), "tickets_exported", ("Event", id.as_str()), json!({})))
@@ -76,7 +76,7 @@ pub async fn export(app: &App, caller: &UserCaller, event_id: EventId) -> Result
     Ok(file)
 }
 
-/// Every ticket of the event, newest first, a page at a time.
+/// Calls `see` for every ticket of the event, newest first, with a page at a time.
 fn each(tx: &mut dyn Tx, event_id: &EventId, mut see: impl FnMut(&Listing) -> Result<()>) -> Result<()> {
     let mut page = Page { limit: PAGE_MAX, cursor: None };
     loop {
@@ -125,7 +125,7 @@ fn row((ticket, guest, state): &Listing, lists: &[GuestListRecord], types: &[Ent
     ]
 }
 
-/// An entry type as an import finds it: by its name, or by its id where another one is called nearly the same.
+/// The word by which an import finds an entry type: its name, or its id if another type has nearly the same name.
 fn type_word(one: &EntryTypeRecord, types: &[EntryTypeRecord]) -> String {
     let twin = types
         .iter()

@@ -1,4 +1,4 @@
-//! Ids of new tickets and guests.
+//! Draws the ids of new tickets and guests.
 
 use admit_core::ids::{GuestId, TicketId};
 use admit_core::time::Timestamp;

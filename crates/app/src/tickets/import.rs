@@ -1,4 +1,4 @@
-//! Importing guests and tickets from a file (spec §5). The whole file is one transaction. The same file twice changes
+//! Imports guests and tickets from a file (spec §5). The whole file is one transaction. Importing a file twice changes
 //! nothing. An import can be undone until its first guest is scanned.
 //!
 //! Reading order:
@@ -9,8 +9,8 @@
 //! - `exports` knows other systems' files;
 //! - `mapping` is what a person says, and `columns` puts these together;
 //! - `identity` and `rows` read a row;
-//! - `stored`, `compare` and `plan` hold it against the event;
-//! - this file carries it out.
+//! - `stored`, `compare` and `plan` compare the rows with what is stored;
+//! - this file carries out the plan.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -78,34 +78,34 @@ use crate::records::*;
 use crate::rules::{Brought, announce};
 use crate::seeded_ids::SeededIds;
 
-/// How a file is to be imported.
+/// The options of an import.
 #[derive(Debug, Clone, Default)]
 pub struct HowToImport {
-    /// Only say what would be done.
+    /// Whether to only report what the import would do.
     pub dry_run: bool,
-    /// The list of rows that name none. A promoter must name one of their own, and their file changes nobody else's
-    /// guests: it sets neither codes, zones, gates, times nor status.
+    /// The guest list of rows that name none. A promoter must name a list of their own, and their file changes no guest
+    /// of another list: it sets neither codes, zones, gates, times nor status.
     pub guest_list_id: Option<GuestListId>,
-    /// A person's mapping of the file. Absent: the last mapping of a file with this header at this event.
+    /// The user's mapping of the file. Absent means the last mapping of a file with this header at this event.
     pub mapping: Option<Mapping>,
-    /// Mail passes to those who are new or whose pass changes. Without it nobody gets a mail.
+    /// Whether to mail passes to guests who are new or whose pass changes. Otherwise nobody gets a mail.
     pub mail_passes: bool,
-    /// The name of the file, for the list of imports; absent where it is not known.
+    /// The file's name, for the list of imports. Absent if unknown.
     pub file_name: Option<String>,
-    /// The progress of the import, for the person who waits for it.
+    /// The progress of the import, for the user who waits.
     pub progress: Progress,
 }
 
-/// A file that was read: its table, and what its columns are.
+/// A file that was read: its table, and the meaning of its columns.
 struct File {
     sheet: Sheet,
-    /// Names the shape of the header: a mapping is remembered under it.
+    /// The shape of the header, under which a mapping is remembered.
     shape: String,
 }
 
 impl File {
     fn read(bytes: &[u8], mapping: Option<&Mapping>) -> Result<Self> {
-        // A header and titles stand above the rows.
+        // Header and titles stand above the rows, so some more rows are allowed.
         let limits =
             Limits { rows: IMPORT_ROWS + 100, columns: IMPORT_COLUMNS, cells: IMPORT_CELLS, bytes: IMPORT_TEXT_BYTES };
         let hints = mapping.map(Mapping::hints).unwrap_or_default();
@@ -124,10 +124,10 @@ fn refused(error: Refused) -> Error {
     Error::invalid("body", error.0)
 }
 
-/// Imports a file, or with `dry_run` says what importing it would do. Lines with a wrong field are told and left out, and so
-/// are those that wait for an answer; the others go in together: mend the file and import it again, what is in already stays
-/// as it is. Reading a large file takes seconds of a core. Fails for a file that cannot be read at all: see
-/// [`admit_table::read`] and [`Columns::of`].
+/// Imports a file, or with `dry_run` reports what the import would do. Lines with a wrong field, and lines that wait
+/// for an answer, are reported and left out. All other lines are stored together. The user then corrects the file and
+/// imports it again, and what is stored already stays. Reading a large file takes seconds of a core. Fails for a file
+/// that cannot be read at all: see [`admit_table::read`] and [`Columns::of`].
 pub async fn import(
     app: &App,
     caller: &UserCaller,
@@ -152,7 +152,7 @@ pub async fn import(
         columns.keep_promoters();
     }
     let begin = Arc::new(Begun { file, columns, mapping, zone, fills_all, guest_list_id, mail_passes, progress });
-    // 2. Plan; a dry run ends here.
+    // 2. Plan the import. A dry run ends here.
     if dry_run {
         let (by, seeded) = (caller.clone(), seeded.clone());
         let begun = begin.clone();
@@ -177,7 +177,7 @@ pub async fn import(
                     .map_err(|error| Error::Bug(error.to_string()))?;
                 tx.put_import_mapping(&event_id, &begun.file.shape, &words, now)?;
             }
-            // 3. Carry it out, unless the file says what is stored already.
+            // 3. Carry it out, unless everything in the file is stored already.
             if !plan.writes() {
                 return Ok((report, None));
             }
@@ -197,7 +197,7 @@ pub async fn import(
     Ok(report)
 }
 
-/// The event's zone, and what is said about the file: by the caller, else what was remembered.
+/// The event's time zone, and the mapping of the file: the caller's, otherwise the remembered one.
 async fn said_about(
     app: &App,
     caller: &UserCaller,
@@ -213,7 +213,7 @@ async fn said_about(
     })
     .await?;
     let zone = jiff::tz::TimeZoneDatabase::bundled().get(&zone).unwrap_or(jiff::tz::TimeZone::UTC);
-    // What an older version wrote and this one cannot read is forgotten.
+    // A remembered mapping that this version cannot read is ignored.
     let remembered = remembered.and_then(|text| Mapping::parse(&text).ok());
     Ok((zone, mapping.or(remembered).unwrap_or_default()))
 }
@@ -270,7 +270,7 @@ impl Begun {
         report::of(&self.file.sheet, &self.columns, &self.mapping, self.mail_passes, plan, types)
     }
 
-    /// The order of the file's dates: as a person said, else by their own evidence.
+    /// The order of day and month in the file's dates: as the user said, otherwise as the dates themselves show.
     fn dates(&self) -> std::result::Result<Option<times::DateOrder>, String> {
         if let Some(order) = self.mapping.date_order() {
             return Ok(Some(order));
@@ -286,7 +286,8 @@ impl Begun {
     }
 }
 
-/// Reads every row of a file, held against an event that has nothing, and stores nothing: how many rows are good.
+/// Reads every row of a file, compares it with an event that has nothing, and stores nothing. Returns the number of
+/// good rows.
 #[cfg(feature = "fuzzing")]
 pub fn try_reading(bytes: &[u8], mapping: &str, promoters: bool) -> Result<usize> {
     let mapping = Mapping::parse(mapping).unwrap_or_default();
@@ -348,16 +349,16 @@ fn carry_out(
     Ok(brought)
 }
 
-/// The result of one row.
+/// The result of importing one row.
 pub(crate) struct PutRow {
-    /// It made a ticket.
+    /// Whether the row created a ticket.
     pub created: bool,
-    /// The changes by the row; absent where the stored data already agrees.
+    /// What the row changed. Absent if the stored data already agrees.
     pub brought: Option<Brought>,
 }
 
-/// One row that came by another way than a file: column and text, as a file of one line would have them. The ledger's
-/// line is the caller's. Wrong fields are named by their column.
+/// Imports one row that did not come from a file: column names and texts, as a file of one line would have them. The
+/// caller writes the ledger's line. Errors name wrong fields by their column.
 pub(crate) fn put_row(
     tx: &mut dyn Tx,
     event: &EventRecord,
@@ -398,7 +399,7 @@ pub(crate) fn put_row(
     Ok(PutRow { created, brought })
 }
 
-/// Stores what a plan wants, and judges the scans that it touches.
+/// Stores what a plan holds, and judges the scans that it touches.
 fn put_plan(
     tx: &mut dyn Tx,
     event: &EventRecord,
@@ -414,7 +415,7 @@ fn put_plan(
     for entry_type in &plan.new_types {
         tx.insert_entry_type(entry_type)?;
     }
-    // Changed guests and tickets: newest values, and rules from this write on.
+    // Changed guests and tickets get their newest values, and rules from this write on.
     if !plan.new_guests.is_empty() {
         tx.insert_guests(&plan.new_guests)?;
     }
@@ -441,9 +442,9 @@ fn put_plan(
     let names = if plan.new_types.is_empty() { None } else { Some(door::zone_names(&tx.entry_types(event_id)?)) };
     let changes = plan.changes.into_iter().map(|(ticket_id, change)| Change::Ticket(ticket_id, change)).chain(names);
     let changes = changes.map(|change| (when, change)).collect();
-    // New tickets, and with all of it the scans that are touched or waited for their codes.
+    // Store the new tickets, and judge all scans that are touched or that waited for these codes.
     let brought = put_new(tx, event_id, plan.create, (changes, scanned), stamp, now, seeded)?;
-    // Their passes.
+    // Enqueue the passes.
     passes::enqueue(tx, event, &plan.passes, now, seeded)?;
     Ok(brought)
 }

@@ -1,8 +1,8 @@
-//! Import keys: by what a row without a code is found again.
+//! Import keys, by which a row without a code is found again.
 //!
-//! A promoter's rows have keys of their list alone. The numbers in a promoter's file are the promoter's. If they
-//! meant the same as the organiser's own, a promoter who guesses them would get the organiser's guests onto their
-//! list.
+//! The keys of a promoter's rows belong to the promoter's list alone. A promoter chooses the ids in their file. If
+//! these meant the same as the organiser's own ids, a promoter could guess them and get the organiser's guests onto the
+//! promoter's list.
 
 use admit_core::access::{Action, can};
 use admit_core::barcode::BarcodeHash;
@@ -13,17 +13,17 @@ use admit_core::normalize::for_identity;
 use crate::caller::UserCaller;
 use crate::records::{GuestListRecord, GuestRecord};
 
-/// The owner of keys: the event or a list.
+/// To whom keys belong: the event or a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum KeyScope {
-    /// The organiser's: files, webhooks, guests made by hand.
+    /// The keys are the organiser's: those of files, webhooks, and guests made by hand.
     Event,
-    /// A promoter's, of one list.
+    /// The keys are a promoter's, for one list.
     List(GuestListId),
 }
 
 impl KeyScope {
-    /// A key as it is stored.
+    /// A key in the form in which it is stored.
     pub(crate) fn key(&self, key: &str) -> String {
         match self {
             Self::Event => key.to_owned(),
@@ -35,19 +35,19 @@ impl KeyScope {
 const LIST: &str = "list:";
 const ID: &str = "id:";
 const GUEST: &str = "guest:";
-/// Between the parts of a guest's key. It cannot stand in a name: control characters are refused.
+/// The character between the parts of a guest's key. It cannot stand in a name, since control characters are refused.
 const BETWEEN: char = '\u{1f}';
-/// Longest name that a key holds, in bytes; of a longer one it holds the hash. Some characters stand for a whole word, and
-/// PostgreSQL refuses keys of more than 2,704 bytes.
+/// Longest name that a key holds, in bytes. For a longer name the key holds its hash. Some characters stand for a whole
+/// word, and PostgreSQL refuses keys of more than 2,704 bytes.
 const NAME_BYTES: usize = 4 * NAME_CHARS;
 
-/// The key of rows with an id of the sender's own.
+/// The key of a row that has an id of the sender's own.
 pub(crate) fn of_external_id(external_id: &str) -> String {
     format!("{ID}{external_id}")
 }
 
-/// The key of rows with neither a code nor an id nor an order: the guest's list, their name, and their e-mail. The list is
-/// named by its id: it may be given another name, and its guests are found all the same.
+/// The key of a row with neither a code nor an id nor an order: the guest list, the name and the e-mail. The list is
+/// named by its id, so its guests are found even after it is renamed.
 pub(crate) fn of_name(list: Option<&GuestListId>, name: &str, email: &str) -> String {
     let list = list.map(GuestListId::as_str).unwrap_or_default();
     let mut name = for_identity(name);
@@ -57,13 +57,13 @@ pub(crate) fn of_name(list: Option<&GuestListId>, name: &str, email: &str) -> St
     format!("{GUEST}{list}{BETWEEN}{name}{BETWEEN}{email}")
 }
 
-/// A guest's key with one more thing that the row says of them: two orders of one person are two tickets.
+/// A guest's key with a further part of the row. So two orders of one person are two tickets.
 pub(crate) fn with_part(key: String, word: &str, part: &str) -> String {
     format!("{key}{BETWEEN}{word}:{part}")
 }
 
-/// A list's own key after its guest went onto another list: that one's own from then on, so that its promoter's next file
-/// finds them there. A key of the event is the organiser's word and goes nowhere.
+/// The new key after a guest moved from one list to another, so that the other promoter's next file finds the guest.
+/// `None` for a key of the event, which belongs to the organiser and stays.
 pub(crate) fn moved(key: &str, to: &GuestListRecord) -> Option<String> {
     key.strip_prefix(LIST)?;
     let bare = bare(key);
@@ -72,14 +72,14 @@ pub(crate) fn moved(key: &str, to: &GuestListRecord) -> Option<String> {
     Some(KeyScope::List(to.guest_list_id.clone()).key(key.as_deref().unwrap_or(bare)))
 }
 
-/// Why a guest stays on their list.
+/// Why a guest cannot move to another list.
 pub(crate) const THERE_ALREADY: &str = "has a guest of this own id or name already: change that one, or this one first";
 
-/// Why an id is refused.
+/// Why an external id is refused.
 pub(crate) const TAKEN: &str = "is given to another guest already";
 
-/// The key of a guest by the id that the caller gives them: the organiser's word is for the event, a promoter's for the
-/// list alone.
+/// The key of a guest by the external id that the caller gives. An organiser's id holds for the event, a promoter's for
+/// the list alone. `None` if the guest has no such id.
 pub(crate) fn of_guest(by: &UserCaller, guest: &GuestRecord) -> Option<String> {
     let scope = match &guest.guest_list_id {
         Some(list) if !can(by.role, Action::ManageGuests) => KeyScope::List(list.clone()),
@@ -88,17 +88,17 @@ pub(crate) fn of_guest(by: &UserCaller, guest: &GuestRecord) -> Option<String> {
     guest.external_id.as_deref().map(|id| scope.key(&of_external_id(id)))
 }
 
-/// A stored key without the list whose it is.
+/// A stored key without its list.
 pub(crate) fn bare(key: &str) -> &str {
     key.strip_prefix(LIST).and_then(|rest| rest.split_once('/')).map_or(key, |(_, bare)| bare)
 }
 
-/// Whether a stored key is the organiser's.
+/// Whether a stored key belongs to the event, and so to the organiser.
 pub(crate) fn is_of_event(key: &str) -> bool {
     !key.starts_with(LIST)
 }
 
-/// Whether a stored key is made of an external id.
+/// Whether a stored key was made of an external id.
 pub(crate) fn is_of_external_id(key: &str) -> bool {
     bare(key).starts_with(ID)
 }

@@ -1,4 +1,4 @@
-//! Which tickets an event has, and how each stands.
+//! Lists an event's tickets with their states.
 
 use admit_core::access::Action;
 use admit_core::ids::{EventId, TicketId};
@@ -11,18 +11,18 @@ use crate::events;
 use crate::ports::{App, Sought, TicketFilter, read};
 use crate::records::*;
 
-/// A ticket, its holder, and what its scans add up to.
+/// A ticket, its guest, and its state.
 pub type Listing = (TicketRecord, Option<GuestRecord>, Option<StateRecord>);
 
-/// The tickets to look for.
+/// Which tickets a list has. An absent member filters nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
-    /// Part of a guest's name, or the start of an id, an external id or an order number, or a whole code. For a
-    /// caller who sees contacts it is the start of a code too.
+    /// The text to find: a part of a guest's name, the start of an id, an external id or an order number, or a whole
+    /// code. For a caller who sees contacts, also the start of a code.
     pub text: Option<String>,
-    /// Said of them.
+    /// Only tickets with this administrative status.
     pub status: Option<TicketStatus>,
-    /// With (or without) anybody let in.
+    /// Only tickets with (or without) anybody let in.
     pub entered: Option<bool>,
 }
 
@@ -51,7 +51,7 @@ pub async fn list(
     Ok(listed)
 }
 
-/// Counts the tickets that `text` finds, all of them where it is absent.
+/// Counts the tickets that `text` finds. If it is absent, all tickets.
 pub async fn count(app: &App, caller: &UserCaller, event_id: EventId, text: Option<String>) -> Result<TicketCounts> {
     caller.must(Action::ReadGuests)?;
     let sought = text.map(|text| Sought { text, by_contacts: caller.sees_contacts() });
@@ -62,7 +62,7 @@ pub async fn count(app: &App, caller: &UserCaller, event_id: EventId, text: Opti
     .await
 }
 
-/// One ticket.
+/// One ticket, with its guest and state.
 pub async fn show(app: &App, caller: &UserCaller, ticket_id: TicketId) -> Result<Listing> {
     caller.must(Action::ReadGuests)?;
     let sees_contacts = caller.sees_contacts();

@@ -1,5 +1,5 @@
-//! Storing new tickets: rows, codes, guests, first rules, and the scans that waited for their codes. Creating, importing
-//! and the demo all end here.
+//! Stores new tickets: rows, codes, guests, first rules. Then judges the scans that waited for their codes. Creating
+//! tickets, importing and the demo all use it.
 
 use std::collections::BTreeSet;
 
@@ -15,16 +15,16 @@ use crate::records::*;
 use crate::rules::{Brought, put};
 use crate::seeded_ids::SeededIds;
 
-/// A ticket about to be stored, and its holder.
+/// A ticket to be stored, and its guest.
 #[derive(Debug, Clone)]
 pub(crate) struct Fresh {
     pub ticket: TicketRecord,
     pub guest: Option<GuestRecord>,
 }
 
-/// Stores tickets; their first values hold from the start, so a scan that came before its ticket finds it now (spec §3).
-/// `also` holds rules of other tickets changed by the same write, and the subjects they touch. Fails with
-/// `barcode_taken` when a code was ever given to another ticket of the event.
+/// Stores tickets. Their first values hold from the start, so a scan that came before its ticket finds it now (spec
+/// §3). `also` holds rules of other tickets changed by the same write, and the subjects they touch. Fails with
+/// `barcode_taken` if a code was ever given to another ticket of the event.
 pub(crate) fn put_new(
     tx: &mut dyn Tx,
     event_id: &EventId,
@@ -59,8 +59,8 @@ pub(crate) fn put_new(
     put(tx, event_id, stamp, rules, &subjects, now, seeded)
 }
 
-/// The unknown codes with scans that these tickets turn out to hold, and those tickets: both must be judged anew. Looks
-/// only at the new codes, never at the event's history.
+/// The unknown codes with scans that belong to these tickets, and those tickets. Both must be judged again. It reads
+/// only the new codes, never the event's history.
 pub(crate) fn waiting(
     tx: &mut dyn Tx,
     event_id: &EventId,

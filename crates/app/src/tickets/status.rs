@@ -1,4 +1,4 @@
-//! The author of a ticket's status: a person's decision outlasts files and promoters.
+//! Who set a ticket's status. A person's decision outranks files and promoters.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::ports::Tx;
 use crate::records::{AuditRecord, TicketRecord};
 
-/// Serials of the newest status rules of these tickets; a ticket that still has its first status has none.
+/// The serials of the newest status rules of these tickets. A ticket that still has its first status has none.
 pub(crate) fn newest(
     tx: &mut dyn Tx,
     event_id: &EventId,
@@ -30,7 +30,7 @@ pub(crate) fn newest(
     Ok(newest)
 }
 
-/// The ledger's line of the write that brought this status rule, if a person made it.
+/// The ledger's line of the write that made this status rule. `None` if no person made it.
 pub(crate) fn by_hand(
     tx: &mut dyn Tx,
     event_id: &EventId,
@@ -45,8 +45,8 @@ pub(crate) fn by_hand(
     Ok(lines.into_iter().find(|line| line.serial == serial && persons(line)))
 }
 
-/// A promoter takes a good ticket back, and makes good again what they took back themselves. The rest of a ticket's
-/// status is the organiser's: a guest who was refunded or is not wanted stays out.
+/// Checks that the caller may set this status. A promoter may void an active ticket, and restore what they voided
+/// themselves. Every other status belongs to the organiser. So a guest who was refunded, or is not wanted, stays out.
 pub(crate) fn may_become(tx: &mut dyn Tx, by: &UserCaller, ticket: &TicketRecord, status: TicketStatus) -> Result<()> {
     if can(by.role, Action::ManageGuests) || status == ticket.rules.status {
         return Ok(());

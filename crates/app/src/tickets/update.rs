@@ -1,4 +1,4 @@
-//! Changing a ticket: each changed field is a rule, and the ticket's scans are judged anew.
+//! Changes a ticket. Each changed field is a rule, and the ticket's scans are judged again.
 
 use std::collections::BTreeSet;
 
@@ -20,49 +20,49 @@ use crate::records::*;
 use crate::rules::{Brought, HoldsFrom, announce, put};
 use crate::seeded_ids::SeededIds;
 
-/// The fields to change; `None` leaves one as it is.
+/// The fields to change. `None` leaves a field unchanged.
 #[derive(Debug, Clone, Default)]
 pub struct TicketPatch {
-    /// Administrative status.
+    /// The new administrative status; absent: unchanged.
     pub status: Option<TicketStatus>,
-    /// Persons admitted; the holder's party size follows.
+    /// Persons that the ticket admits; absent: unchanged. The guest's party size follows.
     pub entry_limit: Option<u32>,
-    /// Gates; empty = any whose zones hold its zone.
+    /// Gates at which the ticket admits; absent: unchanged. If empty, every gate that admits its zone.
     pub gate_ids: Option<Vec<GateId>>,
     /// The new zone; absent: unchanged.
     pub zone: Option<String>,
-    /// Good from; `Some(None)` for always.
+    /// The first moment at which the ticket admits; absent: unchanged. `Some(None)` removes the bound.
     pub valid_from: Option<Option<Timestamp>>,
-    /// Good until; `Some(None)` for ever.
+    /// The first moment at which the ticket no longer admits; absent: unchanged. `Some(None)` removes the bound.
     pub expires_at: Option<Option<Timestamp>>,
     /// From when the changes hold: from now on, or for every scan.
     pub effective: HoldsFrom,
 }
 
-/// Changes a ticket. A patch that changes nothing leaves no trace, except that "from the start" may still widen a
+/// Changes a ticket. A patch that changes nothing writes nothing. One exception: with "from the start" it may extend a
 /// rule that so far held only from its own time on.
 pub async fn update(app: &App, caller: &UserCaller, ticket_id: TicketId, patch: TicketPatch) -> Result<TicketRecord> {
     caller.must(Action::ManageGuests)?;
     let now = app.clock.now();
     let seeded = app.seeded_ids();
-    // 1. The ticket's event: its head must be known before the write begins.
+    // 1. Find the ticket's event, since its head must be known before the write begins.
     let event_id = must_hold(app, &caller.organization_id, &ticket_id).await?;
     let by = caller.clone();
     let id = event_id.clone();
     let (ticket, brought) = write(&*app.store, Scope::event(&caller.organization_id, &event_id), move |tx| {
         let mut seeded = seeded.clone();
-        // 2. The new values.
+        // 2. Compute the new values.
         let ticket = tx.ticket(&ticket_id)?.ok_or_else(|| Error::not_found("ticket"))?;
         let mut checks = Checks::default();
         let known = tx.gate_ids(&id)?;
         let rules = applied(&mut checks, &ticket.rules, &patch, &known);
         checks.finish()?;
-        // 3. Newest values, rules, scans, line.
+        // 3. Store newest values and rules, judge the scans, and write the line.
         let Some(applied) = apply(tx, &ticket, rules, &patch, now, &mut seeded)? else { return Ok((ticket, None)) };
         let held = follow(tx, &applied.ticket, now)?;
         let entity = ("Ticket", ticket_id.as_str());
         tx.append_audit(line::of(&by, Some(&id), "ticket_updated", entity, Value::Object(applied.said)))?;
-        // 4. A party of another size is told so; whose ticket is good again gets what was held back.
+        // 4. Mail an update to a party of another size. If the ticket is active again, mail what was held back.
         if let Some((before, after)) = held {
             let status = (ticket.rules.status, applied.ticket.rules.status);
             passes::enqueue_change(tx, &before, &after, status, now, &mut seeded)?;
@@ -77,7 +77,7 @@ pub async fn update(app: &App, caller: &UserCaller, ticket_id: TicketId, patch: 
     Ok(ticket)
 }
 
-/// The event a ticket of this organisation belongs to, or `NotFound`.
+/// The event to which a ticket of this organisation belongs. Fails with `NotFound` if there is no such ticket.
 async fn must_hold(app: &App, organization_id: &OrganizationId, ticket_id: &TicketId) -> Result<EventId> {
     let id = ticket_id.clone();
     let ticket = read(&*app.store, organization_id, move |tx| tx.ticket(&id)).await?;
@@ -100,15 +100,15 @@ fn applied(checks: &mut Checks, before: &TicketRules, patch: &TicketPatch, known
     rules
 }
 
-/// A ticket as changed, what that brought about, and what the ledger is to say.
+/// A ticket as changed, the results of the change, and what the ledger's line will say.
 pub(crate) struct Applied {
     pub ticket: TicketRecord,
     pub brought: Brought,
     pub said: Map<String, Value>,
 }
 
-/// Stores a ticket's new values with their rules, and judges its scans; `None` when nothing changed. Where the patch
-/// says "from the start", the fields it names become rules even at their present value.
+/// Stores a ticket's new values with their rules, and judges its scans. `None` if nothing changed. With "from the
+/// start", the fields that the patch names become rules even if they keep their values.
 pub(crate) fn apply(
     tx: &mut dyn Tx,
     before: &TicketRecord,
@@ -133,7 +133,8 @@ pub(crate) fn apply(
     Ok(Some(Applied { ticket, brought, said }))
 }
 
-/// The holder's party size is the ticket's limit (spec D8). Gives the holder, if there is one, before and after.
+/// Sets the guest's party size to the ticket's limit (spec D8). Returns the guest before and after. `None` if there is
+/// no guest, or nothing changed.
 fn follow(tx: &mut dyn Tx, ticket: &TicketRecord, now: Timestamp) -> Result<Option<(GuestRecord, GuestRecord)>> {
     let ids: Vec<_> = ticket.guest_id.iter().cloned().collect();
     let Some(guest) = tx.guests_by_id(&ids)?.into_iter().next() else { return Ok(None) };

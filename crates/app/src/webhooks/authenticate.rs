@@ -1,4 +1,4 @@
-//! Finds the endpoint of a message.
+//! Finds the endpoint of a message, and checks the message's signature.
 
 use admit_core::sign::token_hash;
 use admit_core::webhook::{Refusal, Signed, WebhookSecret};
@@ -9,9 +9,9 @@ use crate::error::{Error, Result};
 use crate::ports::{App, read};
 use crate::records::CredentialKind;
 
-/// Checks a message's signature over its body as sent. Fails with `webhook_refused` for an endpoint that is not there
-/// and for a signature that is not its own. Only a sender that knows the secret is told more (`webhook_too_old`,
-/// `webhook_too_new`, `webhook_endpoint_disabled`).
+/// Checks a message's signature over its body as sent. Fails with `webhook_refused` for an unknown endpoint and for a
+/// wrong signature. Only a sender that knows the secret gets another error (`webhook_too_old`, `webhook_too_new`,
+/// `webhook_endpoint_disabled`).
 pub async fn authenticate(app: &App, endpoint_id: &str, signed: &Signed<'_>, body: &[u8]) -> Result<WebhookCaller> {
     let now = app.clock.now();
     let credential = app.store.credential(token_hash(endpoint_id)).await?;
@@ -24,7 +24,7 @@ pub async fn authenticate(app: &App, endpoint_id: &str, signed: &Signed<'_>, bod
         None => None,
     };
     let Some((organization_id, endpoint)) = found else {
-        // As much work as for one that is there.
+        // An unknown endpoint takes as much work as a known one.
         let nobodys = WebhookSecret::from_bytes([0; 32]).map_err(|error| Error::Bug(error.to_string()))?;
         let _ = signed.check(&[nobodys], body, now);
         return Err(refused());
@@ -47,7 +47,7 @@ pub async fn authenticate(app: &App, endpoint_id: &str, signed: &Signed<'_>, bod
     })
 }
 
-/// The error of an endpoint that was switched off.
+/// The error of an endpoint that an organiser disabled.
 pub(super) fn disabled() -> Error {
     let message = "this endpoint takes nothing: an organiser switched it off".to_owned();
     Error::Gone { code: "webhook_endpoint_disabled", message }

@@ -1,4 +1,4 @@
-//! A new webhook endpoint.
+//! Creates a webhook endpoint.
 
 use admit_core::access::Action;
 use admit_core::ids::EventId;
@@ -16,27 +16,27 @@ use crate::events;
 use crate::ports::{App, Scope, write};
 use crate::records::*;
 
-/// A new endpoint, as the caller wants it.
+/// The endpoint to create.
 #[derive(Debug, Clone)]
 pub struct NewWebhookEndpoint {
-    /// Event whose guests it brings.
+    /// The event whose guests the endpoint changes.
     pub event_id: EventId,
     /// The endpoint's purpose, in the caller's words.
     pub name: String,
-    /// Which column means what; the usual names where absent.
+    /// Which column holds which value. Absent means the usual names.
     pub columns: Option<WebhookColumns>,
 }
 
-/// An endpoint whose secret is shown, this once.
+/// An endpoint with its secret, which is shown only this once.
 #[derive(Debug, Clone)]
 pub struct ShownSecret {
     /// The endpoint.
     pub endpoint: WebhookEndpointRecord,
-    /// Its secret.
+    /// The endpoint's secret.
     pub secret: WebhookSecret,
 }
 
-/// Makes an endpoint. Its id is random: the address by itself tells nobody what is behind it.
+/// Creates an endpoint. Its id is random, so the address alone tells nobody what it belongs to.
 pub async fn create(app: &App, caller: &UserCaller, new: NewWebhookEndpoint) -> Result<ShownSecret> {
     caller.must(Action::ManageTokens)?;
     let now = app.clock.now();
@@ -75,7 +75,7 @@ pub async fn create(app: &App, caller: &UserCaller, new: NewWebhookEndpoint) -> 
     Ok(ShownSecret { endpoint, secret })
 }
 
-/// The names of columns, checked.
+/// Checks the names of columns.
 pub(super) fn checked_columns(checks: &mut Checks, columns: WebhookColumns) -> WebhookColumns {
     let mut checked = |field: &str, name: String| {
         let path = format!("columns.{field}");

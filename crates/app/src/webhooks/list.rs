@@ -1,4 +1,4 @@
-//! Which webhook endpoints there are.
+//! Lists webhook endpoints.
 
 use admit_core::access::Action;
 
@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::ports::{App, read};
 use crate::records::WebhookEndpointRecord;
 
-/// Webhook endpoints of the organisation, newest first, those that take nothing included.
+/// The organisation's webhook endpoints, newest first, with disabled ones.
 pub async fn list(app: &App, caller: &UserCaller) -> Result<Vec<WebhookEndpointRecord>> {
     caller.must(Action::ManageTokens)?;
     read(&*app.store, &caller.organization_id, |tx| tx.webhook_endpoints()).await

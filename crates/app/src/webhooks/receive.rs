@@ -1,4 +1,4 @@
-//! A row of an organiser's own table of guests changed (architecture §6 walk 3).
+//! Receives a changed row of an organiser's own table of guests (architecture §6 walk 3).
 
 use admit_core::limits::WEBHOOK_KEEP_MS;
 use admit_core::time::Timestamp;
@@ -21,34 +21,35 @@ use crate::tickets::{import, keys};
 /// The answer to a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Received {
-    /// The answer's bytes.
+    /// The bytes of the answer.
     pub answer: String,
-    /// The same message was taken in before: this is what it was answered then.
+    /// Whether the same message was accepted before, so that this is its stored answer.
     pub repeated: bool,
 }
 
-/// Takes in a message that [`super::authenticate`] found good. `digest` is its body's. A guest is made or changed as an
-/// import does it: found again by the row's id, with a ticket for the party.
+/// Accepts a message that [`super::authenticate`] has checked. `digest` is that of its body. A guest is created or
+/// changed as by an import: it is found again by the row's id, and has one ticket for the party.
 pub async fn receive(app: &App, caller: &WebhookCaller, digest: [u8; 32], message: GuestMessage) -> Result<Received> {
     let (now, seeded) = (app.clock.now(), app.seeded_ids());
     let by = caller.clone();
     let scope = Scope::event(&caller.organization_id, &caller.event_id);
     let (received, brought) = write(&*app.store, scope, move |tx| {
         let mut seeded = seeded.clone();
-        // 1. Seen before? Answer again.
+        // 1. Was the message accepted before? If so, return its answer again.
         if let Some(before) = tx.webhook_message(&by.endpoint_id, &by.webhook_id)? {
             return match before.digest == digest {
                 true => Ok((Received { answer: before.answer, repeated: true }, None)),
                 false => Err(Error::conflict(REUSED, "a message with this webhook-id and another body came before")),
             };
         }
-        // 2. The row, by the endpoint's columns as they are now.
+        // 2. Read the row, by the endpoint's present columns.
         let endpoint = tx.webhook_endpoint(&by.endpoint_id)?.ok_or_else(|| Error::not_found("webhook_endpoint"))?;
         if endpoint.disabled_at.is_some() {
             return Err(disabled());
         }
         let row = Row::read(&message, &endpoint.columns)?;
-        // 3. A newer change may be known; a deleted row is put on record; else guest and ticket follow the row.
+        // 3. Ignore the row if a newer change is known. Put a deleted row on record. Otherwise guest and ticket follow
+        //    the row.
         let known = tx.webhook_row(&by.endpoint_id, &row.external_id)?;
         if known.is_none() {
             must_be_its_own(tx, &by, &row, &endpoint.columns)?;
@@ -60,7 +61,7 @@ pub async fn receive(app: &App, caller: &WebhookCaller, digest: [u8; 32], messag
                 put(tx, &by, &row, known.as_ref(), &endpoint.columns, now, &mut seeded)?
             }
         };
-        // 4. The guest, the ledger's line, how far the row is known, the answer.
+        // 4. Store the ledger's line, the newest known change of the row, and the answer.
         let ticket = ticket_of(tx, &by, &row)?;
         record(tx, &by, status, ticket.as_ref())?;
         if status != WebhookStatus::Ignored {
@@ -91,7 +92,7 @@ pub async fn receive(app: &App, caller: &WebhookCaller, digest: [u8; 32], messag
     Ok(received)
 }
 
-/// Guest and ticket as the row says, by the same steps as an import.
+/// Creates or changes guest and ticket as the row says, by the same steps as an import.
 fn put(
     tx: &mut dyn Tx,
     by: &WebhookCaller,
@@ -101,7 +102,8 @@ fn put(
     now: Timestamp,
     seeded: &mut SeededIds,
 ) -> Result<(WebhookStatus, Option<Brought>)> {
-    // A guest who is there takes what the change is about; one who is new, or whose row was not heard of, all it says.
+    // A known guest takes only what the change is about. A new guest, or one whose row was unknown, takes the whole
+    // row.
     let is_there = ticket_of(tx, by, row)?.is_some();
     let whole = row;
     let row = match known.filter(|_| is_there) {
@@ -112,7 +114,7 @@ fn put(
         Some(_) => None,
         None => name_of(tx, by, whole)?,
     };
-    // What stands in for a name that was taken away may be no part of the change.
+    // The text that stands in for a removed name may not be part of the change.
     let cells = match (row.cell("name"), whole.stand_in()) {
         (Some(""), Some(stand_in)) => row.named(stand_in),
         _ => row.with_name(held.as_deref()),
@@ -127,7 +129,7 @@ fn put(
     Ok((status, put.brought))
 }
 
-/// Two tables of one event may have a row of the same id: they would be taken for one guest.
+/// Fails if another endpoint of the event has a row with this id, since the two rows would be taken for one guest.
 fn must_be_its_own(tx: &mut dyn Tx, by: &WebhookCaller, row: &Row, columns: &WebhookColumns) -> Result<()> {
     let other = tx.other_webhook_of_row(&by.event_id, &by.endpoint_id, &row.external_id)?;
     let Some(name) = other else { return Ok(()) };
@@ -144,7 +146,7 @@ fn must_be_its_own(tx: &mut dyn Tx, by: &WebhookCaller, row: &Row, columns: &Web
     ))
 }
 
-/// The sender knows its own columns: `email` is `record.e_mail` to it.
+/// The same error with the sender's own column names: `email` becomes `record.e_mail`.
 fn in_their_words(error: Error, columns: &WebhookColumns) -> Error {
     let Error::Invalid { code, mut errors } = error else { return error };
     errors.iter_mut().for_each(|error| error.path = place(columns, &error.path));
@@ -159,12 +161,12 @@ fn ticket_of(tx: &mut dyn Tx, by: &WebhookCaller, row: &Row) -> Result<Option<Ti
 fn name_of(tx: &mut dyn Tx, by: &WebhookCaller, row: &Row) -> Result<Option<String>> {
     let guest_id = ticket_of(tx, by, row)?.and_then(|ticket| ticket.guest_id);
     let guest = tx.guests_by_id(guest_id.as_slice())?.into_iter().next();
-    // Whom nobody gave a name is called by their address, and by the new one when that changes.
+    // A guest without a name is called by their address, and by the new one when it changes.
     let is_stand_in = |guest: &GuestRecord| {
         let stand_ins = [&guest.email, &guest.phone, &guest.external_id];
         row.cell("name") == Some("") && stand_ins.into_iter().any(|text| text.as_ref() == Some(&guest.name))
     };
-    // An address that was taken away is no name either.
+    // An address that was removed may not stay as a name.
     let is_gone = |guest: &GuestRecord| {
         let addresses = [("email", &guest.email), ("phone", &guest.phone)];
         addresses.into_iter().any(|(field, text)| text.as_ref() == Some(&guest.name) && row.cell(field) == Some(""))
@@ -176,8 +178,8 @@ fn name_of(tx: &mut dyn Tx, by: &WebhookCaller, row: &Row) -> Result<Option<Stri
     }))
 }
 
-/// A line for what changed something, and for a deleted row: its ticket is as good as before, and somebody may ask why. The
-/// row's own id stays out of it: it may be an address, and the ledger forgets nothing.
+/// Adds a ledger line for a change, and for a deleted row, since its ticket still admits and somebody may ask why. The
+/// row's own id is left out: it may be an address, and the ledger is never erased.
 fn record(tx: &mut dyn Tx, by: &WebhookCaller, status: WebhookStatus, ticket: Option<&TicketRecord>) -> Result<()> {
     let action = match status {
         WebhookStatus::Created | WebhookStatus::Updated => "guest_received",
@@ -198,11 +200,11 @@ fn record(tx: &mut dyn Tx, by: &WebhookCaller, status: WebhookStatus, ticket: Op
     })
 }
 
-/// How far the row is known with this message.
+/// The newest known change of the row, with this message.
 fn reached(by: &WebhookCaller, row: &Row, known: Option<WebhookRowRecord>, now: Timestamp) -> WebhookRowRecord {
     let (sequence, changed_us, mut said) =
         known.map_or_else(Default::default, |known| (known.sequence, known.changed_us, known.said));
-    // Of a deleted row nothing is taken in: what its last state said may be of a message that has not come.
+    // A deleted row changes no values. Its last state may belong to a message that has not come.
     if row.change != RowChange::Delete {
         said.extend(row.said());
     }

@@ -1,4 +1,4 @@
-//! A webhook endpoint gets a new secret; the one before goes on being good for a day (trust.md fault 34).
+//! Gives a webhook endpoint a new secret. The old one is still accepted for a day (trust.md fault 34).
 
 use admit_core::access::Action;
 use admit_core::limits::WEBHOOK_OVERLAP_MS;
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::ports::{App, Scope, write};
 use crate::records::*;
 
-/// Draws a new secret. Two are good at most: rotating once more within the day ends the oldest at once.
+/// Draws a new secret. At most two are accepted: a second rotation within the day ends the oldest at once.
 pub async fn rotate_secret(app: &App, caller: &UserCaller, endpoint_id: &str) -> Result<ShownSecret> {
     caller.must(Action::ManageTokens)?;
     let until = app.clock.now().plus_ms(WEBHOOK_OVERLAP_MS);

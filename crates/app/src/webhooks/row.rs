@@ -1,4 +1,4 @@
-//! A row of the sender's table, read by the columns that its endpoint names.
+//! Reads a row of the sender's table, by the columns that its endpoint names.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,18 +14,18 @@ use crate::records::WebhookRowRecord;
 /// The content of a message about one row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Row {
-    /// The change of the row.
+    /// What happened to the row.
     pub change: RowChange,
     /// The row's id.
     pub external_id: String,
-    /// The guest's fields that the row says: field of ours and text, without those whose column it lacks. An empty
-    /// text is NULL.
+    /// The guest's fields in the row: our name of the field, and its text. Fields whose column the row lacks are left
+    /// out. An empty text means NULL.
     pub cells: Vec<(&'static str, String)>,
-    /// The fields that this change is about, where the message says how the row was before.
+    /// The fields that this change is about. Absent unless the message says how the row was before.
     pub changed: Option<BTreeSet<&'static str>>,
-    /// Place in the sender's outbox.
+    /// The place of the change in the sender's outbox. Absent if the sender has none.
     pub sequence: Option<u64>,
-    /// When it was changed, in microseconds since 1970.
+    /// When the row was changed, in microseconds since 1970. Absent if the sender does not say.
     pub changed_us: Option<i64>,
 }
 
@@ -78,8 +78,9 @@ impl Row {
         let changed = before.map(|before| changed_fields(record, before, columns));
         Ok(Self { change, external_id, cells, changed, sequence: message.sequence, changed_us })
     }
-    /// Without what this change is not about, so that an older word of the sender's does not undo what a person mended in
-    /// Admit since. Stays what differs from all that was taken in of the row so far: a message about it was lost.
+    /// Removes the fields that this change is not about. So an old value of the sender does not undo what a person has
+    /// corrected in Admit. A field that differs from all that was taken of the row so far stays, since a message about
+    /// it was lost.
     pub fn without_the_old(mut self, said: &Said) -> Self {
         if let Some(changed) = self.changed.take() {
             let id = &self.external_id;
@@ -88,13 +89,13 @@ impl Row {
         }
         self
     }
-    /// The row's fields, as they are remembered.
+    /// The row's fields, in the form in which they are remembered.
     pub fn said(&self) -> Said {
         let one =
             |(field, text): &(&'static str, String)| ((*field).to_owned(), said_of(&self.external_id, field, text));
         self.cells.iter().map(one).collect()
     }
-    /// Whether a newer change of the row is known. The sender's own order decides before its clock.
+    /// Whether a newer change of the row is known. The sender's outbox decides first, then its clock.
     pub fn is_older_than(&self, known: &WebhookRowRecord) -> bool {
         match ((known.sequence, self.sequence), (known.changed_us, self.changed_us)) {
             ((Some(known), Some(this)), _) => this <= known,
@@ -102,23 +103,23 @@ impl Row {
             _ => false,
         }
     }
-    /// The cell of a field; `None` where the row lacks its column.
+    /// The text of a field. `None` if the row lacks its column.
     pub fn cell(&self, field: &str) -> Option<&str> {
         self.cells.iter().find(|(name, _)| *name == field).map(|(_, text)| text.as_str())
     }
-    /// The name for a guest without one, where the row has a text for it; else absent.
+    /// The text that stands in for a missing name: the e-mail or the phone number. `None` if the row has neither.
     pub fn stand_in(&self) -> Option<&str> {
         let said = |field| self.cell(field).filter(|text| !text.is_empty());
         said("email").or(said("phone"))
     }
-    /// The cells as an import takes them: with the id, and with a name. `held` is the name of the guest who is
-    /// there already. It is kept where the row has no column for a name.
+    /// The cells as an import takes them, with the id and a name. `held` is the present name of a known guest. It is
+    /// kept if the row has no column for a name.
     pub fn with_name(&self, held: Option<&str>) -> Vec<(&'static str, String)> {
         let said = self.cell("name").filter(|text| !text.is_empty());
         let held = held.filter(|_| self.cell("name").is_none());
         self.named(said.or(held).or(self.stand_in()).unwrap_or(&self.external_id))
     }
-    /// The same, with this name.
+    /// The cells as an import takes them, with the id and this name.
     pub fn named(&self, name: &str) -> Vec<(&'static str, String)> {
         let mut cells = vec![("external_id", self.external_id.clone()), ("name", name.to_owned())];
         cells.extend(self.cells.iter().filter(|(field, _)| *field != "name").cloned());
@@ -126,7 +127,7 @@ impl Row {
     }
 }
 
-/// Reads a message as one that comes in is read, and then once more as one that says nothing new; stores nothing.
+/// Reads a message as a received one, and then again as one that says nothing new. Stores nothing.
 #[cfg(feature = "fuzzing")]
 pub fn try_reading(message: &GuestMessage, columns: &WebhookColumns) {
     let Ok(row) = Row::read(message, columns) else { return };
@@ -136,7 +137,7 @@ pub fn try_reading(message: &GuestMessage, columns: &WebhookColumns) {
     assert!(again.cells.iter().all(|(field, _)| row.changed.as_ref().is_none_or(|changed| changed.contains(field))));
 }
 
-/// The last content of a sender's row, by field: no text, only enough of a hash to tell another one.
+/// The last content of a sender's row, by field. It holds no text, only as much of a hash as tells two texts apart.
 pub(super) type Said = BTreeMap<String, String>;
 
 fn said_of(external_id: &str, field: &str, text: &str) -> String {
@@ -144,8 +145,8 @@ fn said_of(external_id: &str, field: &str, text: &str) -> String {
     hash[..8].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Fields whose column has another value than before. A column that `before` lacks did not change: a sender may leave out
-/// what stayed.
+/// The fields whose column has another value than before. A column that `before` lacks did not change, since a sender
+/// may leave out unchanged ones.
 fn changed_fields(record: &Cells, before: &Cells, columns: &WebhookColumns) -> BTreeSet<&'static str> {
     let named = fields(columns).into_iter().filter_map(|(field, column)| Some((field, column?)));
     named
@@ -154,7 +155,7 @@ fn changed_fields(record: &Cells, before: &Cells, columns: &WebhookColumns) -> B
         .collect()
 }
 
-/// Where a field of ours stands in the sender's message.
+/// The path of one of our fields in the sender's message.
 pub(super) fn place(columns: &WebhookColumns, field: &str) -> String {
     let column = fields(columns).into_iter().find(|(name, _)| *name == field).and_then(|(_, column)| column);
     path("record", column.unwrap_or(&columns.external_id))
@@ -171,7 +172,7 @@ fn fields(columns: &WebhookColumns) -> [(&'static str, Option<&str>); 6] {
     ]
 }
 
-/// The text of a column; empty where it is NULL, `None` where the row lacks it.
+/// The text of a column. Empty if it is NULL. `None` if the row lacks it.
 fn text(checks: &mut Checks, record: &str, row: &Cells, column: &str) -> Option<String> {
     match row.get(column)? {
         Cell::Null => Some(String::new()),
@@ -183,10 +184,11 @@ fn text(checks: &mut Checks, record: &str, row: &Cells, column: &str) -> Option<
     }
 }
 
-/// A time as RFC 3339 or a database writes it, in microseconds since 1970. A database writes a space for the `T`. The offset
-/// is one such as `Z`, `+02:00`, `+0200`, `+02` or ` UTC`. Without an offset the time is taken for UTC.
+/// A time as RFC 3339 or a database writes it, in microseconds since 1970. A database writes a space for the `T`. The
+/// offset is one such as `Z`, `+02:00`, `+0200`, `+02` or ` UTC`. Without an offset the time is read as UTC. `None` for
+/// other texts.
 fn microseconds(text: &str) -> Option<i64> {
-    // `2026-06-07T19:30` is the shortest; an offset begins behind it.
+    // `2026-06-07T19:30` is the shortest time. An offset begins after it.
     let end = text.get(16..)?.find(['+', '-', 'Z', 'z', ' ']).map_or(text.len(), |at| at + 16);
     let (clock, offset) = (&text[..end], text[end..].trim());
     let offset = match (offset, offset.len()) {

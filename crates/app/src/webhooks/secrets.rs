@@ -1,4 +1,4 @@
-//! An endpoint's secrets: drawn here, kept sealed, shown once.
+//! An endpoint's secrets: drawn here, stored sealed, and shown once.
 
 use admit_core::time::Timestamp;
 use admit_core::webhook::WebhookSecret;
@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::ports::App;
 use crate::records::WebhookEndpointRecord;
 
-/// A new secret.
+/// Draws a new secret.
 pub(super) fn drawn(app: &App) -> Result<WebhookSecret> {
     WebhookSecret::from_bytes(app.ids.random()).map_err(|error| Error::Bug(error.to_string()))
 }
@@ -17,7 +17,7 @@ pub(super) fn seal(app: &App, endpoint_id: &str, secret: &WebhookSecret) -> Resu
     app.secret.seal(app.ids.random(), &place(endpoint_id), secret.as_bytes())
 }
 
-/// The secrets that are good at `now`: the present one, and the one before until its overlap ends.
+/// The secrets that are accepted at `now`: the present one, and the former one until its overlap ends.
 pub(super) fn good(app: &App, endpoint: &WebhookEndpointRecord, now: Timestamp) -> Result<Vec<WebhookSecret>> {
     let former = endpoint.former.as_ref().filter(|(_, until)| now < *until).map(|(sealed, _)| sealed);
     let sealed = std::iter::once(&endpoint.sealed_secret).chain(former);

@@ -1,4 +1,4 @@
-//! Changing a webhook endpoint: its name, its columns, whether it takes anything.
+//! Changes a webhook endpoint: its name, its columns, and whether it takes messages.
 
 use admit_core::access::Action;
 use admit_core::wire::stored;
@@ -13,18 +13,18 @@ use crate::error::{Error, Result};
 use crate::ports::{App, Scope, write};
 use crate::records::*;
 
-/// The fields to change; `None` leaves one as it is.
+/// The fields to change. `None` leaves a field unchanged.
 #[derive(Debug, Clone, Default)]
 pub struct WebhookEndpointPatch {
     /// The new purpose; absent: unchanged.
     pub name: Option<String>,
-    /// Which column means what: all of them anew.
+    /// Which column holds which value; absent: unchanged. The new mapping replaces the whole old one.
     pub columns: Option<WebhookColumns>,
-    /// Whether it takes messages.
+    /// Whether the endpoint takes messages; absent: unchanged.
     pub enabled: Option<bool>,
 }
 
-/// Changes an endpoint. A patch that changes nothing leaves no trace.
+/// Changes an endpoint. A patch that changes nothing writes nothing.
 pub async fn update(
     app: &App,
     caller: &UserCaller,

@@ -1,4 +1,4 @@
-//! Organisations, sessions, members, API tokens: who gets in, and who is out again.
+//! Organisations, sessions, members and API tokens: who gets access, and who loses it.
 
 use admit_app::api_tokens::ApiTokenWish;
 use admit_app::caller::UserCaller;
@@ -135,8 +135,7 @@ fn an_api_token_works_until_it_is_withdrawn_and_its_text_is_stored_nowhere() {
     assert_eq!(code(now(api_tokens::revoke(&world.app, &world.owner, "none"))), "no api_token");
     let viewer = world.member(Role::Viewer);
     assert_eq!(code(now(api_tokens::create(&world.app, &viewer, ApiTokenWish::named("x")))), "forbidden");
-    // Signing out with an API token withdraws nothing: it is no session.
-    // It ends, by itself.
+    // An API token is no session, so signing out withdraws nothing. The token ends by itself, at its end date.
     world.pass(365 * 24 * HOUR);
     let ended = now(api_tokens::create(&world.app, &world.owner, ApiTokenWish::named("Ends"))).unwrap();
     world.pass(365 * 24 * HOUR - 1);

@@ -1,4 +1,4 @@
-//! The ledgers: hourly the organisation's own notes where its events' end (spec D14).
+//! The ledgers: every hour the organisation's own ledger notes where its events' ledgers end (spec D14).
 
 use admit_app::audits::{self, anchor};
 use admit_app::ports::read;
@@ -36,7 +36,7 @@ fn d14_an_event_that_was_written_to_is_noted_once_an_hour() {
     let verified =
         now(audits::verify(&world.app, &world.owner.organization_id, std::slice::from_ref(&world.event))).unwrap();
     assert_eq!((verified.ledgers, verified.broken), (2, Vec::new()));
-    // An event that was made and noted after the caller listed those there are.
+    // The caller's list of events lacks an event that was made since. Its ledger is checked all the same.
     let verified = now(audits::verify(&world.app, &world.owner.organization_id, &[])).unwrap();
     assert_eq!((verified.ledgers, verified.broken), (2, Vec::new()));
     world.is_consistent();

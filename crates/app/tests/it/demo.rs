@@ -1,4 +1,4 @@
-//! The demo: what `admit demo` stands on.
+//! The demo that `admit demo` serves.
 
 use admit_app::demo::{self, seed::TICKETS};
 use admit_app::{events, gates, occupancy, sessions, tickets};

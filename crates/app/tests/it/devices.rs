@@ -1,4 +1,4 @@
-//! Devices: pairing tokens, what is missing of their logs, withdrawal.
+//! Devices: pairing tokens, missing scans of their logs, revocation.
 
 use admit_app::records::{DeviceState, Role};
 use admit_app::{devices, incidents, pairing_tokens};
@@ -34,7 +34,7 @@ fn called(world: &World, token: &str, id: &str, name: &str) -> String {
     now(devices::pair(&world.app, command)).unwrap().name
 }
 
-/// One sheet, many phones at once: each is told where it would scan, and each has a name of its own.
+/// Many phones pair with one code sheet at once. Each is told its gate, and each has a name of its own.
 #[test]
 fn a_pairing_token_tells_its_place_and_makes_names_until_it_is_used_or_over() {
     let world = World::new();
@@ -63,7 +63,7 @@ fn a_pairing_token_tells_its_place_and_makes_names_until_it_is_used_or_over() {
     world.is_consistent();
 }
 
-/// Staff choose another gate on the phone; a gate that the event has not moves nobody.
+/// Staff choose another gate on the phone. A gate that the event does not have is ignored.
 #[test]
 fn a_device_that_staff_moved_is_moved_by_its_heartbeat_once() {
     let world = World::new();
@@ -111,12 +111,12 @@ fn a_revoked_devices_scans_count_until_it_was_lost_and_later_ones_wait_for_a_per
     assert_eq!(world.occupancy().inside, 1, "A counts, B waits");
     assert_eq!(world.open(), ["unverified_scan"]);
     world.is_consistent();
-    // What it sends from now on is kept and counts nothing.
+    // The server keeps what the device sends from now on, and counts none of it.
     let refused = phone.upload("b3", "s3", "C", "valid", at(0));
     assert_eq!(code(refused), "device_revoked");
     assert_eq!((world.occupancy().inside, world.open().len()), (1, 2));
     world.is_consistent();
-    // Once more changes nothing.
+    // A second revocation changes nothing.
     let ledger = world.ledger();
     now(devices::revoke(&world.app, &world.owner, id, None)).unwrap();
     assert_eq!(world.ledger(), ledger);
@@ -149,7 +149,7 @@ fn a_device_that_moved_on_loses_its_scans_at_every_event() {
     world.tickets(&["A"]);
     let phone = world.phone("p", "main");
     phone.scan("s1", "A", "valid", at(0));
-    // It is paired again, for another event.
+    // The device is paired again, for another event.
     let second = now(admit_app::events::create(&world.app, &world.owner, new_event("Second"))).unwrap().event_id;
     let side = new_gate("side", admit_core::gate::Direction::In, &["general"]);
     now(admit_app::gates::create(&world.app, &world.owner, second.clone(), side)).unwrap();

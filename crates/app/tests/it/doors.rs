@@ -1,4 +1,4 @@
-//! Before the doors open, after the event, and from day to day, with a store (door.md "Event status", "Limits").
+//! Events before doors open, after their end, and from day to day, with a store (door.md "Event status", "Limits").
 
 use admit_app::entry_types::{self, EntryType, EntryTypePatch};
 use admit_app::error::Error;
@@ -42,7 +42,7 @@ fn practised(world: &World) -> u64 {
     now(overview::show(&world.app, &world.owner, world.event.clone())).unwrap().practice_persons
 }
 
-/// Ana and Bo go in as practice, and Bo's scan is undone.
+/// Ana and Bo go in as practice, and Bo's practice scan is undone.
 fn practise(world: &World, phone: &Phone<'_>) {
     let scan = |id: &str, seq, code: &str| Scan { practice: true, ..scan_of(world, phone, id, seq, code, at(0)) };
     let (ana, bo) = (scan("s1", 1, "A"), scan("s2", 2, "B"));
@@ -130,7 +130,7 @@ fn who_is_let_in_after_the_end_is_told_apart_from_a_mistake() {
     let after = Scan { outcome: Outcome::Expired, override_, ..scan_of(&world, &phone, "s2", 2, "B", at(2 * HOUR)) };
     send(&world, &phone, "both", &[before, after].map(|scan| signed(&phone, &scan))).unwrap();
     assert_eq!((world.occupancy().inside, world.open()), (2, vec!["admitted_after_end".to_owned()]));
-    // An end that is taken back was none.
+    // If the organiser takes the end back, the event has not ended.
     change(&world, EventPatch { status: Some(EventStatus::Live), ..EventPatch::default() }).unwrap();
     assert_eq!(world.open(), Vec::<String>::new());
     world.is_consistent();
@@ -141,7 +141,7 @@ fn a_daily_event_lets_a_ticket_in_once_a_day_of_its_zone() {
     let world = World::new();
     world.tickets(&["A"]);
     let phone = world.phone("p", "main");
-    // Lisbon has 20:00 when the second guest comes.
+    // It is 20:00 in Lisbon when the second guest comes.
     let daily = EventPatch {
         re_entry: Some(ReEntry::Daily),
         day_starts_at: Some("20:00".parse::<ClockTime>().unwrap()),
@@ -152,7 +152,7 @@ fn a_daily_event_lets_a_ticket_in_once_a_day_of_its_zone() {
     world.pass(2 * HOUR);
     send(&world, &phone, "two-days", &[of("s1", 1, 0), of("s2", 2, HOUR)]).unwrap();
     assert_eq!(world.open(), Vec::<String>::new());
-    // The newest word about when days begin holds for all scans.
+    // The newest setting of when days begin holds for all scans.
     let later = EventPatch { day_starts_at: Some("23:00".parse().unwrap()), ..EventPatch::default() };
     change(&world, later).unwrap();
     assert_eq!(world.open(), ["double_entry"]);
@@ -162,7 +162,7 @@ fn a_daily_event_lets_a_ticket_in_once_a_day_of_its_zone() {
     assert_eq!(days(&world), 0, "days stand in the list only where they count");
 }
 
-/// Nobody is scanned out of most festivals: yesterday's guests must not fill today's ground.
+/// Most festivals scan nobody out: guests of yesterday must not fill the area today.
 #[test]
 fn an_area_that_nobody_is_scanned_out_of_is_empty_when_a_day_begins() {
     let world = World::new();
@@ -187,7 +187,7 @@ fn an_area_that_nobody_is_scanned_out_of_is_empty_when_a_day_begins() {
     assert_eq!(inside(), Some(0), "20:00 in Lisbon");
     phone.scan("s3", "C", "valid", at(HOUR));
     assert_eq!(inside(), Some(1));
-    // Where people are scanned out, who stayed overnight is known.
+    // Where guests are scanned out, the server knows who stayed overnight.
     way_out.scan("s4", "A", "valid", at(HOUR + 1_000));
     assert_eq!(inside(), Some(2), "three came in, one left");
 }
@@ -213,7 +213,7 @@ fn an_entry_type_may_enter_once_at_each_gate_and_so_often_in_all() {
     main.scan("s3", "A", "valid", at(2_000));
     assert_eq!(world.open(), ["double_entry"]);
     world.is_consistent();
-    // It holds from now on: what happened before it was right.
+    // The limit holds from now on, and an earlier scan stays right.
     world.pass(HOUR);
     limit(&world, EntryTypePatch { uses: Some(Some(2)), ..EntryTypePatch::default() }).unwrap();
     side.scan("s4", "A", "valid", at(HOUR + 1_000));

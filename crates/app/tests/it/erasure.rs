@@ -1,5 +1,5 @@
-//! A guest's personal data is erased, on their wish or once the event's time is over: here, in what undoing an import
-//! would bring back, and on phones. Counted persons stay counted.
+//! A guest's personal data is erased, on the guest's wish or once the event's retention time is over. It is erased in
+//! the store, in what undoing an import would restore, and on phones. Counted persons stay counted.
 
 use admit_app::caller::DeviceCaller;
 use admit_app::events::{self, EventPatch};
@@ -16,7 +16,7 @@ use crate::world::*;
 const FILE: &str = "barcode,name,email,phone,note,field:Company,external_id\n\
     C-1,Ana Alba,ana@guests.example,+4917012345,vegan,Alba GmbH,row-1\n\
     C-2,Bo Berg,bo@guests.example,,,,row-2\n";
-/// Everything in the file that says who somebody is.
+/// All texts in the file that identify a person.
 const PERSONAL: [&str; 6] = ["Ana Alba", "ana@guests", "+4917012345", "vegan", "Alba GmbH", "row-1"];
 
 fn import(world: &World, file: &str) -> tickets::ImportReport {
@@ -30,7 +30,7 @@ fn guest_of(world: &World, code: &str) -> GuestRecord {
     found.unwrap().1.unwrap()
 }
 
-/// All that the store keeps beside facts, as text.
+/// All that the store keeps outside the facts, as text.
 fn everything(world: &World) -> String {
     let page = tickets::list(&world.app, &world.owner, world.event.clone(), tickets::Wanted::default(), whole_page());
     let tickets = now(page).unwrap().items;
@@ -44,7 +44,7 @@ fn everything(world: &World) -> String {
 fn of_a_guest_who_is_erased_nothing_personal_stays_and_what_was_counted_does() {
     let world = World::new();
     import(&world, FILE);
-    // Changed by a second file: undoing that would set the first one's values back.
+    // A second file changes the guest. An undo of that import would set the first file's values back.
     import(&world, &FILE.replace("vegan", "vegan, table 4"));
     let phone = world.phone("p", "main");
     phone.scan("s1", "C-1", "valid", at(0));
@@ -60,11 +60,11 @@ fn of_a_guest_who_is_erased_nothing_personal_stays_and_what_was_counted_does() {
     assert_eq!((world.occupancy(), world.ledger().last().unwrap().as_str()), (before, "guest_erased"));
     let story = now(guests::timeline(&world.app, &world.owner, guest.guest_id.clone())).unwrap();
     assert!(story.iter().any(|moment| moment.what == What::Erased));
-    // Once more it changes nothing.
+    // A second erasure changes nothing.
     let ledger = world.ledger();
     now(guests::erase(&world.app, &world.owner, guest.guest_id)).unwrap();
     assert_eq!(world.ledger(), ledger);
-    // Their ticket goes on admitting, as it did.
+    // The ticket still admits, as before the erasure.
     phone.scan("s2", "C-1", "duplicate", at(1_000));
     world.is_consistent();
 }
@@ -76,16 +76,16 @@ fn nothing_brings_erased_data_back_by_accident() {
     let second = import(&world, &FILE.replace("Ana Alba", "Ana A. Alba"));
     let guest = guest_of(&world, "C-1");
     now(guests::erase(&world.app, &world.owner, guest.guest_id.clone())).unwrap();
-    // The same file again: it still names them.
+    // The same file is imported again. It still names the erased guest.
     import(&world, FILE);
     assert_eq!((guest_of(&world, "C-1").name.as_str(), guest_of(&world, "C-2").name.as_str()), ("", "Bo Berg"));
-    // A colleague with an old page.
+    // A colleague with an outdated page tries to set the name again.
     let patch = GuestPatch { name: Some("Ana Alba".into()), ..GuestPatch::default() };
     let changed = guests::update(&world.app, &world.owner, guest.guest_id.clone(), patch);
     assert_eq!(code(now(changed)), "guest_erased");
     let party = GuestPatch { party_size: Some(3), ..GuestPatch::default() };
     assert_eq!(now(guests::update(&world.app, &world.owner, guest.guest_id, party)).unwrap().party_size, 3);
-    // The imports undone, the newest first.
+    // Both imports are undone, the newest first.
     for report in [second, first] {
         let id = report.import_id.unwrap();
         let undone = tickets::import::undo(&world.app, &world.owner, world.event.clone(), id);
@@ -116,7 +116,8 @@ fn a_phone_that_asks_for_what_changed_gets_all_names_anew_without_the_erased_one
     let event = world.event.clone();
     let held = now(read(&*world.app.store, &world.owner.organization_id, move |tx| tx.names_serial(&event))).unwrap();
     now(guests::erase(&world.app, &world.owner, guest_of(&world, "C-1").guest_id)).unwrap();
-    // A change beside what it holds would leave the name where it is: it gets the whole, in which she is not.
+    // A change would leave the erased name in the phone's copy. So the phone gets the whole names part, without that
+    // name.
     assert_eq!(names(&world, &phone.caller, Some(held)).1, ["Bo Berg"]);
 }
 

@@ -1,4 +1,4 @@
-//! Events: made, changed, their life; and what a change does to scans that came before it.
+//! Events: creating them, changing them, their statuses, and what a change does to earlier scans.
 
 use admit_app::entry_types;
 use admit_app::events::{self, EventPatch};
@@ -154,7 +154,7 @@ fn moving_the_event_decides_anew_which_scans_are_plausible() {
     phone.scan("s1", "A", "valid", at(-2 * HOUR));
     phone.scan("s2", "B", "valid", at(HOUR));
     assert_eq!(world.open(), Vec::<String>::new());
-    // Two days later: A's scan lies more than a day before the doors.
+    // The event moves to two days later, so A's scan is more than a day before the doors.
     let later = EventPatch { starts_at: Some(at(23 * HOUR)), ends_at: Some(at(40 * HOUR)), ..EventPatch::default() };
     patch(&world, later).unwrap();
     assert_eq!(world.open(), ["implausible_time"]);
@@ -171,7 +171,8 @@ fn another_re_entry_mode_holds_for_scans_from_then_on() {
     world.tickets(&["A"]);
     let phone = world.phone("p", "main");
     phone.scan("s1", "A", "valid", at(0));
-    // Already uploaded by a phone whose clock runs ahead: judged anew when the rule that holds then is made.
+    // A phone whose clock runs ahead has uploaded this scan already. It is judged again when the rule in force then is
+    // made.
     phone.scan("s2", "A", "valid", at(HOUR));
     assert_eq!(world.occupancy().over, 1);
     world.pass(HOUR / 2);

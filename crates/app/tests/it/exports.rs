@@ -1,5 +1,5 @@
-//! Exports of other ticketing systems, as they come: the samples of `docs/samples` (their README says whose headers these
-//! are).
+//! Exports of other ticketing systems, unchanged: the samples of `docs/samples`. Their README says whose headers these
+//! are.
 
 use admit_app::entry_types::{self, NewEntryType};
 use admit_app::guests::{self, GuestPatch};
@@ -17,7 +17,7 @@ fn import(world: &World, file: &str) -> ImportReport {
     now(tickets::import(&world.app, &world.owner, world.event.clone(), file.as_bytes(), how)).unwrap()
 }
 
-/// Name, e-mail, status and code of every ticket, by name.
+/// Name, e-mail, status and code of every stored ticket, sorted by name.
 fn stored(world: &World) -> Vec<(String, Option<String>, TicketStatus, String)> {
     let page = tickets::list(&world.app, &world.owner, world.event.clone(), tickets::Wanted::default(), whole_page());
     let of = |(ticket, guest, _): Listing| {
@@ -95,14 +95,14 @@ fn five_thousand_rows_go_in_at_once_and_what_is_wrong_is_told_by_its_line() {
             2_345 => ("1", "Wherever"),
             _ => ("1", "Attending"),
         };
-        // The one before it, once more.
+        // This line has the attendee number of the line before it.
         let attendee = if n == 3_456 { 3_455 } else { n };
         file.push_str(&format!(
             "77,11/29/26 22:28,Guest,Number {n},guest{n}@guests.example,{quantity},,General Admission,{attendee},,Free Order,USD,0,0,0,0,{status},,,,,,\n"
         ));
     }
     let report = import(&world, &file);
-    // The attendee's number stands for two persons, so it identifies neither: both come in by their names.
+    // That attendee number stands for two persons, so it identifies neither. Both are imported by their names.
     assert_eq!((report.created, report.wrong_lines, report.asked), (4_998, 1, 1));
     let told: Vec<(u64, &str)> = report.errors.iter().map(|error| (error.line, error.field.as_str())).collect();
     assert_eq!(told, [(1_236, "party_size")]);
@@ -119,7 +119,7 @@ fn void_by_hand(world: &World, name: &str) {
     now(guests::update(&world.app, &world.owner, found.0.guest_id.unwrap(), patch)).unwrap();
 }
 
-/// An export says that its shop knows of no reason against a ticket; the person who voided it here knew one.
+/// A shop's export says only that the shop has no reason against a ticket. The person who voided it here had one.
 #[test]
 fn a_void_made_by_hand_stays_when_an_export_comes_again() {
     let world = World::new();
@@ -130,19 +130,19 @@ fn a_void_made_by_hand_stays_when_an_export_comes_again() {
     assert_eq!(now(dry).unwrap().kept, 1);
     let again = import(&world, EVENTBRITE);
     assert_eq!((again.created, again.updated, again.unchanged, again.kept), (0, 0, 2, 1));
-    // Whom the shop itself took back comes; the one a person voided does not.
+    // A ticket that the shop itself took back becomes valid again. The one that a person voided does not.
     let paid = import(&world, &EVENTBRITE.replace("Not Attending", "Attending"));
     assert_eq!((paid.created, paid.updated, paid.kept), (1, 0, 1));
     let statuses: Vec<TicketStatus> = stored(&world).into_iter().map(|(_, _, status, _)| status).collect();
     assert_eq!(statuses, [TicketStatus::Active, TicketStatus::Active, TicketStatus::Voided]);
-    // What the shop says after that is the shop's word again.
+    // Once the shop refunds all tickets itself, its later status holds again.
     import(&world, &EVENTBRITE.replace(",Attending", ",Refunded"));
     let back = import(&world, &EVENTBRITE.replace("Not Attending", "Attending"));
     assert_eq!((back.updated, back.kept), (3, 0));
     world.is_consistent();
 }
 
-/// The organiser chose the column of codes only the second time: everybody keeps their one ticket.
+/// The organiser chose the column of codes only at the second import: each guest keeps their one ticket.
 #[test]
 fn codes_that_come_later_are_given_to_the_tickets_that_came_without() {
     let world = World::new();
@@ -166,7 +166,8 @@ fn codes_that_come_later_are_given_to_the_tickets_that_came_without() {
     world.is_consistent();
 }
 
-/// Without the secrets nobody's code could be scanned, and one buyer's guests could not be told apart.
+/// The import refuses a list without the secrets: no guest's code could be scanned. One buyer's guests could not be
+/// told apart either.
 #[test]
 fn a_check_in_list_of_pretix_without_its_secrets_is_refused() {
     let world = World::new();
@@ -176,7 +177,8 @@ fn a_check_in_list_of_pretix_without_its_secrets_is_refused() {
     assert_eq!(wrong_field(now(refused)), "header");
 }
 
-/// A shop sells T-shirts too: the organiser hears of them before they become guests, and leaves them out.
+/// A shop sells T-shirts too. The import names such products before they become guests, and the organiser leaves them
+/// out.
 #[test]
 fn products_that_are_no_entry_types_are_told_and_left_out_where_asked() {
     let world = World::new();

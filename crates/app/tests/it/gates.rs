@@ -1,4 +1,4 @@
-//! Gates, entry types, guest lists.
+//! Tests of gates, entry types and guest lists.
 
 use admit_app::entry_types::{EntryTypePatch, NewEntryType};
 use admit_app::gates::{self, GatePatch};
@@ -86,7 +86,7 @@ fn entry_types_keep_their_order_and_names_once() {
     assert_eq!(wrong_field(create("")), "name");
     let listed = now(entry_types::list(&world.app, &world.owner, world.event.clone())).unwrap();
     assert_eq!(listed.iter().map(|one| one.record.name.as_str()).collect::<Vec<_>>(), ["General", "VIP", "Press"]);
-    // What a phone calls each zone follows: the name of the first type that has it.
+    // A phone calls each zone by the name of the first entry type that has it.
     let event = world.event.clone();
     let rules =
         now(read(&*world.app.store, &world.owner.organization_id, move |tx| tx.load_rules(&event, &[]))).unwrap();

@@ -1,4 +1,4 @@
-//! Guests: made with a ticket, changed, found; a promoter's own.
+//! Guests: creating them with a ticket, changing and finding them, and a promoter's own guests.
 
 use admit_app::caller::UserCaller;
 use admit_app::entry_types::{self, NewEntryType};
@@ -140,7 +140,7 @@ fn a_promoter_fills_their_own_list_and_no_other() {
     }
 }
 
-/// A promoter, their own list, and one of the house.
+/// A promoter, the promoter's own list, and a list of the organiser.
 fn promoter_with_lists(world: &World) -> (UserCaller, GuestListId, GuestListId) {
     let promoter = world.member(Role::Promoter);
     let list = |name: &str, promoter_id| {
@@ -173,7 +173,7 @@ fn a_promoter_voids_a_guest_of_their_own_list_and_takes_it_back() {
     world.is_consistent();
 }
 
-/// Whom the organiser took off, or gave their money back, no promoter lets in again.
+/// If the organiser voided or refunded a ticket, no promoter can make it valid again.
 #[test]
 fn a_promoter_takes_back_no_status_that_the_organiser_gave() {
     let world = World::new();
@@ -194,12 +194,12 @@ fn a_promoter_takes_back_no_status_that_the_organiser_gave() {
     for organisers in [TicketStatus::Refunded, TicketStatus::Used] {
         assert_eq!(wrong_field(set(&promoter, organisers)), "ticket_status");
     }
-    // What the promoter took back, the organiser takes back for good.
+    // The promoter's own void is replaced by the organiser's, which the promoter cannot take back.
     set(&promoter, TicketStatus::Voided).unwrap();
     set(&world.owner, TicketStatus::Active).unwrap();
     set(&world.owner, TicketStatus::Voided).unwrap();
     assert_eq!(wrong_field(set(&promoter, TicketStatus::Active)), "ticket_status");
-    // A ticket that a file voided was voided by whoever brought the file.
+    // A void in a file counts as the act of the person who imported the file.
     for file in [
         &b"barcode,name,status,guest_list\nV-1,Unpaid,paid,Own\n"[..],
         b"barcode,name,status,guest_list\nV-1,Unpaid,void,Own\n",
@@ -311,7 +311,7 @@ fn a_promoters_file_fills_their_own_list_and_touches_nobody_elses_guests() {
     assert_eq!((nameless.created, nameless.errors[0].field.as_str()), (0, "name"));
 }
 
-/// A promoter who guesses the organiser's numbers must not get the organiser's guests onto their own list.
+/// A promoter who guesses the organiser's external ids must not get the organiser's guests onto their own list.
 #[test]
 fn a_promoters_ids_are_their_lists_own_and_never_the_organisers() {
     let world = World::new();
@@ -336,17 +336,17 @@ fn a_promoters_ids_are_their_lists_own_and_never_the_organisers() {
     let renumbered = GuestPatch { external_id: Some(Some("19".into())), ..GuestPatch::default() };
     now(guests::update(&world.app, &promoter, made.guest_id, renumbered)).unwrap();
     assert_eq!(by_owner("external_id,name\n19,Real four\n"), (1, 0, 0, 0));
-    // Each side finds its own again.
+    // The organiser's file and the promoter's file each find their own guests again.
     assert_eq!((by_promoter(foreign), by_owner(real)), ((0, 0, 2, 0), (0, 0, 3, 0)));
     assert_eq!(by_promoter("external_id,name\n19,Friend three\n"), (0, 0, 1, 0));
     let page = guests::list(&world.app, &promoter, world.event.clone(), Wanted::default(), whole_page());
     let mut names: Vec<String> = now(page).unwrap().items.into_iter().map(|one| one.guest.name).collect();
     names.sort();
     assert_eq!(names, ["Friend", "Friend three", "Friend two"]);
-    // Whom the organiser puts onto this list is one guest for both.
+    // If the organiser puts a guest onto this list, the guest is the same one for both.
     assert_eq!(by_owner("external_id,name,guest_list\n40,Shared,Own\n"), (1, 0, 0, 0));
     assert_eq!(by_promoter("external_id,name\n40,Shared\n"), (0, 0, 1, 0));
-    // And stays so: the number by which the organiser's next file finds them is not the promoter's to change.
+    // The promoter cannot change that guest's external id, as the organiser's next file finds the guest by it.
     let page = guests::list(&world.app, &promoter, world.event.clone(), Wanted::default(), whole_page());
     let shared = now(page).unwrap().items.into_iter().find(|one| one.guest.name == "Shared").unwrap().guest.guest_id;
     for id in [Some("41".to_owned()), None] {
@@ -356,7 +356,8 @@ fn a_promoters_ids_are_their_lists_own_and_never_the_organisers() {
     assert_eq!(by_owner("external_id,name,guest_list\n40,Shared,Own\n"), (0, 0, 1, 0));
 }
 
-/// A guest whom a promoter moves between their lists is found there by the next file, once, and nothing else changes.
+/// A promoter moves a guest between two lists of their own. The next file finds the guest there once, and nothing else
+/// changes.
 #[test]
 fn a_guest_who_goes_onto_another_list_is_known_there() {
     let world = World::new();
@@ -386,12 +387,12 @@ fn a_guest_who_goes_onto_another_list_is_known_there() {
     assert_eq!(on(&first), []);
     assert_eq!(on(&second).iter().map(|guest| guest.entry_type_id.clone()).collect::<Vec<_>>(), entry_types);
     assert_eq!(import(&second, file), (0, 0, 3, 0), "the new list's file finds them");
-    // The old list's numbers are free; a guest of the same number stays where they are.
+    // The ids of the old list are free again. A guest whose id is taken on the other list cannot be moved there.
     assert_eq!(import(&first, "external_id,name\n7,Another seven\n"), (1, 0, 0, 0));
     let another = on(&first).remove(0);
     assert_eq!(wrong_field(by(&promoter, &another, &second)), "guest_list_id");
     assert_eq!(on(&first), [another]);
-    // What the organiser's file brought stays the organiser's to find.
+    // Guests from the organiser's file keep the ids by which the organiser's files find them.
     let owners = "external_id,name,guest_list\n40,Shared,Own\n";
     let owner = |file: &str| {
         let how = HowToImport::default();
@@ -405,7 +406,7 @@ fn a_guest_who_goes_onto_another_list_is_known_there() {
     world.is_consistent();
 }
 
-/// The guests that a page leaves out must not show in where the next one begins.
+/// A page leaves out other lists' guests. The cursor to the next page must not reveal them.
 #[test]
 fn a_promoters_page_tells_nothing_of_other_lists_guests() {
     let world = World::new();
@@ -446,7 +447,7 @@ fn a_guest_made_by_hand_is_found_by_their_id() {
     let twins = ["a", "b"].map(|name| NewTicket { guest: Some(with_id(name, "7")), ..NewTicket::default() });
     let made = tickets::create(&world.app, &world.owner, world.event.clone(), twins.to_vec());
     assert_eq!(wrong_field(now(made)), "[1].guest.external_id");
-    // Another id is what they are found by from then on; one that is given is not taken.
+    // From then on a file finds the guest by the new id. An id that another guest has is refused.
     let renumber = |guest: &GuestRecord, id: Option<&str>| {
         let patch = GuestPatch { external_id: Some(id.map(str::to_owned)), ..GuestPatch::default() };
         now(guests::update(&world.app, &world.owner, guest.guest_id.clone(), patch))
@@ -458,7 +459,7 @@ fn a_guest_made_by_hand_is_found_by_their_id() {
     let nameless = create(&world, named("No id yet"));
     renumber(&nameless, Some("2000")).unwrap();
     assert_eq!(import("external_id,name\n2000,No id yet\n"), (0, 0, 1));
-    // Several tickets with codes of their own may have one order's id.
+    // Several tickets that have codes of their own may share one order id.
     let coded = ["C-1", "C-2"].map(|code| NewTicket {
         barcode: Some(code.into()),
         guest: Some(with_id("Ana", "order 7")),
@@ -541,7 +542,7 @@ fn a_promoter_says_who_comes_and_nothing_of_where_when_and_by_which_code() {
     now(guests::update(&world.app, &promoter, flagged.guest_id, same)).unwrap();
 }
 
-/// A list may get another name: its guests are found by the next file all the same, whichever of its names that says.
+/// If a list is renamed, the next file still finds its guests, by the old name as well as by the new one.
 #[test]
 fn a_list_of_another_name_keeps_its_guests() {
     let world = World::new();
@@ -565,16 +566,17 @@ fn a_list_of_another_name_keeps_its_guests() {
     let before = lists();
     rename(&own, "Family");
     rename(&before.iter().find(|list| list.name == "Press").unwrap().guest_list_id, "Media");
-    // The same files, and the one that says the new names.
+    // The same files are imported again, and then a file with the new names.
     assert_eq!(import(&promoter, Some(&own), foreign), (0, 0, 2, 0));
     assert_eq!(import(&world.owner, Some(&own), house), (0, 0, 1, 0));
     assert_eq!(import(&world.owner, None, "name,guest_list\nDi,family\nEd,MEDIA\n"), (0, 0, 2, 0));
     assert_eq!(import(&world.owner, None, named), (0, 0, 2, 0), "the old names mean the same lists");
     assert_eq!(lists().len(), before.len(), "and no list is made of them");
-    // Who goes onto that list by a file that says its old name is known there too.
+    // A guest whom a file adds under the list's old name is found by the promoter's file, too.
     assert_eq!(import(&world.owner, None, "name,guest_list\nFi,own\n"), (1, 0, 0, 0));
     assert_eq!(import(&promoter, Some(&own), "name\nFi\n"), (0, 0, 1, 0));
-    // An old name that is given to another list means that one, and two lists swap names without getting mixed up.
+    // If another list gets the old name, the name means that list. Two lists can swap names without mixing their
+    // guests.
     let second = NewGuestList { name: "Own".into(), promoter_id: None };
     let second = now(guest_lists::create(&world.app, &world.owner, world.event.clone(), second)).unwrap().guest_list_id;
     assert_eq!(import(&world.owner, None, "name,guest_list\nDi,Own\n"), (1, 0, 0, 0));

@@ -1,5 +1,5 @@
-//! Where a world's data are: in memory, or with `ADMIT_TEST_STORE=postgres` in a database of the private PostgreSQL that
-//! these tests start. Either runs in place, with the same clock and the same planted faults.
+//! Where a test world's data is: in memory, or with `ADMIT_TEST_STORE=postgres` in a database of the private PostgreSQL
+//! that these tests start. Both stores run in place, with the same clock and the same injected faults.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -9,13 +9,13 @@ use admit_store_postgres::testing::{self, Server};
 use admit_store_postgres::{Options as PostgresOptions, Postgres};
 use admit_store_sqlite::{ClockHook, CommitHook, Options as SqliteOptions, Sqlite, StatementHook};
 
-/// Databases that no world uses at the moment, each with a copy of itself as it was before the first one.
+/// Databases that no world uses now. Each has a copy of its state from before the first world.
 static FREE: Mutex<Vec<String>> = Mutex::new(Vec::new());
 static COPIES: AtomicU32 = AtomicU32::new(0);
-/// The name of that copy.
+/// The name of the copy made before the first world.
 const EMPTY: &str = "empty";
 
-/// Whether these tests run on PostgreSQL.
+/// True if these tests run on PostgreSQL.
 pub fn is_postgres() -> bool {
     match std::env::var("ADMIT_TEST_STORE").as_deref() {
         Ok("postgres") => true,
@@ -24,7 +24,7 @@ pub fn is_postgres() -> bool {
     }
 }
 
-/// The hooks of a store.
+/// The hooks through which a test controls a store.
 #[derive(Clone)]
 pub struct Hooks {
     pub clock: ClockHook,
@@ -32,19 +32,19 @@ pub struct Hooks {
     pub before_commit: CommitHook,
 }
 
-/// A world's store.
+/// The store of one world, on SQLite or PostgreSQL.
 pub enum Home {
     Memory(Sqlite),
     Database(Database),
 }
 
-/// A copy of a store at a moment.
+/// A copy of a store's content at one moment.
 pub enum Copy {
     Image(Vec<u8>),
     Named(String),
 }
 
-/// A database of a world's own, for as long as it lives.
+/// A database that one world uses alone. It is free again when this is dropped.
 pub struct Database {
     server: &'static Server,
     address: String,
@@ -53,14 +53,14 @@ pub struct Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        // What is open is rolled back: the next world begins by emptying every table.
+        // Rolls open transactions back: the next world begins by emptying every table.
         self.store.crash();
         FREE.lock().unwrap().push(std::mem::take(&mut self.address));
     }
 }
 
 impl Home {
-    /// An empty one.
+    /// Makes an empty store.
     pub fn new(hooks: Hooks) -> Self {
         if is_postgres() { Self::Database(Database::new(hooks)) } else { Self::memory(hooks) }
     }
@@ -73,21 +73,21 @@ impl Home {
         };
         Self::Memory(Sqlite::memory(options).unwrap())
     }
-    /// The store, as the use cases know it.
+    /// The store behind the port that the use cases know.
     pub fn store(&self) -> Arc<dyn Store> {
         match self {
             Self::Memory(store) => Arc::new(store.clone()),
             Self::Database(held) => Arc::new(held.store.clone()),
         }
     }
-    /// The process dies and starts again on what was committed last.
+    /// Simulates a crash: the process starts again with what was committed last.
     pub fn crash(&self) {
         match self {
             Self::Memory(store) => store.crash().unwrap(),
             Self::Database(held) => held.store.crash(),
         }
     }
-    /// A backup.
+    /// Makes a backup of the store.
     pub fn copy(&self) -> Copy {
         match self {
             Self::Memory(store) => Copy::Image(store.snapshot().unwrap()),
@@ -98,7 +98,7 @@ impl Home {
             }
         }
     }
-    /// A backup of this store takes the place of what it holds.
+    /// Restores a backup of this store in place of its content.
     pub fn put_back(&self, copy: &Copy) {
         match (self, copy) {
             (Self::Memory(store), Copy::Image(image)) => store.restore(image).unwrap(),
@@ -109,7 +109,7 @@ impl Home {
             _ => panic!("a copy of the other kind of store"),
         }
     }
-    /// How much it holds: the characters of every value of every row.
+    /// The size of the store's content: the characters of all values of all rows.
     pub fn size(&self) -> usize {
         let contents = match self {
             Self::Memory(store) => store.contents().unwrap(),
@@ -136,7 +136,8 @@ impl Database {
             }
             None => {
                 let address = server.database();
-                // Made at the world's beginning, without faults; that takes longer than emptying it again.
+                // Only a new database is set up here, without faults. Setting it up takes longer than emptying its
+                // tables later.
                 drop(Postgres::open(&address, options.clone()).unwrap());
                 server.keep(&address, EMPTY);
                 address

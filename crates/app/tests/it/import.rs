@@ -1,4 +1,5 @@
-//! Importing and exporting CSV: the same file twice changes nothing, and every wrong field is told by its line.
+//! Importing and exporting CSV. Importing a file twice changes nothing, and every wrong field is reported with its
+//! line.
 
 use admit_app::entry_types::{self, NewEntryType};
 use admit_app::guest_lists;
@@ -18,7 +19,7 @@ fn run(world: &World, file: &str, dry_run: bool) -> Result<ImportReport, admit_a
     ))
 }
 
-/// (created, updated, unchanged, wrong fields as `line:field`).
+/// Imports `file`; returns (created, updated, unchanged, wrong fields as `line:field`).
 fn counts(world: &World, file: &str) -> (usize, usize, usize, Vec<String>) {
     let report = run(world, file, false).unwrap();
     let errors = report.errors.iter().map(|error| format!("{}:{}", error.line, error.field)).collect();
@@ -94,14 +95,14 @@ fn columns_that_a_file_lacks_stay_and_empty_cells_clear_what_may_be_empty() {
     let (ticket, guest, _) = by_code(&world, "A");
     let guest = guest.unwrap();
     assert_eq!((guest.note, guest.email.as_deref(), ticket.rules.entry_limit), (None, Some("a@b.example"), 3));
-    // A hand-made void stays, unless the file says otherwise.
+    // A ticket that a person voided stays void, unless the file says otherwise.
     let void = TicketPatch { status: Some(TicketStatus::Voided), ..TicketPatch::default() };
     now(tickets::update(&world.app, &world.owner, ticket.ticket_id, void)).unwrap();
     assert_eq!(counts(&world, "barcode,name,status\nA,Ana,\n"), (0, 0, 1, vec![]));
     assert_eq!(by_code(&world, "A").0.rules.status, TicketStatus::Voided);
 }
 
-/// One slip must not cost everybody the code on the ticket they hold.
+/// One wrong line must not cost the other guests the codes on the tickets that they hold.
 #[test]
 fn a_code_that_stands_twice_is_told_with_its_line_and_the_others_keep_theirs() {
     let world = World::new();
@@ -130,7 +131,7 @@ fn codes_that_are_all_ean_13_suggest_that_cameras_read_it_and_change_nothing() {
     assert_eq!(event.at_door.barcode_kinds, [], "it is a person who says so");
 }
 
-/// Columns become fields of guests where a person says so, and stay as the file last said them.
+/// A column becomes a guest field where a person chose so. The field keeps the value that a file gave last.
 #[test]
 fn columns_become_fields_of_guests_and_undoing_the_import_takes_them_back() {
     let world = World::new();
@@ -150,7 +151,7 @@ fn columns_become_fields_of_guests_and_undoing_the_import_takes_them_back() {
     assert_eq!(words, ["barcode", "name", "field:Firma", "field:Table", ""], "no column is guessed to be a field");
     assert_eq!((fields("A").as_str(), fields("B").as_str()), ("Firma=ACME GmbH Table=7", "Table=9"));
     assert_eq!(import(file, both).unwrap().unchanged, 2);
-    // An empty cell clears its field, and a column that the file lacks stays.
+    // An empty cell clears its field. A field whose column the file lacks stays.
     let changed = import("barcode,name,Tisch\nA,Ana,8\nB,Bo,\n", r#""Tisch":"field:Table""#).unwrap();
     assert_eq!((changed.updated, fields("A").as_str(), fields("B").as_str()), (2, "Firma=ACME GmbH Table=8", ""));
     now(tickets::import::undo(&world.app, &world.owner, world.event.clone(), changed.import_id.unwrap())).unwrap();
@@ -170,7 +171,7 @@ fn columns_become_fields_of_guests_and_undoing_the_import_takes_them_back() {
         nine[..8].join(",") + ","
     );
     assert_eq!(import(&own, "").unwrap().created, 1, "an export has a column for each name that any guest uses");
-    // Eight new ones beside the two that are stored are too many for one guest.
+    // Eight new fields and the two stored ones are too many for one guest.
     let report = import(&header, &all(8)).unwrap();
     assert_eq!((report.updated, report.errors[0].field.as_str()), (0, "field"));
     world.is_consistent();
@@ -242,7 +243,8 @@ fn wrong_fields_are_told_by_line_and_column_and_the_other_rows_go_in() {
     world.is_consistent();
 }
 
-/// The database finds rows by these: what is too long for its index must not take the good rows of the file along.
+/// The database finds rows by an index on these ids. An id that is too long for it must not make the file's good rows
+/// fail.
 #[test]
 fn ids_that_are_too_long_are_told_by_their_line() {
     let world = World::new();
@@ -469,11 +471,11 @@ fn what_somebody_changed_after_an_import_stays_when_it_is_undone() {
 #[test]
 fn the_same_person_in_another_file_is_found_by_what_both_say() {
     let world = World::new();
-    // A company's number is nobody's own, and a file without it finds its guests all the same.
+    // A company's number identifies no person. A file without it still finds its guests.
     counts(&world, "id,name,email\nC5,Ana,a@x.example\nC5,Bo,b@x.example\n");
     assert_eq!(counts(&world, "id,name,email\nC5,Ana,a@x.example\n"), (0, 0, 1, vec![]));
     assert_eq!(all(&world).len(), 2);
-    // Lines that are only numbered are no ids: another file counts from one too.
+    // Line numbers are no ids: another file counts from one, too.
     counts(&world, "id,name\n1,Cy\n2,Di\n");
     counts(&world, "id,name\n1,Ed\n2,Fi\n");
     assert_eq!(all(&world).len(), 6);

@@ -1,4 +1,4 @@
-//! The review queue: a person's decisions are facts, and a changed cause opens again.
+//! The review queue: a person's decisions are facts, and an incident whose cause changed opens again.
 
 use admit_app::devices;
 use admit_app::incidents::{self, Resolve, ShownIncident};
@@ -22,13 +22,13 @@ fn resolve(world: &World, incident: &IncidentRecord, said: Resolve) -> Result<In
     now(shown).map(|shown| shown.incident)
 }
 
-/// Incidents that a person answered and that are not open again.
+/// The incidents that a person decided and that are not open again.
 fn decided(world: &World) -> Vec<ShownIncident> {
     let filter = IncidentFilter { decided: true, ..IncidentFilter::default() };
     now(incidents::list(&world.app, &world.owner, world.event.clone(), filter, whole_page())).unwrap().items
 }
 
-/// The decisions about an incident's scans, as (device, scan, word).
+/// The decisions about an incident's scans, as (device, scan, decision).
 fn words(shown: &ShownIncident) -> Vec<(String, String, &'static str)> {
     let word = |one: &admit_app::records::DecisionRecord| {
         (one.review.device_id.to_string(), one.review.scan_id.to_string(), one.review.decision.as_str())
@@ -40,7 +40,7 @@ fn word(device: &str, scan: &str, decision: &'static str) -> (String, String, &'
     (device.to_owned(), scan.to_owned(), decision)
 }
 
-/// A ticket for one, let in on two phones.
+/// A ticket for one person that two phones let in.
 fn double_entry(world: &World) -> IncidentRecord {
     world.tickets(&["A"]);
     world.phone("p", "main").scan("s1", "A", "valid", at(0));
@@ -59,7 +59,7 @@ fn a_note_resolves_exactly_what_was_found_and_counts_nothing_anew() {
     assert_eq!((resolution.decision.as_str(), resolution.note.as_str()), ("note", "looked"));
     assert_eq!((world.occupancy(), world.open()), (before, vec![]));
     world.is_consistent();
-    // A third person on the same ticket is another finding.
+    // A third entry with the same ticket changes the finding.
     world.phone("r", "main").scan("s3", "A", "valid", at(120_000));
     assert_eq!(world.open(), ["double_entry"]);
     assert_eq!(world.incident("double_entry").incident_id, incident.incident_id);
@@ -76,7 +76,8 @@ fn exclude_uncounts_a_person_and_restore_takes_that_back() {
     assert_eq!(cleared.status, IncidentStatus::Cleared);
     assert_eq!((world.occupancy().inside, world.occupancy().over, world.open()), (1, 0, vec![]));
     world.is_consistent();
-    // Its cause is gone: nothing more can be decided, but what was decided is listed and can be taken back.
+    // The incident's cause is gone, so no further decision is possible. Earlier decisions are listed and can be taken
+    // back.
     let again = resolve(&world, &incident, said(Some(Decision::Exclude), &[("p", "s1")]));
     assert_eq!(code(again), "incident_cleared");
     let listed = decided(&world);
@@ -94,7 +95,7 @@ fn exclude_uncounts_a_person_and_restore_takes_that_back() {
     assert_eq!((world.occupancy(), world.open()), (counted, vec!["double_entry".to_owned()]));
     assert_eq!(decided(&world), []);
     world.is_consistent();
-    // Once more there is nothing to take back, and nothing changes.
+    // A second restore finds no decision to take back, and changes nothing.
     let ledger = world.ledger();
     resolve(&world, &incident, said(Some(Decision::Restore), &[("q", "s2")])).unwrap();
     assert_eq!(world.ledger(), ledger);
@@ -108,7 +109,8 @@ fn restore_without_scans_takes_back_all_that_is_decided_and_the_answer() {
     world.phone("r", "main").scan("s3", "A", "valid", at(120_000));
     let counted = world.occupancy();
     let incident = world.incident(incident.kind.as_str());
-    // One of two on top is excluded: the cause changed, so it is open again, and says what was decided so far.
+    // One of the two extra entries is excluded. The cause changed, so the incident is open again and shows the
+    // decision.
     let open = resolve(&world, &incident, said(Some(Decision::Exclude), &[("q", "s2")])).unwrap();
     assert_eq!(open.status, IncidentStatus::Open);
     let shown = now(incidents::show(&world.app, &world.owner, incident.incident_id.clone())).unwrap();
@@ -119,7 +121,7 @@ fn restore_without_scans_takes_back_all_that_is_decided_and_the_answer() {
     let back = resolve(&world, &incident, said(Some(Decision::Restore), &[])).unwrap();
     assert_eq!((back.status, back.digest, world.occupancy()), (IncidentStatus::Open, incident.digest, counted));
     world.is_consistent();
-    // A note is taken back too: it had resolved this very cause.
+    // A note can be taken back, too: it had resolved this cause.
     resolve(&world, &incident, said(None, &[])).unwrap();
     assert_eq!((world.open(), decided(&world).len()), (vec![], 1));
     let back = resolve(&world, &incident, said(Some(Decision::Restore), &[])).unwrap();
@@ -130,7 +132,7 @@ fn restore_without_scans_takes_back_all_that_is_decided_and_the_answer() {
 #[test]
 fn what_cleared_by_itself_leaves_nothing_to_take_back() {
     let world = World::new();
-    // A code in no list is let in by hand; the ticket turns up later.
+    // Staff let in a code that is in no list. The ticket is imported later.
     world.phone("p", "main").scan("s1", "A", "valid", at(0));
     let incident = world.incident("admitted_in_error");
     world.tickets(&["A"]);
@@ -141,7 +143,7 @@ fn what_cleared_by_itself_leaves_nothing_to_take_back() {
     world.is_consistent();
 }
 
-/// One act counts what a revoked device left; one scan of it, or all of them, is taken back.
+/// One act counts the scans that a revoked device left. A person then takes back one of them, or all.
 #[test]
 fn an_accepted_log_is_taken_back_scan_by_scan_or_at_once() {
     let world = World::new();
@@ -153,7 +155,7 @@ fn an_accepted_log_is_taken_back_scan_by_scan_or_at_once() {
         assert!(phone.upload(scan_id, scan_id, code, "valid", at(0)).is_err(), "kept, and refused");
     }
     assert_eq!((world.occupancy().inside, world.open().len()), (0, 3));
-    // These are S1's: under their own bearer they are proven.
+    // These scans are in S1's form: the device's own bearer token proves them.
     assert_eq!(now(devices::accept(&world.app, &world.owner, id.clone())).unwrap().counted, 3);
     assert_eq!((world.occupancy().inside, world.open()), (3, vec![]));
     let listed = decided(&world);
@@ -163,7 +165,7 @@ fn an_accepted_log_is_taken_back_scan_by_scan_or_at_once() {
     assert_eq!(resolve(&world, first, said(Some(Decision::Restore), &[])).unwrap().status, IncidentStatus::Open);
     assert_eq!((world.occupancy().inside, decided(&world).len()), (2, 2));
     world.is_consistent();
-    // The rest by one act; what a person excluded stays so.
+    // One act takes back the others. The scan that a person excluded stays excluded.
     let excluded = &listed[1].incident;
     resolve(&world, excluded, said(Some(Decision::Restore), &[])).unwrap();
     let scan = listed[1].decided[0].review.scan_id.to_string();

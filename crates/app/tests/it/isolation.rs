@@ -1,5 +1,5 @@
-//! One organisation is nothing to another: whatever it names of the other's is not there, and nothing of the other's
-//! changes (trust.md, I13).
+//! Organisations are isolated. What one names of another's does not exist for it, and nothing of the other's changes
+//! (trust.md, I13).
 
 use admit_app::api_tokens::{self, ApiTokenWish};
 use admit_app::error::Error;

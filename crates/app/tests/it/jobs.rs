@@ -1,4 +1,4 @@
-//! Durable workflows: a crash anywhere re-runs only the step that was under way.
+//! Durable workflows: after a crash at any moment, only the step that was under way runs again.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
@@ -18,16 +18,16 @@ use crate::world::{HOUR, World, code, now, whole_page};
 
 const NODE: &str = "node";
 
-/// The outside world of the test: the calls that it saw, and its answers.
+/// A fake of the outside world: it records each call and gives prepared answers.
 #[derive(Default)]
 struct Outside {
-    /// The key of every call, in order.
+    /// The idempotency key of every call, in order.
     calls: Mutex<Vec<String>>,
-    /// The answers to the next calls; "sent" when empty.
+    /// The answers to the next calls. If it is empty, the answer is "sent".
     answers: Mutex<VecDeque<StepResult<()>>>,
 }
 
-/// Writes a line to the ledger, reaches outside, reaches outside again with what both gave.
+/// A workflow that writes a ledger line, calls outside, and calls outside again with both outputs.
 struct Greet(Arc<Outside>);
 
 impl Greet {
@@ -107,7 +107,7 @@ impl Bench {
     fn carry_out(&self, taken: TakenRun) -> Result<Ended, Error> {
         now(carry_out(&self.world.app, &self.workflows, taken))
     }
-    /// As a process that starts (again) does: everything that is due, until nothing is.
+    /// Does what a starting process does: carries out due runs until none is due.
     fn go_on(&self) -> Vec<Result<Ended, Error>> {
         std::iter::from_fn(|| self.take().map(|taken| self.carry_out(taken))).collect()
     }
@@ -130,7 +130,7 @@ impl Bench {
         let page = now(admit_app::audits::list(&self.world.app, &self.world.owner, None, whole_page())).unwrap();
         page.items.iter().filter(|line| line.line.action == "greeted").count()
     }
-    /// Done, whatever happened on the way: each step once with its own output, its effect once in the database.
+    /// Asserts that the run is done: each step ran once with its own output, and had its effect in the database once.
     fn is_done(&self) {
         assert_eq!(self.run().state, RunState::Done);
         assert_eq!(now(self.world.app.store.next_run_in()), Ok(None), "nothing waits any more");
@@ -347,7 +347,7 @@ fn all_runs_of_an_event_that_gave_up_are_tried_again_at_once() {
 fn two_who_think_a_run_is_theirs_store_each_step_once() {
     let bench = Bench::new();
     let slow = bench.take().unwrap();
-    // Its lease ends while it does not notice; another takes the run and finishes it.
+    // The process does not notice that its lease ends. Another process takes the run and finishes it.
     bench.world.pass(JOB_LEASE_MS + 1);
     assert_eq!(bench.go_on(), [Ok(Ended::Done)]);
     let steps = bench.steps();
@@ -355,7 +355,7 @@ fn two_who_think_a_run_is_theirs_store_each_step_once() {
     assert_eq!(bench.steps(), steps);
     bench.is_done();
 
-    // The same while the other is only half way.
+    // The same happens while the other process is only half way.
     let bench = Bench::new();
     let slow = bench.take().unwrap();
     bench.world.pass(JOB_LEASE_MS + 1);

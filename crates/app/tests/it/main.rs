@@ -1,5 +1,5 @@
-//! The use cases, one file a noun, on the embedded store in memory, or with `ADMIT_TEST_STORE=postgres` on a PostgreSQL that
-//! these tests start for themselves. Time is a number that a test sets.
+//! Tests of the use cases, one file per noun. They run on the embedded store in memory, or with
+//! `ADMIT_TEST_STORE=postgres` on a PostgreSQL that these tests start. Each test sets the time itself.
 
 mod home;
 mod world;

@@ -1,4 +1,4 @@
-//! Persons inside, and how fast they came; the list of scans.
+//! Persons inside, how many came per minute, and the list of scans.
 
 use admit_app::ports::ScanFilter;
 use admit_app::tickets::{self, NewTicket};

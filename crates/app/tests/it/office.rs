@@ -1,4 +1,4 @@
-//! Guests checked in from the office, without a phone.
+//! Guests whom a member checks in in the organiser's app, without a phone.
 
 use admit_app::caller::UserCaller;
 use admit_app::devices::{self, PairCommand, RequestPairing};

@@ -1,4 +1,4 @@
-//! Passes: what sends one, what sends none, and what a crash leaves behind.
+//! Passes: which changes mail one, which mail none, and what a crash leaves.
 
 mod draft;
 mod lane;
@@ -28,13 +28,13 @@ use crate::world::{HOUR, World, at, code, new_event, now, whole_page};
 
 const NODE: &str = "node";
 
-/// A mail server and a shelf of pictures that remember everything.
+/// A fake mail server and a fake object store that remember everything.
 #[derive(Default)]
 struct Outside {
     letters: Mutex<Vec<Letter>>,
     pictures: Mutex<BTreeMap<String, Vec<u8>>>,
     puts: Mutex<u32>,
-    /// The answers to the next calls of either; done when empty.
+    /// The answers to the next calls of either fake. If it is empty, each call succeeds.
     answers: Mutex<VecDeque<Unable>>,
 }
 
@@ -118,7 +118,7 @@ impl Office {
     fn take(&self) -> Vec<TakenRun> {
         now(self.world.app.store.take_runs(NODE.into(), JOB_LEASE_MS, 100)).unwrap()
     }
-    /// Carries out all that is due.
+    /// Carries out all runs that are due.
     fn work(&self) -> Vec<Ended> {
         let run = |taken| now(carry_out(&self.world.app, &self.workflows, taken)).unwrap();
         self.take().into_iter().map(run).collect()
@@ -226,7 +226,7 @@ fn what_changes_a_guest_sends_what_it_should() {
         GuestPatch { email: Some(Some("b@x.example".into())), ..GuestPatch::default() },
         &["b@x.example: Your pass for Festival"],
     );
-    // The ticket's limit is the party's size, whoever changes it.
+    // The ticket's entry limit is the size of the party, whoever changes it.
     office.world.pass(1_000);
     let patch = TicketPatch { entry_limit: Some(5), ..TicketPatch::default() };
     now(tickets::update(&office.world.app, &office.world.owner, ticket.ticket_id.clone(), patch)).unwrap();
@@ -234,12 +234,12 @@ fn what_changes_a_guest_sends_what_it_should() {
     let letters = office.letters();
     assert_eq!(letters.len(), 1);
     assert!(letters[0].text.contains("Party of 5"));
-    // One token, one object, whatever was mailed.
+    // The token and the stored picture are made once, whatever was mailed.
     assert_eq!((office.outside.pictures.lock().unwrap().len(), *office.outside.puts.lock().unwrap()), (1, 1));
     office.world.is_consistent();
 }
 
-/// Nodes' clocks differ, and a write may wait. The change that was stored later counts.
+/// The clocks of nodes differ, and a write may wait. Of two changes, the one that was stored later is mailed.
 #[test]
 fn the_later_change_is_mailed_whatever_the_clocks_say() {
     let office = Office::new();
@@ -257,7 +257,8 @@ fn the_later_change_is_mailed_whatever_the_clocks_say() {
     assert_eq!(office.subjects(), ["last@x.example: Your pass for Festival"]);
 }
 
-/// A code may come along from another event of ours in a file. It opens that event's page, so no pass is mailed for it.
+/// A file may bring along a code from another of this server's events. The code opens that event's page, so no pass is
+/// mailed for it.
 #[test]
 fn a_code_that_was_made_for_another_event_is_mailed_by_nobody_here() {
     let office = Office::new();
@@ -318,7 +319,7 @@ fn whoever_comes_with_a_code_of_their_own_is_not_mailed_another() {
     assert_eq!(code(office.pass("CODE-1")), "no pass");
 }
 
-/// Some shops' codes look like ours.
+/// Some shops' codes look like Admit's own.
 #[test]
 fn a_code_that_looks_as_if_it_was_drawn_here_is_not_mailed_either() {
     let office = Office::new();
@@ -349,7 +350,7 @@ fn an_import_sends_each_guest_one_pass_and_again_none() {
     assert_eq!(sent, ["a@x.example: Your pass for Festival", "b@x.example: Your pass for Festival"]);
     assert_eq!(office.import(file).unchanged, 4);
     assert_eq!((office.work(), office.runs().len()), (vec![], 3));
-    // A larger party, by the same row.
+    // The party grows, by a file with the same row.
     office.world.pass(1_000);
     office.import("name,email,party_size\nAna,a@x.example,4\n");
     office.work();
@@ -377,8 +378,8 @@ fn nothing_is_mailed_of_what_is_over_or_withdrawn() {
     assert!(notes[0].starts_with("the event is over") && notes[1].starts_with("the ticket is withdrawn"), "{notes:?}");
 }
 
-/// A guest who was unpaid, or withdrawn, when their pass was to go out gets it once they are good. A guest who has it
-/// hears nothing.
+/// A guest gets the held-back pass once the ticket is good: it was unpaid or withdrawn when the pass was due. A guest
+/// who has the pass gets no second mail.
 #[test]
 fn a_pass_that_was_held_back_goes_out_once_the_ticket_is_good() {
     let office = Office::new();
@@ -398,7 +399,7 @@ fn a_pass_that_was_held_back_goes_out_once_the_ticket_is_good() {
         office.import(&format!("barcode,name,email,status\nTHEIRS,di,di@x.example,{status}\n"));
     }
     sends(&[]);
-    // By hand: the guest, or their ticket.
+    // A person changes the status by hand, of the guest or of the ticket.
     let listed = guests::list(
         &office.world.app,
         &office.world.owner,
@@ -420,7 +421,7 @@ fn a_pass_that_was_held_back_goes_out_once_the_ticket_is_good() {
     };
     ticket("bo", TicketStatus::Active);
     sends(&["bo@x.example: Your pass for Festival"]);
-    // By the file; who has a pass, or a code from elsewhere, is sent none.
+    // A file changes the status. A guest who has a pass, or a code from elsewhere, is sent none.
     office.import(&of("paid"));
     office.import("barcode,name,email,status\nTHEIRS,di,di@x.example,paid\n");
     sends(&["cy@x.example: Your pass for Festival"]);
@@ -431,13 +432,13 @@ fn a_pass_that_was_held_back_goes_out_once_the_ticket_is_good() {
     ticket("bo", TicketStatus::Refunded);
     ticket("bo", TicketStatus::Active);
     sends(&[]);
-    // What changed meanwhile is told afterwards, once.
+    // A change made while the ticket is void is mailed once, when the ticket is good again.
     status("ana", TicketStatus::Voided);
     office.change(&guest("ana"), GuestPatch { party_size: Some(2), ..GuestPatch::default() });
     sends(&[]);
     status("ana", TicketStatus::Active);
     sends(&["ana@x.example: Changed: your pass for Festival"]);
-    // A mail that waits meanwhile goes out once.
+    // A mail that waits meanwhile is sent once.
     let (eva, _) = office.guest(NewGuest { email: Some("eva@x.example".into()), ..ana() });
     for status in [TicketStatus::Voided, TicketStatus::Active] {
         office.change(&eva, GuestPatch { ticket_status: Some(status), ..GuestPatch::default() });
@@ -496,7 +497,7 @@ fn a_refusal_for_good_waits_for_a_person() {
     office.outside.answers.lock().unwrap().extend([Unable::Later("away".into())]);
     assert!(matches!(office.work()[..], [Ended::Waits(_)]));
     office.world.pass(HOUR);
-    // `has` answers, then the mail server does not want it.
+    // The object store's `has` answers, and then the mail server refuses.
     let refuse = Arc::new(RefuseMail(office.outside.clone()));
     let set_up = SetUp {
         mail: refuse,
@@ -535,7 +536,7 @@ fn without_the_servers_address_a_pass_waits_and_says_why() {
     let days = EventPatch { ends_at: Some(at(1_000 * HOUR)), ..EventPatch::default() };
     now(events::update(app, owner, event, days)).unwrap();
     office.guest(ana());
-    // For days: nobody tried in vain, so nobody gives up.
+    // The server's own address is not set for days. No try is spent, so the run does not give up.
     for _ in 0..=JOB_TRIES {
         assert!(matches!(office.work()[..], [Ended::Waits(_)]));
         office.world.pass(HOUR);
@@ -544,7 +545,7 @@ fn without_the_servers_address_a_pass_waits_and_says_why() {
     assert_eq!((run.state, run.tries), (RunState::Open, 0));
     assert_eq!(run.step.as_deref(), Some("generate-qr-png"));
     assert!(run.problem.unwrap().contains("PUBLIC_URL"));
-    // Not beyond the event: there is nothing left to wait for.
+    // After the event the run stops waiting.
     office.world.pass(1_000 * HOUR);
     assert_eq!(office.work(), [Ended::Done]);
     assert_eq!(office.runs().pop().unwrap().problem.as_deref(), Some("the event is over: nothing was mailed"));

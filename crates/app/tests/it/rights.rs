@@ -1,5 +1,5 @@
-//! A device's right to speak: how it gets its key, changes it, loses it and gets it back (spec D10, D11, D19, §3 "Log",
-//! §5 `rotate-key`; S1 §8).
+//! A device's right to upload: how it gets its key, changes it, loses it and gets it back (spec D10, D11, D19, §3
+//! "Log", §5 `rotate-key`; S1 §8).
 
 mod pairing;
 mod approval;
@@ -51,7 +51,7 @@ pub fn pair(world: &World, token: &str, device: &str, api_key: Option<&str>) -> 
     now(devices::pair(&world.app, command(token, device, api_key)))
 }
 
-/// The device asks for itself.
+/// The device asks to be paired.
 pub fn ask(world: &World, device: &str) -> PairingTicket {
     let wish = RequestPairing { device_id: id(device), name: Some("Side door".into()), device_type: None };
     now(devices::request_pairing(&world.app, wish)).unwrap()
@@ -68,13 +68,13 @@ pub fn claimed(world: &World, ticket: &PairingTicket, device: &str) -> PairedDev
     }
 }
 
-/// An organiser approves: for the gate `main`, or for where the device stood.
+/// An organiser approves the device: for the gate `main` if `anew`, otherwise for the place where it stood.
 pub fn approve(world: &World, ticket: &PairingTicket, anew: bool) -> Result<devices::Approved, Error> {
     let place = anew.then(|| (world.event.clone(), gate("main")));
     now(devices::approve_pairing(&world.app, &world.owner, &ticket.pairing_token, place, false))
 }
 
-/// An organiser approves a device that was lost and is found again, for where it stood.
+/// An organiser approves a lost device as found, for the place where it stood.
 pub fn approve_found(world: &World, ticket: &PairingTicket) -> Result<devices::Approved, Error> {
     now(devices::approve_pairing(&world.app, &world.owner, &ticket.pairing_token, None, true))
 }
@@ -89,7 +89,7 @@ pub fn keys(world: &World, name: &str) -> Vec<DeviceKeyRecord> {
     now(read(&*world.app.store, &world.owner.organization_id, move |tx| tx.device_keys(&id))).unwrap()
 }
 
-/// The device that has this key; this call uses the key.
+/// Authenticates with a key and returns its device. The call counts as a use of the key.
 pub fn caller(world: &World, api_key: &str) -> Result<DeviceCaller, Error> {
     now(devices::authenticate(&world.app, api_key))
 }
@@ -103,7 +103,7 @@ pub fn paired_caller(paired: &PairedDevice) -> DeviceCaller {
     }
 }
 
-/// A scan of the log `log`, signed under a key.
+/// A scan of the log `log` as an upload item, signed with the phone's key.
 pub fn item(world: &World, phone: &Phone<'_>, seq: u64, code: &str, at: Timestamp, key: (&KeyId, &str)) -> Value {
     let scan = Scan { key_id: Some(key.0.clone()), ..scan_of(world, phone, &format!("s{seq}"), seq, code, at) };
     let scan_key = ApiKey::parse(key.1).unwrap().scan_key();
@@ -128,7 +128,7 @@ pub fn revoke(world: &World, name: &str, lost_since: Option<Timestamp>) {
     now(devices::revoke(&world.app, &world.owner, id(name), lost_since)).unwrap();
 }
 
-/// `kept` of a refusal that carries it.
+/// The ids under `kept` in a refusal with the code `wanted`. Panics on any other result.
 pub fn kept<T: std::fmt::Debug>(result: Result<T, Error>, wanted: &str) -> Value {
     match result {
         Err(Error::Denied { code, details: Some(details), .. }) if code == wanted => details["kept"].clone(),

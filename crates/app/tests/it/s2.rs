@@ -1,4 +1,4 @@
-//! S2 (`/api/scans`, `/api/scans/sync`) row by row. A test's name begins with the section it proves.
+//! S2 (`/api/scans`, `/api/scans/sync`), row by row. A test's name begins with the section that it proves.
 
 mod online;
 mod batches;
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use crate::world::*;
 
-/// The body of a batch of (offline id, code, time), made now.
+/// The body of a batch with these scans (offline id, code, time), sent now.
 fn body(world: &World, phone: &Phone<'_>, batch: &str, scans: &[(&str, &str, Timestamp)]) -> Value {
     let scans: Vec<Value> = scans
         .iter()
@@ -37,7 +37,7 @@ fn send(world: &World, phone: &Phone<'_>, body: &Value) -> Result<IngestAnswer, 
     now(scans::sync_offline(&world.app, &phone.caller, request))
 }
 
-/// Uploads a batch and gives its answer.
+/// Uploads a batch and returns its answer.
 fn sync(world: &World, phone: &Phone<'_>, batch: &str, scans: &[(&str, &str, Timestamp)]) -> Value {
     said(&send(world, phone, &body(world, phone, batch, scans)).unwrap())
 }
@@ -46,7 +46,7 @@ fn said(answer: &IngestAnswer) -> Value {
     serde_json::from_str(&answer.body).unwrap()
 }
 
-/// (offline id, reason) of each error.
+/// The (offline id, reason) of each error in the answer.
 fn errors(answer: &Value) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let errors = answer["errors"].as_array().unwrap().iter();
@@ -62,7 +62,7 @@ fn ask_body(phone: &Phone<'_>, body: &Value, world: &World) -> Result<JudgedScan
     now(scans::judge_online(&world.app, &phone.caller, request))
 }
 
-/// Asks about one scan of S2's form.
+/// Asks the server about one scan in S2's form.
 fn ask(world: &World, phone: &Phone<'_>, id: &str, code: &str, at: Timestamp) -> Result<JudgedScan, Error> {
     let body = json!({ "ticket_code": code, "scanned_at": at.to_string(), "offline_id": id });
     ask_body(phone, &body, world)
@@ -92,7 +92,7 @@ fn set_event(world: &World, status: EventStatus) {
     now(events::update(&world.app, &world.owner, world.event.clone(), patch)).unwrap();
 }
 
-/// The changes and metadata of the newest line of the event's ledger.
+/// The changes and metadata of the newest line in the event's ledger.
 fn last_line(world: &World) -> (String, Value, Value) {
     let page = admit_app::audits::list(&world.app, &world.owner, Some(world.event.clone()), whole_page());
     let line = now(page).unwrap().items.remove(0).line;

@@ -1,4 +1,4 @@
-//! The requests of devices to the server: batches, keys, lists, changes, epochs.
+//! Requests of devices to the server: batches, keys, lists, changes, epochs.
 
 mod batches;
 mod told;
@@ -30,7 +30,7 @@ pub fn name_of_key(world: &World, phone: &Phone<'_>) -> KeyId {
     now(read(&*world.app.store, &world.owner.organization_id, move |tx| tx.device_keys(&id))).unwrap()[0].key_id.clone()
 }
 
-/// A scan of our form, opened, not signed yet.
+/// An opened scan in Admit's own form, not signed yet.
 pub fn scan_of(world: &World, phone: &Phone<'_>, scan_id: &str, seq: u64, code: &str, at: Timestamp) -> Scan {
     Scan {
         key_id: Some(name_of_key(world, phone)),
@@ -78,7 +78,7 @@ fn unsigned(event_id: &EventId, device_id: &DeviceId, scan_id: &str, seq: u64, c
     }
 }
 
-/// The scan as an item, signed with a device's key.
+/// The scan as an upload item, signed with the key of `signer`.
 pub fn signed(signer: &Phone<'_>, scan: &Scan) -> Value {
     let key = ApiKey::parse(&signer.caller.api_key).unwrap();
     serde_json::to_value(ScanV2::of(scan, &sign_v2(&key.scan_key(), scan)).unwrap()).unwrap()
@@ -89,7 +89,7 @@ pub fn send_body(world: &World, phone: &Phone<'_>, body: &Value) -> Result<scans
     now(scans::ingest_batch(&world.app, &phone.caller, request))
 }
 
-/// Uploads items of our form.
+/// Uploads items in Admit's own form.
 pub fn send(world: &World, phone: &Phone<'_>, batch: &str, items: &[Value]) -> Result<scans::IngestAnswer, Error> {
     let body = json!({ "device_id": phone.caller.device_id, "sync_batch_id": batch, "format": 2, "scans": items });
     send_body(world, phone, &body)
@@ -104,7 +104,7 @@ pub fn head(world: &World) -> u64 {
     now(read(&*world.app.store, &world.owner.organization_id, move |tx| tx.head(&event))).unwrap().serial
 }
 
-/// The places that the server lacks of a log of this head.
+/// The ranges of `seq` that the server lacks of a log whose head is `head`.
 pub fn lacking(world: &World, phone: &Phone<'_>, head: u64) -> Vec<(u64, u64)> {
     let request = serde_json::from_value(json!({ "log_id": "log", "head": head })).unwrap();
     now(admit_app::devices::log_status(&world.app, &phone.caller, request)).unwrap().missing

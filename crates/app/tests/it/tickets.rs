@@ -1,4 +1,4 @@
-//! Tickets: made, changed, found; and what that does to scans that came before.
+//! Tickets: creating, changing and finding them, and what that does to earlier scans.
 
 use admit_app::records::{Page, Role};
 use admit_app::rules::HoldsFrom;
@@ -211,7 +211,7 @@ fn who_may_not_manage_guests_does_not() {
         assert_eq!(code(now(changed)), "forbidden", "{role}");
         assert_eq!(code(now(tickets::export(&world.app, &member, world.event.clone()))), "forbidden", "{role}");
         let import = tickets::import(&world.app, &member, world.event.clone(), b"name\nA", HowToImport::default());
-        // A promoter may, onto a list of their own.
+        // A promoter may import, but only onto a list of their own.
         let refused = if role == Role::Promoter { "invalid_request" } else { "forbidden" };
         assert_eq!(code(now(import)), refused, "{role}");
         let seen = now(tickets::show(&world.app, &member, id.clone()));

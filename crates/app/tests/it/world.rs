@@ -1,4 +1,5 @@
-//! A small world: a store in place, a clock and dice of its own, an organisation with a live event, phones that scan.
+//! A small test world: a store in place, a clock and a random source of its own, an organisation with a live event, and
+//! phones.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -29,7 +30,7 @@ use futures_util::FutureExt as _;
 use crate::home::{Home, Hooks};
 
 pub const HOUR: i64 = 3_600_000;
-/// When every world begins: 2026-06-07T18:00:00Z.
+/// The time at which every world begins: 2026-06-07T18:00:00Z.
 pub const BEGIN: i64 = 1_780_855_200_000;
 
 struct TestClock(Arc<AtomicI64>);
@@ -63,25 +64,25 @@ impl Heard {
     }
 }
 
-/// The world and its first organisation.
+/// The test world and its first organisation.
 pub struct World {
     pub app: App,
     pub owner: UserCaller,
     pub event: EventId,
     pub heard: Arc<Heard>,
-    /// The store itself: for crashes, and copies of it.
+    /// The store itself, for crashes and for copies of it.
     pub store: Home,
-    /// Statements until the process dies; negative = it lives.
+    /// Number of statements until the process dies. A negative number means that it lives.
     pub dies_in: Arc<AtomicI64>,
     clock: Arc<AtomicI64>,
 }
 
-/// Everything is ready at once: the store runs in place.
+/// Runs a future that is ready at once, since the store runs in place.
 pub fn now<T>(future: impl Future<Output = T>) -> T {
     future.now_or_never().expect("an inline store is always ready")
 }
 
-/// The field that an error names first.
+/// The first field that an error names.
 pub fn wrong_field<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
     match result.unwrap_err() {
         Error::Invalid { errors, .. } => errors[0].path.clone(),
@@ -89,7 +90,7 @@ pub fn wrong_field<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
     }
 }
 
-/// The code of a refusal.
+/// The code of an error.
 pub fn code<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
     match result.unwrap_err() {
         Error::Invalid { code, .. }
@@ -154,11 +155,11 @@ pub fn coded(code: &str) -> NewTicket {
 }
 
 impl World {
-    /// An organisation with a live event and the gates `main` (in) and `out` (out).
+    /// A world with an organisation, a live event, and the gates `main` (in) and `out` (out).
     pub fn new() -> Self {
         Self::with_commits(|| CommitFault::Proceed)
     }
-    /// The same; `commits` is asked before each commit what becomes of it.
+    /// Like [`World::new`]. `commits` decides before each commit whether the commit fails.
     pub fn with_commits(commits: impl Fn() -> CommitFault + Send + Sync + 'static) -> Self {
         let clock = Arc::new(AtomicI64::new(BEGIN));
         let ticking = clock.clone();
@@ -183,15 +184,15 @@ impl World {
         let (owner, event) = organization(&app, "home");
         Self { app, owner, event, heard, store, dies_in, clock }
     }
-    /// Lets time pass.
+    /// Moves the world's clock on by `ms` milliseconds.
     pub fn pass(&self, ms: i64) {
         self.clock.fetch_add(ms, Ordering::SeqCst);
     }
-    /// Another organisation with the same names inside.
+    /// Creates another organisation with the same names inside.
     pub fn other(&self) -> (UserCaller, EventId) {
         organization(&self.app, "other")
     }
-    /// A member of a role.
+    /// Creates a member with this role.
     pub fn member(&self, role: Role) -> UserCaller {
         let new = NewMember {
             email: format!("{role}@staff.example"),
@@ -207,7 +208,7 @@ impl World {
             token_ends_at: None,
         }
     }
-    /// Tickets with these codes, one person each.
+    /// Creates tickets with these codes, for one person each.
     pub fn tickets(&self, codes: &[&str]) -> Vec<TicketId> {
         let new = codes.iter().map(|code| coded(code)).collect();
         let made = now(tickets::create(&self.app, &self.owner, self.event.clone(), new)).unwrap();
@@ -216,7 +217,7 @@ impl World {
     pub fn ticket(&self, id: &TicketId) -> tickets::Listing {
         now(tickets::show(&self.app, &self.owner, id.clone())).unwrap()
     }
-    /// Pairs a device to a gate.
+    /// Pairs a device with a gate.
     pub fn phone(&self, name: &str, at: &str) -> Phone<'_> {
         let token = now(pairing_tokens::create(&self.app, &self.owner, self.event.clone(), gate(at), None)).unwrap();
         let command = PairCommand {
@@ -239,7 +240,7 @@ impl World {
         let event = self.event.clone();
         now(read(&*self.app.store, &self.owner.organization_id, move |tx| tx.occupancy(&event))).unwrap()
     }
-    /// Open incidents by kind.
+    /// The kinds of open incidents.
     pub fn open(&self) -> Vec<String> {
         let open = Some(IncidentStatus::Open);
         let page = now(incidents::list(&self.app, &self.owner, self.event.clone(), open, whole_page())).unwrap();
@@ -251,12 +252,13 @@ impl World {
         let page = now(incidents::list(&self.app, &self.owner, self.event.clone(), None, whole_page())).unwrap();
         page.items.into_iter().map(|one| one.incident).find(|one| one.kind.as_str() == kind).unwrap()
     }
-    /// Actions of the event's ledger, oldest first.
+    /// The actions of the event's ledger, oldest first.
     pub fn ledger(&self) -> Vec<String> {
         let page = now(audits::list(&self.app, &self.owner, Some(self.event.clone()), whole_page())).unwrap();
         page.items.into_iter().rev().map(|line| line.line.action).collect()
     }
-    /// Every derived row is what `reduce` says of the stored facts (I7), and each change has one line (I19).
+    /// Asserts that every derived row is what `reduce` computes from the stored facts (I7), and that each change has
+    /// one line (I19).
     pub fn is_consistent(&self) {
         let found = now(scans::rebuild::check(&self.app, &self.owner.organization_id, &self.event)).unwrap();
         assert_eq!(found.lines, Vec::<String>::new());
@@ -283,7 +285,7 @@ fn organization(app: &App, name: &str) -> (UserCaller, EventId) {
     (owner, event)
 }
 
-/// A device that uploads scans of S1's form, signed.
+/// A device that uploads signed scans in S1's form.
 pub struct Phone<'a> {
     world: &'a World,
     pub caller: DeviceCaller,
@@ -291,7 +293,7 @@ pub struct Phone<'a> {
 }
 
 impl Phone<'_> {
-    /// Uploads one scan under a fresh batch id. At an `out` gate it is an exit.
+    /// Uploads one scan under a new batch id. At an `out` gate it is an exit.
     pub fn scan(&self, scan_id: &str, barcode: &str, outcome: &str, at: Timestamp) {
         self.upload(&format!("batch-{scan_id}"), scan_id, barcode, outcome, at).unwrap();
     }
@@ -323,7 +325,7 @@ impl Phone<'_> {
         let request = serde_json::from_str(&body.to_string()).unwrap();
         now(scans::ingest_batch(&self.world.app, &self.caller, request))
     }
-    /// Uploads scans of (id, code, time as the phone's clock says it), all of them let in.
+    /// Uploads scans of (id, code, time by the phone's clock), all of which let somebody in.
     pub fn upload_all(
         &self,
         batch_id: &str,

@@ -1,8 +1,8 @@
-//! Columns of a block: which of its scans have a value, and the values, as few bytes as they need.
+//! Columns of a block: which scans have a value, and the values in as few bytes as they need.
 //!
-//! A column's first byte is `presence + 4 × manner`. Presence: 0 none has a value (the column ends here), 1 all have, 2 a
-//! bitmap follows, the first scan in the lowest bit. Numbers are varints of 7 bits a byte, the lowest first; signed ones are
-//! folded (0, −1, 1, −2, …).
+//! A column's first byte is `presence + 4 × manner`. Presence 0: no scan has a value, and the column ends here.
+//! Presence 1: all scans have one. Presence 2: a bitmap follows, with the first scan in the lowest bit. Numbers are
+//! varints of 7 bits per byte, the lowest first. Signed numbers are zigzag-encoded (0, −1, 1, −2, …).
 //!
 //! | manner | of numbers | of texts | of byte strings |
 //! |---|---|---|---|
@@ -11,7 +11,7 @@
 //! | 2 | steps: the first number and the one difference | names: how many, the texts, a byte for each value | |
 //! | 3 | | UUIDs, 16 bytes each | |
 //!
-//! A text is 0 and the 16 bytes of a UUID as we write them, or its length + 1 and its UTF-8.
+//! A text is 0 and the 16 bytes of a UUID in Admit's form, otherwise its length + 1 and its UTF-8.
 
 use std::vec::IntoIter;
 
@@ -20,16 +20,16 @@ use crate::limits::BLOCK_SCANS;
 
 /// The first byte of a block: its version.
 pub const VERSION: u8 = 1;
-/// Why bytes are no block.
+/// Why bytes cannot be read as a block, or scans not be written as one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BlockError {
-    /// A later version wrote it.
+    /// The first byte names this version, which this code does not know.
     #[error("a block of scans is of version {0}; this version reads {VERSION}")]
     Version(u8),
-    /// A field that cannot be read.
+    /// The part with this name cannot be read.
     #[error("a block of scans is damaged: {0}")]
     Damaged(&'static str),
-    /// Scans to write that are none, or more than a block holds.
+    /// The number of scans to write is 0, or larger than a block's.
     #[error("a block holds 1 to {BLOCK_SCANS} scans, not {0}")]
     Size(usize),
 }
@@ -41,9 +41,9 @@ const PRESENCES: u8 = 4;
 
 const SAME: u8 = 0;
 const EACH: u8 = 1;
-/// Numbers that rise by the same.
+/// Numbers with the same difference from each to the next.
 const STEPS: u8 = 2;
-/// Texts of which few are different.
+/// Texts with few different values.
 const NAMES: u8 = 2;
 /// Texts that are all UUIDs.
 const UUIDS: u8 = 3;
@@ -55,32 +55,32 @@ fn unfolded(value: u64) -> i64 {
     ((value >> 1) as i64) ^ -((value & 1) as i64)
 }
 
-/// Writes columns.
+/// Writes the columns of a block.
 pub(super) struct Writer {
     out: Vec<u8>,
     scans: usize,
 }
 
 impl Writer {
-    /// Begins a block of so many scans.
+    /// Begins a block of this many scans.
     pub(super) fn new(scans: usize) -> Self {
         let mut out = Vec::with_capacity(256 + 128 * scans);
-        // At most `BLOCK_SCANS`, which a byte holds.
+        // There are at most `BLOCK_SCANS`, so one byte holds their number.
         out.extend([VERSION, scans as u8]);
         Self { out, scans }
     }
     pub(super) fn finish(self) -> Vec<u8> {
         self.out
     }
-    /// Bytes whose number the reader knows.
+    /// Writes bytes whose number the reader knows.
     pub(super) fn raw(&mut self, bytes: &[u8]) {
         self.out.extend_from_slice(bytes);
     }
-    /// A column of numbers that every scan has.
+    /// Writes a column of numbers in which every scan has a value.
     pub(super) fn numbers(&mut self, values: impl Iterator<Item = i64> + Clone) {
         self.some_numbers(values.map(Some));
     }
-    /// A column of numbers.
+    /// Writes a column of numbers in which scans may lack a value.
     pub(super) fn some_numbers(&mut self, values: impl Iterator<Item = Option<i64>> + Clone) {
         let present = values.clone().flatten();
         let Some(first) = present.clone().next() else { return self.out.push(NONE) };
@@ -103,11 +103,11 @@ impl Writer {
             _ => {}
         }
     }
-    /// A column of texts that every scan has.
+    /// Writes a column of texts in which every scan has a value.
     pub(super) fn texts<'a>(&mut self, values: impl Iterator<Item = &'a str> + Clone) {
         self.some_texts(values.map(Some));
     }
-    /// A column of texts.
+    /// Writes a column of texts in which scans may lack a value.
     pub(super) fn some_texts<'a>(&mut self, values: impl Iterator<Item = Option<&'a str>> + Clone) {
         let present = values.clone().flatten();
         let Some(first) = present.clone().next() else { return self.out.push(NONE) };
@@ -126,7 +126,7 @@ impl Writer {
             self.begin(NAMES, has);
             self.varint(names.len() as u64);
             names.iter().for_each(|name| self.text(name));
-            // Fewer names than scans, so a byte holds the place of each.
+            // There are fewer names than scans, so one byte holds the index of each.
             let places = present.map(|one| names.iter().position(|name| *name == one).unwrap_or_default() as u8);
             self.out.extend(places);
         } else if present.clone().all(|one| uuid_to_bytes(one).is_some()) {
@@ -137,7 +137,7 @@ impl Writer {
             present.for_each(|one| self.text(one));
         }
     }
-    /// A column of byte strings of one length.
+    /// Writes a column of byte strings of one length, which scans may lack.
     pub(super) fn some_bytes<'a, const N: usize>(&mut self, values: impl Iterator<Item = Option<&'a [u8; N]>> + Clone) {
         let present = values.clone().flatten();
         let Some(first) = present.clone().next() else { return self.out.push(NONE) };
@@ -175,13 +175,14 @@ impl Writer {
     }
 }
 
-/// Reads columns: each with the name that an error says.
+/// Reads the columns of a block. The argument `what` names the column in an error.
 pub(super) struct Reader<'a> {
     left: &'a [u8],
     scans: usize,
 }
 
-/// The values of a column, one for each scan, or a gap. The first stands apart: a scan alone then needs no memory for each.
+/// The values of a column: one entry per scan, `None` for a scan without a value. The first entry is stored separately,
+/// so that a block of one scan needs no allocation per column.
 pub(super) struct Column<T> {
     first: Option<Option<T>>,
     rest: IntoIter<Option<T>>,
@@ -197,7 +198,7 @@ impl<T> Iterator for Column<T> {
 type Taken<T> = Result<Column<T>, BlockError>;
 
 impl<'a> Reader<'a> {
-    /// Opens a block.
+    /// Opens a block and reads its first two bytes.
     pub(super) fn open(bytes: &'a [u8]) -> Result<Self, BlockError> {
         match bytes {
             [VERSION, scans, left @ ..] if (1..=BLOCK_SCANS).contains(&usize::from(*scans)) => {
@@ -208,21 +209,21 @@ impl<'a> Reader<'a> {
             [] => Err(BlockError::Damaged("empty")),
         }
     }
-    /// Number of scans.
+    /// Number of scans in the block.
     pub(super) fn scans(&self) -> usize {
         self.scans
     }
-    /// Fails where bytes are left.
+    /// Ends the reading. Fails if bytes are left.
     pub(super) fn end(self) -> Result<(), BlockError> {
         if self.left.is_empty() { Ok(()) } else { Err(BlockError::Damaged("goes on behind its end")) }
     }
-    /// The next `N` bytes.
+    /// Reads the next `N` bytes.
     pub(super) fn raw<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], BlockError> {
         let (bytes, left) = self.left.split_first_chunk().ok_or(BlockError::Damaged(what))?;
         self.left = left;
         Ok(*bytes)
     }
-    /// A column of numbers.
+    /// Reads a column of numbers.
     pub(super) fn numbers(&mut self, what: &'static str) -> Taken<i64> {
         let (manner, has) = self.begin(what)?;
         if manner > STEPS {
@@ -244,7 +245,7 @@ impl<'a> Reader<'a> {
             Ok(value)
         })
     }
-    /// A column of texts.
+    /// Reads a column of texts.
     pub(super) fn texts(&mut self, what: &'static str) -> Taken<String> {
         let (manner, has) = self.begin(what)?;
         match manner {
@@ -266,7 +267,7 @@ impl<'a> Reader<'a> {
             _ => Err(BlockError::Damaged(what)),
         }
     }
-    /// A column of byte strings of one length.
+    /// Reads a column of byte strings of one length.
     pub(super) fn bytes<const N: usize>(&mut self, what: &'static str) -> Taken<[u8; N]> {
         let (manner, has) = self.begin(what)?;
         match manner {
@@ -278,7 +279,7 @@ impl<'a> Reader<'a> {
             _ => Err(BlockError::Damaged(what)),
         }
     }
-    /// A column's manner, and its scans with a value as bits.
+    /// Reads the first byte of a column, and its bitmap. Returns the manner, and a bit for each scan that has a value.
     fn begin(&mut self, what: &'static str) -> Result<(u8, u64), BlockError> {
         let [first] = self.raw(what)?;
         let every = u64::MAX >> (64 - self.scans);

@@ -1,4 +1,4 @@
-//! The fields that a server keeps of a scan beside its content.
+//! The fields that a server keeps of a scan in addition to its content.
 
 use super::columns::{BlockError, Reader, Writer};
 use super::scan::{at, flag, need, place, word};
@@ -6,18 +6,19 @@ use crate::barcode::{hex, unhex};
 use crate::scan::{Fact, Judged, Outcome, Scan, SignatureState};
 use crate::sign::{V1_PREFIX, V2_PREFIX, content_digest};
 
-/// A scan as it was first received.
+/// A scan as the server first received it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
-    /// The content, and what that delivery proved. Its digest is [`content_digest`] of its scan.
+    /// The content, and what this delivery proved. The digest is [`content_digest`] of the scan.
     pub fact: Fact,
-    /// The signature it came with.
+    /// The signature that came with the scan. Absent if none did.
     pub signature: Option<String>,
-    /// The scan as sent, where it holds a field that this version does not know.
+    /// The scan as sent. Absent unless it holds a field that this version does not know.
     pub sent: Option<String>,
 }
 
-/// How a signature is written: what it begins with where 64 hexadecimal digits follow, else the text itself.
+/// The prefixes of signatures that end in 64 hexadecimal digits. Such a signature is written as the prefix's index and
+/// 32 bytes, any other as its text.
 const PREFIXES: [&str; 2] = [V1_PREFIX, V2_PREFIX];
 
 fn parts(signature: &str) -> Option<(i64, [u8; 32])> {

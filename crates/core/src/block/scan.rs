@@ -1,7 +1,7 @@
 //! The columns of a scan's content, in the order of [`put`].
 //!
-//! A word of a closed vocabulary is its place there, so vocabularies grow at their end. Numbers that lie close are written
-//! as differences: `wall_ms` to `at`, `mono_ms` to `wall_ms`, `last_entry_at` to `at`.
+//! A word of a closed vocabulary is its index there, so vocabularies may only grow at their end. Numbers that are close
+//! to each other are written as differences: `wall_ms` to `at`, `mono_ms` to `wall_ms`, `last_entry_at` to `at`.
 
 use super::columns::{BlockError, Column, Reader, Writer};
 use crate::barcode::BarcodeHash;
@@ -14,21 +14,21 @@ use crate::sign::{content_digest, prev_of};
 use crate::ticket::TicketStatus;
 use crate::time::Timestamp;
 
-/// Where a hash stands: there is none, it is the one it is set beside, or its own bytes follow.
+/// How a hash is written: it is absent, it equals the hash it is compared with, or its own bytes follow.
 const ABSENT: i64 = 0;
 const BESIDE: i64 = 1;
 const OWN: i64 = 2;
 
-/// The place of a word in its vocabulary.
+/// The index of a word in its vocabulary.
 pub(super) fn place<T: PartialEq>(all: &[T], word: T) -> i64 {
     all.iter().position(|one| *one == word).unwrap_or_default() as i64
 }
-/// The word at a place.
+/// The word at an index. Fails if there is none.
 pub(super) fn word<T: Copy>(all: &[T], place: Option<i64>, what: &'static str) -> Result<T, BlockError> {
     let place = place.and_then(|place| usize::try_from(place).ok());
     place.and_then(|place| all.get(place)).copied().ok_or(BlockError::Damaged(what))
 }
-/// A number that its field can hold.
+/// Converts a number to the type of its field. Fails if it does not fit.
 pub(super) fn fits<T: TryFrom<i64>>(value: i64, what: &'static str) -> Result<T, BlockError> {
     T::try_from(value).map_err(|_| BlockError::Damaged(what))
 }
@@ -47,7 +47,7 @@ fn parts(headcount: &Headcount) -> (i64, i64) {
         Headcount::Recount { inside } => (RECOUNT, i64::from(*inside)),
     }
 }
-/// The place behind every class.
+/// The index after those of every class. It stands for a recount.
 const RECOUNT: i64 = PersonClass::ALL.len() as i64;
 
 fn headcount(what: i64, number: i64) -> Result<Headcount, BlockError> {
@@ -58,7 +58,7 @@ fn headcount(what: i64, number: i64) -> Result<Headcount, BlockError> {
     Ok(Headcount::Change { class, delta: fits(number, "headcount")? })
 }
 
-/// Writes scans.
+/// Writes the columns of all fields.
 pub(super) fn put<'a>(to: &mut Writer, scans: impl Iterator<Item = &'a Scan> + Clone) {
     let all = || scans.clone();
     to.numbers(all().map(|one| place(Form::ALL, one.form)));
@@ -101,7 +101,7 @@ fn put_codes<'a>(to: &mut Writer, scans: impl Iterator<Item = &'a Scan> + Clone)
     to.some_texts(scans.map(|one| one.ticket_id.as_ref().map(TicketId::as_str)));
 }
 
-/// Writes the parts of scans that staff said or did.
+/// Writes the columns of what staff said or did.
 fn put_staff<'a>(to: &mut Writer, scans: impl Iterator<Item = &'a Scan> + Clone) {
     let all = || scans.clone();
     to.some_texts(all().map(|one| one.override_.as_ref().map(|set_aside| set_aside.by.as_str())));
@@ -138,7 +138,8 @@ fn put_basis<'a>(to: &mut Writer, scans: impl Iterator<Item = &'a Scan> + Clone)
     to.some_numbers(all().map(status));
 }
 
-/// `prev`, which in a log is made of the scan before: then it is computed again.
+/// Writes `prev`. If it follows from the scan before, as in a log, only this fact is written and the reader computes
+/// it.
 fn put_chain<'a>(to: &mut Writer, scans: impl Iterator<Item = &'a Scan> + Clone) {
     let mut before: Option<&Scan> = None;
     let mut chain = Vec::with_capacity(crate::limits::BLOCK_SCANS);
@@ -155,7 +156,7 @@ fn put_chain<'a>(to: &mut Writer, scans: impl Iterator<Item = &'a Scan> + Clone)
     to.some_bytes(own);
 }
 
-/// Reads scans.
+/// Reads the columns of all fields.
 pub(super) fn take(from: &mut Reader<'_>) -> Result<Vec<Scan>, BlockError> {
     let mut scans = take_heads(from)?;
     take_codes(from, &mut scans)?;
@@ -178,7 +179,7 @@ pub(super) fn take(from: &mut Reader<'_>) -> Result<Vec<Scan>, BlockError> {
     Ok(scans)
 }
 
-/// Gives each scan its value of a column.
+/// Gives each scan its value of a column, by a function that sets it.
 fn fill<T>(
     scans: &mut [Scan],
     mut values: impl Iterator<Item = T>,
@@ -186,7 +187,7 @@ fn fill<T>(
 ) -> Result<(), BlockError> {
     scans.iter_mut().zip(&mut values).try_for_each(|(scan, value)| set(scan, value))
 }
-/// The same of a field that follows from the value alone.
+/// Gives each scan its value of a column, for a field that is computed from the value alone.
 fn set<T, F>(
     scans: &mut [Scan],
     values: Column<T>,
@@ -198,7 +199,7 @@ fn set<T, F>(
         Ok(())
     })
 }
-/// Two columns whose values belong together: both are there, or neither is.
+/// Joins two columns whose values belong together. Fails if a scan has only one of the two.
 fn both<A, B>(
     a: impl Iterator<Item = Option<A>>,
     b: impl Iterator<Item = Option<B>>,
@@ -210,7 +211,7 @@ fn both<A, B>(
         _ => Err(BlockError::Damaged(what)),
     })
 }
-/// A value that every scan has.
+/// The value of a field that every scan has. Fails if it is absent.
 pub(super) fn need<T>(value: Option<T>, what: &'static str) -> Result<T, BlockError> {
     value.ok_or(BlockError::Damaged(what))
 }
@@ -224,7 +225,7 @@ pub(super) fn at(ms: i64, what: &'static str) -> Result<Timestamp, BlockError> {
     Timestamp::from_ms(ms).map_err(|_| BlockError::Damaged(what))
 }
 
-/// Scans with what every scan has; the rest is still empty.
+/// Reads the fields that every scan has. All other fields of the scans are still empty.
 fn take_heads(from: &mut Reader<'_>) -> Result<Vec<Scan>, BlockError> {
     let (mut form, mut kind, mut stage) = (from.numbers("form")?, from.numbers("kind")?, from.numbers("stage")?);
     let (mut method, mut outcome) = (from.numbers("method")?, from.numbers("outcome")?);
@@ -281,7 +282,7 @@ fn take_codes(from: &mut Reader<'_>, scans: &mut [Scan]) -> Result<(), BlockErro
     })?;
     set(scans, from.texts("ticket_id")?, |scan| &mut scan.ticket_id, |text| some_id(text, "ticket_id"))
 }
-/// The hash that stands so: see [`ABSENT`].
+/// The hash that was written in this way: see [`ABSENT`].
 fn standing<T>(
     stands: Option<i64>,
     beside: Option<T>,
@@ -363,7 +364,7 @@ fn take_basis(from: &mut Reader<'_>, scans: &mut [Scan]) -> Result<(), BlockErro
 
 fn take_chain(from: &mut Reader<'_>, scans: &mut [Scan]) -> Result<(), BlockError> {
     for (n, (stands, own)) in from.numbers("prev")?.zip(from.bytes("prev")?).enumerate() {
-        // The one before is whole by now, its own `prev` too.
+        // The scan before is complete by now, with its own `prev`.
         let before = n.checked_sub(1).filter(|_| stands == Some(BESIDE)).and_then(|n| scans.get(n));
         let prev = standing(stands, before.map(|scan| prev_of(&content_digest(scan))), own, "prev")?;
         if let Some(scan) = scans.get_mut(n) {

@@ -1,4 +1,5 @@
-//! How full it is behind this gate: as the server last counted, and what this device did that is not in the count.
+//! How many persons are in the area behind this gate: the server's last count, corrected by this device's scans that
+//! the count does not include.
 
 use std::collections::BTreeSet;
 
@@ -12,9 +13,9 @@ use crate::wire::journal::Paired;
 use crate::wire::scanning::HeartbeatAnswer;
 
 impl State {
-    /// A heartbeat leaves, and its answer may bring a count.
+    /// Notes the state of this device as a heartbeat leaves. The heartbeat's answer may bring a count of the area.
     pub fn begin_beat(&mut self) {
-        // A gate without a capacity asks for no count, and a backlog is long.
+        // A gate without a capacity needs no count, and copying a long backlog costs time.
         let counts = self.gate().is_some_and(|gate| gate.capacity.is_some());
         let unsent = if counts { self.journal.waiting.clone() } else { BTreeSet::new() };
         let news = |paired: &&Paired| paired.moved && self.gate_told.as_ref() != Some(&paired.gate_id);
@@ -22,7 +23,7 @@ impl State {
         self.beat = Beat { listed: self.list.is_some(), unsent, head: self.journal.head_seq(), gate_id };
     }
 
-    /// The count came, if this gate has one.
+    /// Takes the counts from a heartbeat's answer: of the area, and of guests added at the doors. Either may be absent.
     pub fn follow_count(&mut self, beat: &HeartbeatAnswer) {
         let sent = std::mem::take(&mut self.beat);
         let told = |inside| Area {
@@ -37,14 +38,15 @@ impl State {
         self.rung_at = beat.rung_at;
     }
 
-    /// Persons in the area behind this gate, for advice: 0 where that is not known, since old advice would hold a queue for
-    /// nothing.
+    /// Persons in the area behind this gate, for advice. It is 0 if unknown, since advice from an old count would hold
+    /// up a queue for nothing.
     pub fn area_inside(&self) -> u32 {
         self.area_known().unwrap_or(0)
     }
 
-    /// Persons in the area behind this gate: the server's last count, and what this device did there that the count
-    /// does not hold. Absent (`None`) where the gate has no capacity, or where the server was not reached lately.
+    /// Persons in the area behind this gate: the server's last count, corrected by this device's scans that the count
+    /// does not include. `None` if the gate has no capacity, or if the last count is older than
+    /// [`limits::AREA_KNOWN_MS`].
     pub fn area_known(&self) -> Option<u32> {
         let (area, paired) = self.area.as_ref().zip(self.paired())?;
         let here = area.event_id == paired.event_id && area.gate_id == paired.gate_id;
@@ -52,7 +54,8 @@ impl State {
         if !here || !fresh || self.gate().is_none_or(|gate| gate.capacity.is_none()) {
             return None;
         }
-        // Only these can be missing in it: what is unsent, was so when it was asked for, or was made since.
+        // The count can lack only three kinds of scans: unsent ones, those unsent when the heartbeat left, and those
+        // made since.
         let waiting = &self.journal.waiting;
         let since = (area.beat.head + 1..=self.journal.head_seq()).filter(|seq| !waiting.contains(seq));
         let seqs = waiting.iter().chain(area.beat.unsent.difference(waiting)).copied().chain(since);
@@ -67,9 +70,9 @@ impl State {
         Some(u32::try_from((base + moved).max(0)).unwrap_or(u32::MAX))
     }
 
-    /// Whether the count holds this scan, or never will: its receipt is of before it, so is the claim that the server
-    /// answered. A held or refused scan counts for nobody until a person says so. Of a scan that a former epoch had,
-    /// the server says soon whether it has it.
+    /// Whether the count includes this scan, or must not include it. It does if the scan's receipt, or the claim that
+    /// the server answered, is older than the count. A held or refused scan counts only after a person decides. For a
+    /// scan acknowledged in a former epoch, the server soon says whether it still has the scan.
     pub fn is_counted(&self, own: &OwnScan, area: &Area) -> bool {
         let (epoch, serial) = area.at;
         let received = own.receipt.is_some_and(|(of, at)| of == Some(epoch) && at <= serial);
@@ -78,8 +81,11 @@ impl State {
         received || claimed || apart
     }
 
-    /// Persons by which a scan that is not in the count changes it, less those it was undone for. An undo of one that is in
-    /// the count makes room with the next count: the server alone knows what it held of that.
+    /// How many persons a scan that the count lacks adds to the area, after this device's undos. The number is negative
+    /// for an exit, and 0 for a scan that let nobody in or is not final.
+    ///
+    /// An undo adds nothing if the count includes the undone scan. Only the server knows what it counted of that scan,
+    /// so the next count shows the undo.
     fn moves(&self, scan: &Scan) -> i64 {
         let persons = i64::from(self.journal.kept(scan));
         match scan.kind {

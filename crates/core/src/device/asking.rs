@@ -1,7 +1,8 @@
-//! Pairing, way (b) of D11: this phone asks for itself, shows a token, and waits until an organiser approved it.
+//! Pairing by way (b) of decision D11: this phone asks by itself, shows a code, and waits until an organiser approves
+//! it.
 //!
-//! It is how a phone gets in that stands outside with its log intact: its pairing's answer was lost, or it was revoked
-//! and is wanted again. Its name, its log and its place in it stay what they were.
+//! A phone whose log is intact can come back in this way. The answer to its pairing may have been lost, or it was
+//! revoked and is wanted again. Its name, its log and its place in the log stay the same.
 
 use super::net::Answer;
 use super::state::{After, Ask, Own, Pairing, State};
@@ -13,7 +14,7 @@ use crate::wire::scanning::{PairingAsk, PairingTicket};
 use crate::wire::stored::{from_json, to_text};
 
 impl State {
-    /// Drops whatever pairing is under way.
+    /// Drops the pairing under way, if there is one.
     pub fn drop_pairing(&mut self) {
         if let Some(request) = self.lanes.pair.drop_request() {
             self.requests.remove(&request);
@@ -24,8 +25,8 @@ impl State {
         self.message = None;
     }
 
-    /// The phone names itself, durably and once, before it asks anybody: so a pairing whose answer is lost can be
-    /// repeated as the same device.
+    /// Draws this phone's device id and log id and journals them, once and before any request. So a pairing whose
+    /// answer is lost can be repeated as the same device.
     pub fn name_itself(&mut self) {
         if self.journal.identity.is_some() {
             return;
@@ -36,7 +37,7 @@ impl State {
         }
     }
 
-    /// Staff want this phone's own code for an organiser to approve.
+    /// Begins a pairing in which this phone shows a code for an organiser to approve.
     pub fn begin_asking(&mut self, name: &str) {
         let name = super::door::words(name, limits::NAME_CHARS);
         self.drop_pairing();
@@ -45,13 +46,13 @@ impl State {
         self.name_itself();
     }
 
-    /// The code this phone shows, once it has one.
+    /// The code that this phone shows. `None` until the server has given one.
     pub fn shown_code(&self) -> Option<String> {
         let pairing = self.pairing.as_ref().filter(|pairing| pairing.own.is_some())?;
         Some(pairing.token.clone()).filter(|token| !token.is_empty())
     }
 
-    /// Asks for a code of its own.
+    /// Asks the server for a code that this phone can show.
     pub fn ask_ticket(&mut self) {
         let (Some(pairing), Some((device_id, _))) = (&self.pairing, &self.journal.identity) else { return };
         let ask = PairingAsk {
@@ -63,7 +64,8 @@ impl State {
         self.send(Ask::Pair, "POST", path, Some(to_text(&ask)), limits::REQUEST_MS);
     }
 
-    /// Whether the answer belongs to the wait for an approval: the code came, or nobody approved it yet.
+    /// Handles an answer that belongs to the wait for an approval: the code, or word that nobody approved yet. Returns
+    /// false for any other answer.
     pub fn waits_on(&mut self, answer: &Answer<'_>) -> bool {
         let now = self.mono();
         let Some(Pairing { token, own: Some(own), .. }) = &mut self.pairing else { return false };
@@ -80,7 +82,7 @@ impl State {
         true
     }
 
-    /// Whether the code is good for longer: then an answer that did not come is asked for again.
+    /// Whether the shown code is still good. While it is, a request whose answer did not come is repeated.
     pub fn still_waits(&self) -> bool {
         let own = self.pairing.as_ref().and_then(|pairing| pairing.own.as_ref());
         own.is_some_and(|own| self.mono() < own.until_mono_ms)

@@ -9,16 +9,16 @@ use crate::rule::Epoch;
 use crate::search::{Found, NameQuery, SearchName};
 use crate::wire::manifest::GuestName;
 
-/// The names a device holds, ready to be searched.
+/// The guests' names on this device, ready to be searched.
 #[derive(Debug, Clone)]
 pub(super) struct NameBook {
     pub event_id: EventId,
     pub names: Names,
-    /// [`SearchName::words`] of each guest and the ticket, in order of name.
+    /// For each guest in order of name: [`SearchName::words`] and the ticket.
     sorted: Vec<(String, TicketId)>,
-    /// Versions of the deltas kept in the cache over the whole part.
+    /// Versions of the deltas that the cache keeps on top of the whole part.
     pub deltas: Vec<u64>,
-    /// Up to which of the event's changes the server said that these are the newest.
+    /// The newest change of the event (epoch and serial) up to which the server has said that these names are current.
     pub checked: (Epoch, u64),
 }
 
@@ -33,7 +33,7 @@ impl NameBook {
     }
 
     /// Opens the cached names: the whole part, then each delta that continues it. A part that does not verify is left
-    /// out.
+    /// out. `None` if there is no whole part.
     pub fn open(caches: &BTreeMap<String, Vec<u8>>, keys: &[&str], expected: Expected<'_>) -> Option<Self> {
         let read = |body: &[u8], active: Option<&Names>| {
             keys.iter().find_map(|key| read_names(body, None, key, expected, active).ok())
@@ -57,7 +57,7 @@ impl NameBook {
         Some(Self::new(expected.event_id.clone(), names, taken))
     }
 
-    /// Where the cache holds it.
+    /// The cache keys under which these names are stored.
     pub fn keys(&self) -> Vec<String> {
         let whole = names_key(&self.event_id);
         let mut keys: Vec<String> = self.deltas.iter().map(|version| format!("{whole}:{version}")).collect();
@@ -65,8 +65,8 @@ impl NameBook {
         keys
     }
 
-    /// Guests whom a query finds, in order of name: first those whose name begins with its first word. One more than
-    /// `most` says that there are more.
+    /// Finds guests by a query. Guests whose name begins with the query's first word come first, then the others, each
+    /// in order of name. The result has up to `most` + 1 guests, so that a caller sees that there are more.
     pub fn search(&self, text: &str, most: usize) -> Vec<&GuestName> {
         let query = NameQuery::new(text);
         if query.is_short() {
@@ -88,10 +88,10 @@ impl NameBook {
     }
 }
 
-/// The prefix of cache keys of names.
+/// The prefix of the cache keys of names.
 pub(super) const NAMES: &str = "names:";
 
-/// Cache key of an event's names.
+/// The cache key of an event's whole names part.
 pub(super) fn names_key(event_id: &EventId) -> String {
     format!("{NAMES}{event_id}")
 }

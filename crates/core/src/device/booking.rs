@@ -1,7 +1,8 @@
-//! A booking at once: the other tickets of an order, offered with one of them and let in together (door.md "Bookings").
+//! Lets a whole booking in at once: the other tickets of an order are offered together with one of them (door.md
+//! "Bookings").
 //!
-//! Each ticket has a scan of its own, judged by itself and undone by itself. The device decides alone, also where the
-//! round trip is quick: five questions one after another would hold up the door that this is to hurry.
+//! Each ticket has a scan of its own, which is judged and undone separately. The device decides alone, even if the
+//! server answers quickly. Five questions one after another would slow the door down.
 
 use super::door::shown;
 use super::lookup::About;
@@ -17,13 +18,12 @@ use crate::wire::engine::{Booking, BookingTicket, VerdictView};
 use crate::wire::journal::{Entry, Scanned};
 
 impl State {
-    /// The other tickets of a ticket's booking that the list has, in order of code.
+    /// The other tickets of a ticket's booking in this device's list, in order of code.
     pub fn others_of_booking(&self, ticket_id: &TicketId) -> Vec<TicketId> {
         self.list.as_ref().map(|list| list.others_of_group(ticket_id)).unwrap_or_default()
     }
 
-    /// The booking that is offered with a ticket. Absent where the ticket is of no booking, or nobody is to be let
-    /// in.
+    /// The booking that is offered with a ticket. `None` if the ticket belongs to no booking, or nobody more may go in.
     pub fn booking_of(&self, scan: &Scan) -> Option<Booking> {
         let entry = scan.kind == ScanKind::Entry && matches!(scan.outcome, Outcome::Valid | Outcome::Duplicate);
         let ticket_id = scan.ticket_id.as_ref().filter(|_| entry && self.direction() == Direction::In)?;
@@ -52,7 +52,7 @@ impl State {
         }
         booking.others.sort_by(|a, b| (&a.name, &a.ticket_id).cmp(&(&b.name, &b.ticket_id)));
         let persons: u32 = booking.others.iter().map(|other| other.persons).sum();
-        // Whoever the scan itself let in is not in the area's figure yet.
+        // The persons of this scan are not yet in the area's count.
         let inside = self.area_inside() + if scan.opened { scan.count } else { 0 };
         let capacity = self.gate().and_then(|gate| gate.capacity);
         booking.places_left = capacity.map(|most| most.saturating_sub(inside)).filter(|places| *places < persons);
@@ -60,7 +60,8 @@ impl State {
         any.then_some(booking)
     }
 
-    /// Lets the named tickets of a scan's booking in: one scan each, in one append, and one verdict of all.
+    /// Lets in the named tickets of a scan's booking, with one scan per ticket. One append stores the scans, and one
+    /// verdict shows them all.
     pub fn admit_booking(&mut self, scan_id: &ScanId, ticket_ids: &[TicketId]) {
         if let Err((code, message)) = self.may_scan() {
             return self.refuse(code, message);
@@ -91,7 +92,7 @@ impl State {
             if said == Screen::Full {
                 said = Screen::Admit; // Staff were told that the area is full, and let the booking in.
             }
-            // A guest whom staff are to check is not let in unseen: their own scan asks.
+            // A guest with a flag is not let in without a look: the scan of that ticket asks staff first.
             scan.opened = scan.outcome == Outcome::Valid && !asks_staff(said);
             scan.count = if scan.opened { asked.verdict.may_admit.max(1) } else { 1 };
             seq += 1;
@@ -107,7 +108,7 @@ impl State {
                 screen: Some(said),
             });
             let each = self.verdict_view(&scan, &shown, asked.standing.last_entry.as_ref(), about.rules());
-            // What was let in speaks for all; where nobody was, the first refusal does.
+            // The first scan that let somebody in makes the verdict. If none did, the first refusal makes it.
             if view.as_ref().is_none_or(|view: &VerdictView| scan.opened && !view.opened) {
                 view = Some(each);
             }
@@ -117,19 +118,20 @@ impl State {
         let Some(mut view) = view else { return };
         view.count = became.iter().map(|ticket| ticket.persons).sum();
         became.sort_by(|a, b| (&a.name, &a.ticket_id).cmp(&(&b.name, &b.ticket_id)));
-        // It speaks of all of them: whose is whose stands beside each.
+        // The verdict is about all tickets, so a single guest's name and note are left out. They stand in the booking's
+        // rows.
         (view.name, view.note, view.flag, view.zone) = (None, None, None, None);
         view.can_undo = false;
         view.booking = Some(Booking { became, ..Booking::default() });
         self.append(entries, vec![After::Show(Box::new(view))]);
     }
 
-    /// A ticket that no code was read of.
+    /// A ticket that was picked without reading a code.
     pub fn picked(&self, ticket_id: &TicketId) -> About {
         About { hash: None, raw: None, ticket: self.ticket_by_id(ticket_id) }
     }
 
-    /// The guest who holds a ticket, where this gate may know them.
+    /// The name of the ticket's guest. `None` if this gate may not know names, or the name is not on the device.
     fn name_of(&self, ticket_id: &TicketId) -> Option<String> {
         self.guest_of(ticket_id).filter(|_| self.names_allowed()).map(|guest| guest.name.clone())
     }

@@ -1,62 +1,65 @@
-//! The scanner's clock (spec §4 Time): server time from four-timestamp exchanges, carried on the monotonic clock, with
-//! an interval that is never falsely narrow.
+//! The scanner's clock (spec §4 Time): server time from four-timestamp exchanges, carried on by the monotonic clock,
+//! with an interval that always contains the true time.
 //!
-//! A phone's wall clock may be wrong or set at any time. Its monotonic clock never runs back, but stops while the
-//! phone sleeps (trust §2). So each input advances the estimate by the monotonic clock. Where the wall clock ran
-//! ahead of it, the phone slept or was set. Nobody can tell which, and the interval grows to hold both.
+//! A phone's wall clock may be wrong or set at any time. Its monotonic clock never runs back, but stops while the phone
+//! sleeps (trust §2). So each input advances the estimate by the monotonic clock. If the wall clock ran ahead of the
+//! monotonic clock, the phone slept or somebody set the clock. Nobody can tell which, so the interval grows to hold
+//! both.
 
 use crate::limits;
 use crate::time::Timestamp;
 use crate::wire::engine::Now;
 
-/// A reading of the clock.
+/// The estimate of the true time at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reading {
-    /// Best estimate of true time, milliseconds since 1970.
+    /// The best estimate, in milliseconds since 1970.
     pub at_ms: i64,
-    /// Half-width of the interval that holds it, milliseconds.
+    /// Half the width of the interval in which the true time lies, in milliseconds.
     pub uncertainty_ms: u64,
 }
 
-/// A scan's time, as it is signed.
+/// The time of a scan, as the device signs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
-    /// Signed time.
+    /// The signed time.
     pub at: Timestamp,
-    /// ± milliseconds.
+    /// Half the width of the interval in which the true time lies, in milliseconds.
     pub uncertainty_ms: u64,
-    /// It was set back by more than can be slewed.
+    /// Whether the time was set back by more than can be slewed, so that it may be lower than the scan's before.
     pub corrected: bool,
 }
 
-/// A wall clock reading and the estimate of true time that went with it: what outlives a session.
+/// A reading of the wall clock together with the estimate of true time. It is journalled, and the next session starts
+/// from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Anchor {
-    /// Wall clock, milliseconds.
+    /// The wall clock, in milliseconds since 1970.
     pub wall_ms: i64,
-    /// Estimate at that moment, milliseconds.
+    /// The estimate of true time at that moment, in milliseconds since 1970.
     pub at_ms: i64,
-    /// ± milliseconds.
+    /// Half the width of the estimate's interval, in milliseconds.
     pub uncertainty_ms: u64,
 }
 
-/// The four timestamps of one exchange, milliseconds.
+/// The timestamps of one exchange with the server's clock, in milliseconds. The fourth is the present input's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exchange {
-    /// Monotonic clock when the request left.
+    /// The monotonic clock when the request left.
     pub sent_mono_ms: i64,
-    /// Server's clock when it came in.
+    /// The server's clock when the request came in.
     pub received_ms: i64,
-    /// Server's clock when the answer left.
+    /// The server's clock when the answer left.
     pub answered_ms: i64,
-    /// [`Clock::gaps_ms`] when the request was made: a phone that slept meanwhile measured nothing.
+    /// [`Clock::gaps_ms`] when the request was made. If it has changed since, the phone slept and the exchange measured
+    /// nothing.
     pub gaps_ms: i64,
 }
 
 const NS: u64 = 1_000_000;
-/// Rounding of four timestamps to whole milliseconds.
+/// The rounding error of four timestamps in whole milliseconds.
 const ROUNDING_MS: i64 = 2;
-/// How far below zero the sum of small gaps may go: rounding of both clocks, not a reserve for later sleep.
+/// The lowest sum of small gaps. It allows for the rounding of both clocks, and keeps no reserve against later sleep.
 const HIDDEN_FLOOR_MS: i64 = -5;
 
 #[derive(Debug, Clone, Copy)]
@@ -65,7 +68,7 @@ struct Carried {
     mono_ms: i64,
     at_ms: i64,
     uncertainty_ns: u64,
-    /// Sum of gaps too small to be called a step: also widens the interval.
+    /// Sum of the gaps that are too small to count as a step. It widens the interval too.
     hidden_ms: i64,
 }
 
@@ -76,17 +79,17 @@ pub struct Clock {
     carried: Option<Carried>,
     gaps_ms: i64,
     exchanged: bool,
-    /// The wall clock was set, or the phone slept, and no anchor says so yet.
+    /// Whether the wall clock was set or the phone slept, and no anchor records it yet.
     jumped: bool,
 }
 
 impl Clock {
-    /// While the journal is read: the newest anchor of former sessions.
+    /// Takes the newest anchor of earlier sessions, while the journal is read.
     pub fn remember(&mut self, anchor: Anchor) {
         self.before = Some(anchor);
     }
 
-    /// Takes in the clocks of an input; every input passes here first.
+    /// Takes the clock readings of an input. Every input calls this first.
     pub fn observe(&mut self, now: &Now) {
         let Some(carried) = &mut self.carried else {
             self.carried = Some(self.begin(now));
@@ -107,7 +110,8 @@ impl Clock {
         } else {
             carried.at_ms = carried.at_ms.saturating_add(mono);
             if gap < -tolerance && gap <= -limits::CLOCK_JOURNAL_MS {
-                // Set back, and nobody knows whether it slept meanwhile: what was measured across it says nothing.
+                // The wall clock was set back, and the phone may have slept. So an exchange across this moment measures
+                // nothing.
                 self.gaps_ms = self.gaps_ms.saturating_add(gap.saturating_abs());
             }
             if gap >= -tolerance {
@@ -118,13 +122,14 @@ impl Clock {
         carried.mono_ms = carried.mono_ms.max(now.mono_ms);
     }
 
-    /// A new session: carried over from the last by the wall clock alone, or nothing but the wall clock.
+    /// Begins a session. The wall clock alone carries the estimate over from the last anchor. Without an anchor the
+    /// wall clock itself is the estimate.
     fn begin(&self, now: &Now) -> Carried {
         let (at_ms, uncertainty_ms) = match self.before {
             None => (now.wall_ms, limits::CLOCK_UNKNOWN_MS),
             Some(before) => {
                 let wall = now.wall_ms.saturating_sub(before.wall_ms);
-                // A wall clock that went back says nothing of how long the app was closed.
+                // A wall clock that went back does not tell how long the app was closed.
                 let lost = wall.min(0).saturating_neg().min(limits::CLOCK_GAP_MS).unsigned_abs();
                 let drift = drift_ns(wall.max(0)) / NS;
                 let uncertainty = before.uncertainty_ms + limits::CLOCK_RESTART_MS + lost + drift;
@@ -140,15 +145,15 @@ impl Clock {
         }
     }
 
-    /// The anchor to journal after a jump of the wall clock, once. With the older anchor the next session would
-    /// misread the wall clock. It would count a clock that was set as time that passed, or a long sleep as certain.
+    /// The anchor to journal after a jump of the wall clock. It is returned once per jump. From the older anchor the
+    /// next session would count a clock that was set as time that passed, or treat a long sleep as certain.
     pub fn jumped(&mut self) -> Option<Anchor> {
         let carried = self.carried.filter(|_| std::mem::take(&mut self.jumped))?;
         let Reading { at_ms, uncertainty_ms } = self.read();
         Some(Anchor { wall_ms: carried.wall_ms, at_ms, uncertainty_ms })
     }
 
-    /// Sum of the gaps seen so far, forward and back, to be handed back in an [`Exchange`].
+    /// Sum of the sizes of all gaps so far, forward and back. The caller returns it in an [`Exchange`].
     pub fn gaps_ms(&self) -> i64 {
         self.gaps_ms
     }
@@ -158,8 +163,9 @@ impl Clock {
         self.exchanged
     }
 
-    /// Takes an exchange whose answer is the present input. Gives the anchor to journal if it is better than what was
-    /// carried, or shows it wrong; `None` for one that measured nothing (the phone slept, impossible stamps).
+    /// Takes an exchange whose answer is the present input. Returns the anchor to journal if the exchange is more exact
+    /// than the estimate, or contradicts it. `None` otherwise, and if it measured nothing (the phone slept, impossible
+    /// stamps).
     pub fn exchange(&mut self, exchange: Exchange) -> Option<Anchor> {
         let reading = self.read();
         let gaps = self.gaps_ms;
@@ -171,7 +177,7 @@ impl Clock {
             return None;
         }
         let at_ms = exchange.answered_ms.checked_add((round - served) / 2)?;
-        // The round was measured by a clock that may run wrong itself.
+        // The clock that measured the round trip may run fast or slow.
         let drift = i64::try_from(drift_ns(round).div_ceil(NS)).unwrap_or(i64::MAX);
         let uncertainty_ms = ((round - served).max(0) / 2).saturating_add(ROUNDING_MS + drift).unsigned_abs();
         self.exchanged = true;
@@ -185,7 +191,7 @@ impl Clock {
         Some(Anchor { wall_ms: carried.wall_ms, at_ms, uncertainty_ms })
     }
 
-    /// True time at the present input, as well as it is known.
+    /// The estimate of true time at the present input.
     pub fn read(&self) -> Reading {
         let Some(carried) = self.carried else { return Reading { at_ms: 0, uncertainty_ms: limits::CLOCK_UNKNOWN_MS } };
         let hidden = carried.hidden_ms.max(0).unsigned_abs();
@@ -193,13 +199,13 @@ impl Clock {
         Reading { at_ms: carried.at_ms, uncertainty_ms }
     }
 
-    /// Estimate − wall clock, milliseconds.
+    /// The estimate minus the wall clock, in milliseconds. `None` before the first input.
     pub fn offset_ms(&self) -> Option<i64> {
         self.carried.map(|carried| carried.at_ms.saturating_sub(carried.wall_ms))
     }
 
-    /// The time of a scan that follows one at `last` in its log: rises strictly, a backward correction of at most
-    /// [`limits::SLEW_MS`] is slewed, a larger one applied and flagged.
+    /// The time of the scan that follows one at `last` in its log. It is later than `last`. A backward correction of at
+    /// most [`limits::SLEW_MS`] is slewed. A larger one is applied and flagged.
     pub fn stamp(&self, last: Option<Timestamp>) -> Stamp {
         let Reading { at_ms, uncertainty_ms } = self.read();
         let at = Timestamp::clamped(at_ms);
@@ -216,6 +222,6 @@ impl Clock {
 }
 
 fn drift_ns(elapsed_ms: i64) -> u64 {
-    // A millisecond at one part per million is one nanosecond.
+    // One millisecond at one part per million is one nanosecond.
     elapsed_ms.max(0).unsigned_abs().saturating_mul(limits::CLOCK_DRIFT_PPM)
 }

@@ -1,6 +1,6 @@
 //! At the door: from a code to a verdict, a party's count, an override, an undo (spec §4, D9, D12, D18).
 //!
-//! Each of these ends in one append; what it says is shown only once that is durable (trust I1).
+//! Each action ends in one append to the journal. Its result is shown only after the append is durable (trust I1).
 
 use super::clock::Stamp;
 use super::journal::OwnScan;
@@ -22,7 +22,7 @@ use crate::wire::journal::{Entry, Scanned, Shown};
 use crate::wire::scanning::Named;
 use crate::wire::scans::OnlineAnswer;
 
-/// A question to `decide`, and its answer.
+/// A question to `decide`, with its answer.
 pub(super) struct Asked {
     pub kind: ScanKind,
     pub stamp: Stamp,
@@ -31,15 +31,15 @@ pub(super) struct Asked {
 }
 
 impl State {
-    /// A reader read a code; `other` is the same code as another keyboard layout has it. The reading that a ticket
-    /// holds is judged, and its layout is tried first from then on. A code that no ticket holds is taken as that
-    /// layout has it. A typed code may be a short code.
+    /// Takes a code from a reader. `other` is the same code as a different keyboard layout would give it. The text that
+    /// a ticket holds is judged, and its layout is tried first from then on. If no ticket holds either text, the layout
+    /// tried first is kept. A typed text may be a short code.
     pub fn read_code(&mut self, text: &str, other: Option<&str>, method: Method) {
         if let Err((code, message)) = self.may_scan() {
             return self.refuse(code, message);
         }
         if text == SAMPLE_CODE || other == Some(SAMPLE_CODE) {
-            // Both sides know what the sample says: it teaches the reader's layout before the first ticket.
+            // The sample's text is known, so it shows the reader's layout before the first ticket is scanned.
             self.other_layout = text != SAMPLE_CODE;
             return self.show_sample(method);
         }
@@ -67,7 +67,7 @@ impl State {
         self.judge(&about, method);
     }
 
-    /// Decides about a code or a guest, and shows it once it is written down.
+    /// Decides about a code or a guest. The verdict is shown once the scan is durable.
     pub fn judge(&mut self, about: &About, method: Method) {
         self.used_at = Some(self.mono());
         let kind = if self.direction() == Direction::Out { ScanKind::Exit } else { ScanKind::Entry };
@@ -91,9 +91,9 @@ impl State {
         self.record(scan, shown, about, &asked);
     }
 
-    /// Whether the server may not know of a door that this device opened to this ticket, or of an undo of one.
-    /// The server has not received that scan yet, or could not read it. Its answer would lack the scan, so this
-    /// device's own answer is the better one. `but` is the scan that is asked about.
+    /// Whether the server may not know of a door that this device opened to this ticket, or of an undo of such a scan.
+    /// The server has not received that scan yet, or could not read it. The server's answer would lack the scan, so
+    /// this device's own answer is better. `but` is the scan that the question is about.
     pub fn knows_more(&self, about: &About, but: Option<&ScanId>) -> bool {
         let hashes: Vec<BarcodeHash> = about.hash.into_iter().collect();
         let id = about.ticket.as_ref().map(|(id, _)| id);
@@ -105,19 +105,19 @@ impl State {
         unknown.any(|own| !self.was_counted(own))
     }
 
-    /// Whether the server counts this scan by its claim, which it was asked about: as the one person it said may go in. It
-    /// lost that if it was restored since.
+    /// Whether the server counts this scan through its claim, as the one person whom the server's answer let in. A
+    /// server that was restored since has lost the claim.
     pub fn was_counted(&self, own: &OwnScan) -> bool {
         let here = self.list.as_ref().is_some_and(|list| own.scan.epoch == Some(list.epoch));
         own.shown.confirmed && here && own.scan.count == 1 && own.scan.kind != ScanKind::Revert
     }
 
-    /// Whether what is scanned now is practice: the list says that the event is a draft.
+    /// Whether scans are practice now, because the list says that the event is a draft.
     pub fn is_practice(&self) -> bool {
         self.list.as_ref().is_some_and(|list| list.event.status == EventStatus::Draft)
     }
 
-    /// Why no code is taken now, if none is.
+    /// Fails with a code and a message for staff if the device can take no code now.
     pub fn may_scan(&self) -> Result<(), (&'static str, &'static str)> {
         if self.paired().is_none() {
             return Err(("not_paired", "This device is not paired with an event yet."));
@@ -131,7 +131,8 @@ impl State {
         Ok(())
     }
 
-    /// The sample of the check before doors: it shows that code, verdict and sound work. No scan is written and nothing counts.
+    /// Shows the sample code of the camera check before doors. Staff see that code, verdict and sound work. No scan is
+    /// written and nothing counts.
     fn show_sample(&mut self, method: Method) {
         self.used_at = Some(self.mono());
         let about = About { hash: None, raw: None, ticket: None };
@@ -152,7 +153,8 @@ impl State {
         self.emit(Effect::Show { verdict: Box::new(verdict) });
     }
 
-    /// Text that can be no code at all: recorded by its hash, shown as "not one of our codes" (trust fault 35).
+    /// Handles a text that cannot be a code of Admit. It is recorded by its hash and shown as "not one of our codes"
+    /// (trust fault 35).
     fn not_a_ticket(&mut self, text: &str, method: Method) {
         let hash = BarcodeHash::of(text);
         let about = About { hash: Some(hash), raw: Some(hash), ticket: None };
@@ -163,12 +165,13 @@ impl State {
         self.record(scan, shown, &about, &asked);
     }
 
-    /// The answer of `decide` here and now. The scan `but` does not count against itself.
+    /// Asks `decide` about a ticket at this gate now. The scan `but` does not count against itself. `None` if the
+    /// device has no list.
     pub fn ask(&self, about: &About, kind: ScanKind, but: Option<&ScanId>) -> Option<Asked> {
         self.ask_after(self.journal.last_at(), about, kind, but)
     }
 
-    /// The same of a scan that follows on one of this time: along a log times rise.
+    /// Like [`State::ask`], for a scan whose predecessor in the log was taken at `last`: times rise along a log.
     pub fn ask_after(
         &self,
         last_at: Option<Timestamp>,
@@ -195,8 +198,9 @@ impl State {
         Some(Asked { kind, stamp, standing, verdict })
     }
 
-    /// A repeat within a minute of the same code's own opened door here: neutral, and nothing is recorded
-    /// (experience §7.2). Not where the rules let more of the ticket in, or somebody else out.
+    /// Shows a neutral screen, and records nothing, if this device opened the door to the same code within the last
+    /// minute (experience §7.2). This does not apply if the rules let more persons of the ticket in, or out. Returns
+    /// whether it did so.
     fn same_ticket(&mut self, about: &About, asked: &Asked) -> bool {
         let Some((own, ago)) = self.last_opened(about, asked) else { return false };
         let again = match asked.kind {
@@ -209,7 +213,7 @@ impl State {
         let (scan, shown) = (own.scan.clone(), own.shown.clone());
         let mut view = self.verdict_view(&scan, &shown, None, about.rules());
         view.screen = Screen::SameTicket;
-        // Others of its booking may still come in with it: they are offered by the scan that it repeats.
+        // Other tickets of its booking may still come in. The scan that this one repeats offers them.
         let offers = view.booking.as_ref().is_some_and(|booking| !booking.others.is_empty());
         view.scan_id = view.scan_id.filter(|_| offers);
         view.can_undo = false;
@@ -230,7 +234,7 @@ impl State {
         (0..limits::SAME_TICKET_MS).contains(&ago).then_some((own, ago))
     }
 
-    /// A scan of this device, here and now; shut, of one person, final.
+    /// A scan by this device at this gate now: door shut, one person, final. The caller changes what differs.
     pub fn draft(&mut self, about: &About, asked: &Asked, method: Method) -> Option<Scan> {
         let scan_id = ScanId::new(self.draw_uuid()).ok()?;
         let now = self.now?;
@@ -286,7 +290,7 @@ impl State {
         })
     }
 
-    /// Signs a scan and writes it; its verdict is shown once it is durable.
+    /// Signs a scan and appends it. Its verdict is shown once the scan is durable.
     fn record(&mut self, scan: Scan, shown: Shown, about: &About, asked: &Asked) {
         let rules = about.rules();
         let view = self.verdict_view(&scan, &shown, asked.standing.last_entry.as_ref(), rules);
@@ -297,7 +301,7 @@ impl State {
         self.write_named(scan, shown, before, after, None);
     }
 
-    /// The same of a scan that adds a guest.
+    /// Signs a scan and appends it, with other rows before it. `named` is the guest's name if the scan adds a guest.
     pub fn write_named(
         &mut self,
         scan: Scan,
@@ -314,7 +318,7 @@ impl State {
         self.append(before, after.into_iter().collect());
     }
 
-    /// How many of a party go in: the claim's final, under the same id (spec §5).
+    /// Records how many persons of a party go in: the claim's final, under the same id (spec §5).
     pub fn count_party(&mut self, scan_id: &ScanId, count: u32) {
         if let Err((code, message)) = self.may_scan() {
             return self.refuse(code, message);
@@ -325,23 +329,25 @@ impl State {
         };
         let about = self.about(&claim);
         let Some(mut asked) = self.ask(&about, claim.kind, Some(scan_id)) else { return };
-        // The server's word, unless this device heard of something later: others may have come in while staff counted.
+        // The server's answer holds unless this device has heard of a later change. Others may have come in while staff
+        // counted.
         let heard = self.cursor_serial();
-        // Nor one of an epoch that is over, or of before what this device itself did since.
+        // An answer of a former epoch does not hold either, nor one from before this device's own later scans.
         let epoch = self.list.as_ref().map(|list| list.epoch);
         let holds = |word: &OnlineAnswer| word.cursor.serial >= heard && Some(word.cursor.epoch) == epoch;
         let word = self.questions.get(scan_id).cloned().flatten().filter(|word| holds(word));
         let word = word.filter(|_| !self.knows_more(&about, Some(scan_id)));
         if let Some(word) = &word {
             asked.verdict = verdict_of(word);
-            // The server was asked about those later, and let them in: of this word they are no part.
+            // The server was asked about those later scans separately, so its first answer does not include their
+            // persons.
             asked.verdict.may_admit = asked.verdict.may_admit.saturating_sub(self.moved_since(&about, &claim));
         }
         if asked.verdict.outcome == Outcome::Valid && count > asked.verdict.may_admit {
             let message = format!("No more than {} may go in now.", asked.verdict.may_admit);
             return self.refuse("bad_count", &message);
         }
-        // Staff were asked and have answered: what the screen asks is not said again.
+        // Staff have answered, so the screen does not repeat what it asked.
         asked.verdict.advice = None;
         let Some(mut scan) = self.draft(&about, &asked, method) else { return };
         scan.scan_id = claim.scan_id;
@@ -355,7 +361,7 @@ impl State {
         self.record(scan, shown, &about, &asked);
     }
 
-    /// Persons of a ticket whom this device let through, the way that `claim` goes, by scans that began after it.
+    /// Persons of a ticket that this device let through after `claim`, in the same direction.
     fn moved_since(&self, about: &About, claim: &Scan) -> u32 {
         let hashes: Vec<BarcodeHash> = about.hash.into_iter().collect();
         let id = about.ticket.as_ref().map(|(id, _)| id);
@@ -364,8 +370,8 @@ impl State {
         since.filter(|scan| scan.opened && scan.kind == claim.kind).map(|scan| self.journal.kept(scan)).sum()
     }
 
-    /// Staff set a refusal aside (spec D18): another scan, opened, which says what `decide` says and who took it upon
-    /// themselves.
+    /// Records an override: staff set a refusal aside (spec D18). It is a new scan with an open door. It keeps the
+    /// outcome of `decide`, and names the person who took the responsibility.
     pub fn set_aside(&mut self, scan_id: &ScanId, pin: &str, by: &str, reason: &str, count: u32) {
         if let Err((code, message)) = self.may_scan() {
             return self.refuse(code, message);
@@ -396,7 +402,7 @@ impl State {
         self.write_scan(scan, shown, vec![Entry::Pin { ok: true, at_ms }], Some(After::Show(Box::new(view))));
     }
 
-    /// Whether these digits are the staff PIN. Where they are not, staff are told; a wrong try is written down.
+    /// Whether these digits are the staff PIN. A wrong try is journalled, and staff are told.
     pub fn is_staff_pin(&mut self, pin: &str) -> bool {
         let Some(staff_pin) = self.list.as_ref().and_then(|list| list.event.staff_pin.clone()) else {
             self.refuse("no_pin", "This event has no staff PIN.");
@@ -414,7 +420,7 @@ impl State {
         right
     }
 
-    /// Staff show that they know the PIN, for what the screen keeps behind it. It counts among the wrong ones in a row.
+    /// Checks the PIN before the screen shows what it protects. A wrong try counts towards the pause.
     pub fn try_pin(&mut self, pin: &str) {
         if self.is_staff_pin(pin) {
             let at_ms = self.clock.read().at_ms;
@@ -422,7 +428,7 @@ impl State {
         }
     }
 
-    /// Moves this device to another gate of its event: its scans name it from the next one on, with or without a network.
+    /// Moves this device to another gate of its event. Its next scans name that gate, with or without a network.
     pub fn move_to(&mut self, gate_id: GateId) {
         let Some(paired) = self.paired().filter(|_| !self.journal.revoked).cloned() else {
             return self.refuse("not_paired", "This device is not paired with an event.");
@@ -436,22 +442,23 @@ impl State {
         }
     }
 
-    /// Until when no PIN is taken, by the monotonic clock. The pause outlives a restart; a clock set back does not
-    /// lengthen it.
+    /// Until when the device takes no PIN, by the monotonic clock. `None` if it takes one now. The pause survives a
+    /// restart, and a clock that is set back does not lengthen it.
     pub fn pin_paused_until(&self) -> Option<i64> {
         let since = self.clock.read().at_ms.saturating_sub(self.journal.pin.paused_at_ms?);
         let left = limits::PIN_PAUSE_MS.saturating_sub(since).clamp(0, limits::PIN_PAUSE_MS);
         (left > 0).then(|| self.mono() + left)
     }
 
-    /// Tells how many tries are left.
+    /// Tells staff how many tries are left.
     pub fn pin_refused(&mut self) {
         let paused_until_mono_ms = self.pin_paused_until();
         let tries_left = limits::PIN_TRIES.saturating_sub(self.journal.pin.wrong);
         self.emit(Effect::PinRefused { tries_left, paused_until_mono_ms });
     }
 
-    /// Undo: a revert, with the code and ticket of what it undoes (spec D9).
+    /// Undoes a scan by a revert, which names the code and ticket of that scan (spec D9). Without `scan_id`, the last
+    /// scan is undone. `keep` is the number of persons that stay counted.
     pub fn undo(&mut self, scan_id: Option<&ScanId>, keep: u32) {
         if self.paired().is_none() || self.journal.revoked {
             return self.refuse("not_paired", "This device is not paired with an event.");
@@ -481,7 +488,8 @@ impl State {
             return self.refuse("no_list", "The list of this event is not on this device yet.");
         };
         if revert.event_id != target.event_id {
-            // Of the event before a re-pairing: what this device knows of the present one says nothing there.
+            // The scan belongs to the event before a re-pairing. What this device knows of the present event does not
+            // apply there.
             (revert.event_id, revert.gate_id) = (target.event_id.clone(), target.gate_id.clone());
             (revert.epoch, revert.manifest_version, revert.cursor) = (None, 0, 0);
         }
@@ -509,7 +517,7 @@ pub(super) fn shown(screen: Screen, about: &About, asked: &Asked) -> Shown {
     }
 }
 
-/// Staff's own words, as the record may hold them.
+/// Staff's own text in a form that the record can hold: trimmed, without control characters, at most `most` characters.
 pub(super) fn words(text: &str, most: usize) -> String {
     text.trim().chars().filter(|c| !c.is_control()).take(most).collect()
 }

@@ -1,5 +1,5 @@
-//! The scanner: one input in, effects out, in order. Without clock, randomness or IO of its own; the same inputs give
-//! the same effects (law 1, trust I27).
+//! The scanner's engine: one input in, effects out, in order. It has no clock, randomness or IO of its own, so the same
+//! inputs give the same effects (law 1, trust I27).
 
 use super::book::NameBook;
 use super::list::List;
@@ -12,8 +12,8 @@ use crate::wire::engine::{Effect, Input, Now, Row, View};
 use crate::wire::journal::{CachedPage, Entry};
 use crate::wire::stored::from_json;
 
-/// A scanner without hands: the worker of a browser tab, the terminal scanner or the simulator feeds it and does what
-/// it says.
+/// A scanner without IO. The worker of a browser tab, the terminal scanner or the simulator feeds it inputs and carries
+/// out its effects.
 #[derive(Debug)]
 pub struct Engine(State);
 
@@ -24,20 +24,20 @@ impl Default for Engine {
 }
 
 impl Engine {
-    /// A scanner that knows nothing; the first input is [`Input::Start`].
+    /// A scanner that has no state yet. Its first input must be [`Input::Start`].
     pub fn new() -> Self {
         Self(State { chunk: limits::CHUNK_SCANS, ..State::default() })
     }
 
-    /// Takes an input. `body` is the content of a cached body or of an answer, empty otherwise. The effects are to be
-    /// carried out in order. Inputs before [`Input::Start`] do nothing.
+    /// Takes an input and returns the effects, which the caller carries out in order. `body` is the content of a cached
+    /// body or of an answer, and empty otherwise. Inputs before [`Input::Start`] do nothing.
     pub fn handle(&mut self, input: Input, body: &[u8], now: &Now) -> Vec<Effect> {
         let state = &mut self.0;
         state.now = Some(*now);
         state.draws = 0;
         if let Input::Start { session_id, rows, app_version, device_type } = input {
             if !state.session_id.is_empty() {
-                return Vec::new(); // Once.
+                return Vec::new(); // A second start does nothing.
             }
             state.session_id = session_id;
             state.app_version = app_version;
@@ -51,11 +51,12 @@ impl Engine {
         let gaps_ms = state.clock.gaps_ms();
         state.clock.observe(now);
         if state.clock.gaps_ms() - gaps_ms >= limits::CLOCK_JOURNAL_MS {
-            // Slept, or set: nothing is less sure than the time now, and validity, gaps and the list's age hang on it.
+            // The phone slept, or its clock was set. The time is now uncertain, and validity, gaps and the list's age
+            // depend on it. So the time is asked for at once.
             state.lanes.time.hurry(now.mono_ms);
         }
         if matches!(input, Input::Tick) {
-            state.wake = None; // A timer may fire a little early: then it is set again.
+            state.wake = None; // A timer may fire a little early. It is then set again.
         }
         if state.started {
             state.note_jump();
@@ -121,7 +122,7 @@ impl State {
         }
     }
 
-    /// Storage is read: verify the list, show what staff may not have seen.
+    /// Ends the start once storage is read: verifies the list, and shows a verdict that staff may not have seen.
     fn storage_read(&mut self) {
         if self.started {
             return;
@@ -161,14 +162,15 @@ impl State {
         self.show_again();
     }
 
-    /// The wall clock jumped: the journal's pair of clocks is of before, and a restart would believe it.
+    /// Journals a new anchor after a jump of the wall clock. The journal's anchor is from before the jump, and a
+    /// restart would trust it.
     fn note_jump(&mut self) {
         let Some(anchor) = self.journal.anchor.and_then(|_| self.clock.jumped()) else { return };
         let (wall_ms, at_ms) = (anchor.wall_ms, anchor.at_ms);
         self.note(Entry::Clock { wall_ms, at_ms, uncertainty_ms: anchor.uncertainty_ms });
     }
 
-    /// Staff's inputs wait while an append is under way: they are decided on the state it leaves.
+    /// Queues an input of staff while an append is under way. It is decided on the state that the append leaves.
     fn enqueue(&mut self, input: Input) {
         if self.writer.inputs.len() >= limits::WAITING_INPUTS {
             return self.refuse("busy", "Storage is slow: nothing was recorded. Read the code again.");
@@ -268,7 +270,7 @@ impl State {
 
     fn after_append(&mut self) {
         if self.journal.revoked {
-            // A revoked device is asked nothing: what a former epoch had is simply handed over again.
+            // Nobody answers a revoked device's questions. So it offers the scans of a former epoch again.
             for seq in self.journal.asked.clone() {
                 self.journal.lacking(seq);
             }
@@ -276,7 +278,7 @@ impl State {
         }
     }
 
-    /// Storage that refused is tried again now and then, except where another tab is the writer now.
+    /// Tries storage again that refused a write, at intervals. It never does if another tab has become the writer.
     fn probe(&mut self) {
         let due = self.writer.blocked.is_some() && self.mono() >= self.writer.probe_at;
         if due && !self.writer.lost && self.writer.flight.is_none() {
@@ -304,7 +306,7 @@ impl State {
             if let Ask::Scan { scan_id } = &ask {
                 return self.no_word(scan_id);
             }
-            return self.failed(&ask); // An answer out of a past epoch.
+            return self.failed(&ask); // The answer is from a past epoch.
         }
         match &ask {
             Ask::Scan { scan_id } => self.scan_answered(scan_id, answer),
@@ -324,7 +326,7 @@ impl State {
         let Some(ask) = self.requests.remove(&request) else { return };
         self.way = None;
         match &ask {
-            // It gives up early: a slow round trip is no news of its end.
+            // A ping gives up early, so its failure means a slow round trip and not a lost network.
             Ask::Ping => return self.failed(&ask),
             Ask::Scan { scan_id } => self.no_word(scan_id),
             _ => self.failed(&ask),
@@ -335,7 +337,7 @@ impl State {
         }
     }
 
-    /// Sends what is due, and asks to be woken for what will be.
+    /// Sends every request that is due, and asks to be woken for the next one.
     fn schedule(&mut self) {
         if self.writer.lost {
             return;
@@ -351,7 +353,7 @@ impl State {
                 next = Some(next.map_or(at, |next| next.min(at)));
             }
         }
-        // What was sent just now may have left more to send: an upload's next chunk has its own time.
+        // A request sent just now may have left more to send: the next chunk of an upload has a time of its own.
         if let Some(at) = next.filter(|at| *at > now)
             && self.wake != Some(at)
         {
@@ -360,7 +362,7 @@ impl State {
         }
     }
 
-    /// Every request that is wanted and not under way, and when.
+    /// Every request that is wanted and not under way, with the time at which it is due.
     fn due(&self) -> Vec<(i64, Send)> {
         let mut due: Vec<(i64, Send)> = Vec::new();
         let lanes = &self.lanes;
@@ -375,7 +377,7 @@ impl State {
         if live && !lanes.time.busy() {
             due.push((lanes.time.due_at(), State::ask_time));
         }
-        // At pairing the clock comes first: the first scan is to have a true time.
+        // At pairing the clock comes first, so that the first scan has a true time.
         let timed = self.clock.exchanged() || lanes.time.failures() > 0;
         if live && timed && !lanes.list.busy() && self.wants_list() {
             due.push((lanes.list.due_at(), State::ask_list));
@@ -406,8 +408,8 @@ impl State {
         let retry_in_ms = view.retry_in_ms.take();
         let mut next = Drawn { view, retry_at: self.retry_at(), rows: self.journal.rows };
         let mut held = self.last_view.take();
-        // History and problems are most of the work, and change with the journal alone: a scan that the server lacks
-        // waits, as one does that it was asked about.
+        // History and problems cost most of the work, and only the journal changes them. So they are reused while the
+        // journal has the same rows.
         let kept = held.as_mut().filter(|held| held.rows == next.rows).map(|held| {
             let View { history, problems, .. } = &mut held.view;
             (std::mem::take(history), std::mem::take(problems))

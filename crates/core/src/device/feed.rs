@@ -1,5 +1,5 @@
-//! The changes that the server told this device: newest rules and counting scans of every ticket that changed (spec
-//! §5). They are kept in the cache page by page. After a lost page the device asks again from the page before it.
+//! The changes that this device received from the server: the newest rules and counting scans of every changed ticket
+//! (spec §5). The cache keeps them page by page. After a lost page the device asks again from the page before it.
 
 use std::collections::BTreeMap;
 
@@ -11,28 +11,28 @@ use crate::wire::journal::CachedPage;
 use crate::wire::scanning::{ChangedTicket, ChangesAnswer, Cursor, NamedDevice};
 use crate::wire::stored::from_json;
 
-/// A changed ticket, and how new its rules are.
+/// A changed ticket, with the serial of its rules.
 #[derive(Debug, Clone)]
 pub struct FeedTicket {
-    /// As the server sent it.
+    /// The ticket as the server sent it.
     pub changed: ChangedTicket,
-    /// Its rules are those of this serial, or newer. A list of a higher version knows better: the server leaves out
-    /// rule changes that the device's list has.
+    /// The ticket's rules are those at this serial, or newer. A list of a higher version has newer rules, since the
+    /// server leaves out rule changes that the device's list has.
     pub serial: u64,
 }
 
-/// Everything learned from changes of one epoch.
+/// Everything learned from the changes of one epoch.
 #[derive(Debug, Clone, Default)]
 struct Known {
     cursor: Option<Cursor>,
     tickets: BTreeMap<TicketId, FeedTicket>,
     codes: BTreeMap<BarcodeHash, TicketId>,
-    /// How staff call the devices whose scans are told of.
+    /// The names that staff use for the devices whose scans are included.
     names: BTreeMap<DeviceId, String>,
 }
 
 impl Known {
-    /// `serials`, where given, are those of the items, in their order.
+    /// Takes an answer. `serials`, if not empty, holds the serial of each item in order.
     fn take(&mut self, answer: ChangesAnswer, serials: &[u64]) {
         for (place, changed) in answer.items.into_iter().enumerate() {
             for hash in &changed.barcode_hashes {
@@ -46,52 +46,53 @@ impl Known {
     }
 }
 
-/// The feed of the present event.
+/// The changes of the event to which the device is assigned.
 #[derive(Debug, Clone, Default)]
 pub struct Feed {
     active: Known,
-    /// Being fetched anew after a change of epoch: what is active stays in use until this is whole.
+    /// The changes of a new epoch while they are being fetched. Until they are complete, `active` stays in use. Absent
+    /// otherwise.
     incoming: Option<Known>,
     pages: u64,
     first_page: u64,
-    /// Pages that the last fold wrote.
+    /// Number of pages that the last fold wrote.
     folded: u64,
     saved: Option<Cursor>,
 }
 
-/// The cache writes that follow a page.
+/// The cache writes that a page leads to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PageWrites {
-    /// Pages to keep: number and text.
+    /// Pages to store, by number.
     pub save: Vec<(u64, CachedPage)>,
-    /// Pages to remove.
+    /// Numbers of the pages to remove.
     pub forget: Vec<u64>,
 }
 
 impl Feed {
-    /// The cursor that the present view of tickets stands at.
+    /// The cursor of the tickets as they are in use. `None` before the first answer.
     pub fn cursor(&self) -> Option<&Cursor> {
         self.active.cursor.as_ref()
     }
-    /// Where to ask from next; `None` = from the start.
+    /// The cursor from which to ask next. `None` means from the start.
     pub fn ask_from(&self) -> Option<&Cursor> {
         self.incoming.as_ref().unwrap_or(&self.active).cursor.as_ref()
     }
-    /// A ticket as the changes last told it; absent where they did not name it.
+    /// A ticket as the newest change shows it. `None` if no change named it.
     pub fn ticket(&self, ticket_id: &TicketId) -> Option<&FeedTicket> {
         self.active.tickets.get(ticket_id)
     }
-    /// The ticket that holds a code, as far as changes tell.
+    /// The ticket that holds a code, if a change named the code.
     pub fn by_code(&self, hash: &BarcodeHash) -> Option<&TicketId> {
         self.active.codes.get(hash)
     }
-    /// Tickets of which a code has this short code, as far as changes tell; one may come more than once.
+    /// Tickets with a code that has this short code, as far as changes named them. A ticket may come more than once.
     pub fn by_short(&self, short: ShortCode) -> impl Iterator<Item = &TicketId> {
         let from = self.active.codes.range(short.least()..);
         from.take_while(move |(hash, _)| short.begins(&hash.0)).map(|(_, id)| id)
     }
 
-    /// How staff call a device, as far as changes told.
+    /// The name that staff use for a device. `None` if no change told it.
     pub fn name_of(&self, device_id: &DeviceId) -> Option<&str> {
         self.active.names.get(device_id).map(String::as_str)
     }
@@ -101,7 +102,7 @@ impl Feed {
         self.first_page + 1..=self.pages
     }
 
-    /// Takes in an answer to a question from [`Feed::ask_from`]. `body` is its text, for the cache.
+    /// Takes the answer to a question from [`Feed::ask_from`]. `body` is the answer's text, for the cache.
     pub fn take(&mut self, answer: ChangesAnswer, body: &str) -> PageWrites {
         let (empty, more) = (answer.items.is_empty(), answer.more);
         if answer.resync {
@@ -109,8 +110,8 @@ impl Feed {
             return PageWrites::default();
         }
         if more && self.incoming.is_none() {
-            // Until the last page a ticket that changed once more is in none: the view, and the cursor it is signed
-            // with, move only when all pages are there.
+            // More pages follow. A ticket that changed again in between may be in none of the pages so far. So the
+            // tickets in use, and the cursor that scans are signed with, move only when all pages have come.
             self.incoming = Some(self.active.clone());
         }
         if let Some(incoming) = &mut self.incoming {
@@ -123,13 +124,14 @@ impl Feed {
         }
         self.active.take(answer, &[]);
         if empty {
-            return PageWrites::default(); // Nothing to keep: the next page is kept as following the last kept one.
+            return PageWrites::default(); // Nothing to store: the next page follows the last stored one.
         }
         let from = self.saved.as_ref().map(Cursor::to_string).unwrap_or_default();
         let page = CachedPage { from, body: body.to_owned(), part: None, serials: Vec::new() };
         self.saved = self.active.cursor.clone();
         self.pages += 1;
-        // A fold writes all there is anew: what it last wrote is no reason for the next, and a large one is for long.
+        // A fold writes everything again. So the next fold comes only after as many new pages as the last one wrote, at
+        // least `CHANGES_PAGES`.
         if self.pages - self.first_page - self.folded > limits::CHANGES_PAGES.max(self.folded) {
             return self.fold_pages();
         }
@@ -142,7 +144,7 @@ impl Feed {
         self.active.names.iter().map(of).collect()
     }
 
-    /// Replaces all kept pages by few that say the same.
+    /// Replaces all kept pages by a few with the same content.
     fn fold_pages(&mut self) -> PageWrites {
         let Some(cursor) = self.active.cursor.clone() else { return PageWrites::default() };
         let forget = (self.first_page + 1..=self.pages).collect();
@@ -175,8 +177,8 @@ impl Feed {
         PageWrites { save, forget }
     }
 
-    /// Reads the cache back, pages in order of their number. Gives the pages that are of no use: after a gap nothing
-    /// is taken, for a cursor must never promise what was lost.
+    /// Reads the cache, pages in order of their number. Returns the numbers of the pages that are of no use. After a
+    /// gap no page is taken, since a cursor must never claim changes that are lost.
     pub fn load(&mut self, pages: BTreeMap<u64, CachedPage>) -> Vec<u64> {
         let mut useless = Vec::new();
         let mut whole: Option<(u64, Known)> = None;
@@ -232,7 +234,7 @@ mod tests {
         TicketId::new(format!("t-{ticket}")).unwrap()
     }
 
-    /// Each device is called after the serial that told of it.
+    /// Each device's name holds the serial of the answer that told it.
     fn named(serial: u64) -> NamedDevice {
         NamedDevice { device_id: DeviceId::new(format!("phone-{serial}")).unwrap(), name: format!("North {serial}") }
     }
@@ -266,7 +268,7 @@ mod tests {
         }
     }
 
-    /// A feed and the cache it is kept in.
+    /// A feed and the cache that keeps it.
     #[derive(Default)]
     struct Kept {
         feed: Feed,
@@ -281,19 +283,19 @@ mod tests {
                 assert!(self.cache.insert(number, page).is_none(), "page {number} is written over");
             }
             for number in forget {
-                // The page that overflowed was never written.
+                // A page that led to a fold was never written.
                 assert!(self.cache.remove(&number).is_some() || number == kept.end() + 1, "page {number} is not there");
             }
             assert!(self.cache.keys().copied().eq(self.feed.kept_pages()), "{:?}", self.feed.kept_pages());
         }
-        /// The app starts with the cache and nothing else. Gives the pages that were of no use.
+        /// Restarts the app with only the cache. Returns the pages that were of no use.
         fn restart(&mut self) -> Vec<u64> {
             self.feed = Feed::default();
             let useless = self.feed.load(self.cache.clone());
             self.cache.retain(|number, _| !useless.contains(number));
             useless
         }
-        /// Everything a phone asks it.
+        /// Everything that a phone asks the feed for.
         fn known(&self, tickets: std::ops::Range<u32>, serials: u64) -> impl PartialEq + std::fmt::Debug + use<> {
             let ticket = |ticket| self.feed.ticket(&id(ticket)).map(|known| (known.changed.clone(), known.serial));
             let code = |ticket| self.feed.by_code(&BarcodeHash::of(&format!("code-{ticket}"))).cloned();

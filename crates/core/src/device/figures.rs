@@ -1,30 +1,31 @@
-//! Figures that only a device can measure: how long a verdict took, how long a scan waited for its receipt (S1 §10.2,
-//! S2 §11). They are counts of ranges, never a ticket or a person.
+//! Figures that only a device can measure: how long a verdict took, and how long a scan waited for its receipt (S1
+//! §10.2, S2 §11). They are counts by range, and contain no ticket or person.
 
 use crate::wire::engine::{Effect, Input};
 use crate::wire::scanning::{Figures, MOST_BUCKETS, Observed};
 
-/// Measured since the last heartbeat that the server answered.
+/// The measurements since the last heartbeat that the server answered.
 #[derive(Debug, Default)]
 pub(super) struct Measured {
     scan: [u32; MOST_BUCKETS],
     sync: [u32; MOST_BUCKETS],
-    /// Monotonic clock when the code was read whose verdict is not shown yet.
+    /// The monotonic clock when a code was read whose verdict is not shown yet. Absent if there is none.
     read_at: Option<i64>,
-    /// The figures that the heartbeat under way carries; absent while none is. They stay as they are until the
-    /// heartbeat is answered. So a server recognises figures that it counted although its answer was lost.
+    /// The figures in the heartbeat that is under way. Absent while none is. They stay unchanged until the heartbeat is
+    /// answered. So a server recognises figures that it counted although its answer was lost.
     told: Option<Figures>,
 }
 
 impl Measured {
-    /// An input came: a code or a guest begins a verdict.
+    /// Takes an input: a code or a guest begins the measurement of a verdict.
     pub fn input(&mut self, input: &Input, now_mono_ms: i64) {
         if matches!(input, Input::Code { .. } | Input::Guest { .. }) {
             self.read_at.get_or_insert(now_mono_ms);
         }
     }
 
-    /// An effect goes out: a verdict that is shown ends what a code began, and so does a refusal, which is no measurement.
+    /// Takes an effect: a verdict that is shown ends the measurement that a code began. A refusal ends it without a
+    /// result.
     pub fn effect(&mut self, effect: &Effect, now_mono_ms: i64) {
         let shown = matches!(effect, Effect::Show { .. });
         let ends = shown || matches!(effect, Effect::Refused { .. });
@@ -35,12 +36,13 @@ impl Measured {
         }
     }
 
-    /// A receipt names a scan for the first time, so long after it was taken.
+    /// Counts how long a scan waited until a receipt first named it, in milliseconds.
     pub fn receipt(&mut self, waited_ms: i64) {
         count(&mut self.sync, waited_ms);
     }
 
-    /// The figures for the next heartbeat: those of one that was not answered, else what came since, under a new id.
+    /// The figures for the next heartbeat. Those of an unanswered heartbeat are repeated. Otherwise they are the
+    /// measurements since, under a new id.
     pub fn figures(&mut self, id: i64, list_age_ms: Option<u64>) -> Figures {
         let told = self.told.take().unwrap_or_else(|| Figures {
             id,
@@ -51,7 +53,7 @@ impl Measured {
         self.told.insert(Figures { list_age_ms, ..told }).clone()
     }
 
-    /// The server has the figures of the heartbeat that it answered.
+    /// Drops the figures that the server has now counted, since it answered the heartbeat.
     pub fn answered(&mut self) {
         self.told = None;
     }
@@ -62,7 +64,7 @@ fn count(counts: &mut [u32; MOST_BUCKETS], ms: i64) {
     counts[bucket] = counts[bucket].saturating_add(1);
 }
 
-/// The counts as they go over the wire; they begin anew.
+/// Takes the counts in their wire form, and sets them back to zero.
 fn observed(counts: &mut [u32; MOST_BUCKETS]) -> Vec<Observed> {
     let taken = std::mem::replace(counts, [0; MOST_BUCKETS]);
     let some = taken.into_iter().enumerate().filter(|(_, count)| *count > 0);

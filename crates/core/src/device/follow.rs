@@ -21,8 +21,8 @@ use crate::wire::stored::to_text;
 impl State {
     // ----------------------------------------------------------------------------------------------------- pairing
 
-    /// Staff scanned or pasted a pairing link. The phone names itself first, durably: so a pairing whose answer is
-    /// lost can be repeated as the same device (spec D11).
+    /// Begins a pairing by the link that staff scanned or pasted. The phone first journals its own name. So a pairing
+    /// whose answer is lost can be repeated as the same device (spec D11).
     pub fn begin_pairing(&mut self, code: &str, name: &str) {
         let Some((server, token)) = pairing_code(code) else {
             return self.refuse("bad_pairing_code", "This is no pairing code. Ask for one on the organiser's screen.");
@@ -33,7 +33,7 @@ impl State {
         self.name_itself();
     }
 
-    /// Asks to be paired.
+    /// Asks the server to be paired.
     pub fn ask_pairing(&mut self) {
         let (Some(pairing), Some((device_id, _))) = (&self.pairing, &self.journal.identity) else { return };
         if pairing.own.is_some() && pairing.token.is_empty() {
@@ -50,7 +50,7 @@ impl State {
         self.send(Ask::Pair, "POST", "/api/scanning/pair".to_owned(), Some(to_text(&request)), limits::REQUEST_MS);
     }
 
-    /// The answer to it.
+    /// Takes the server's answer to a pairing request.
     pub fn pairing_answered(&mut self, answer: &Answer<'_>) {
         if self.waits_on(answer) {
             return;
@@ -66,7 +66,7 @@ impl State {
             };
         };
         if self.busy() {
-            // Its turn comes: a key is not taken before it is durable.
+            // The key is journalled before it is used. So the pairing waits until the append under way is done.
             self.lanes.pair = super::lane::Lane::default();
             return;
         }
@@ -85,7 +85,7 @@ impl State {
         };
         let before = self.paired().map(|paired| paired.event_id.clone());
         let mut entries = vec![Entry::Paired(Box::new(entry))];
-        // The epoch is believed from now on: so the proof of it is kept with it.
+        // The device trusts the answer's epoch from now on, so it journals the witness that proves the epoch.
         if let Some(text) = answer.header(crate::wire::scanning::WITNESS_HEADER)
             && let Ok(witness) = text.parse::<crate::wire::scanning::Witness>()
             && self.proofs.event_id() != Some(&witness.event_id)
@@ -96,7 +96,7 @@ impl State {
         self.append(entries, vec![After::Settled(before)]);
     }
 
-    /// A pairing's answer did not come: tried again a few times, for the token lives five minutes.
+    /// Handles a pairing request without an answer. It is tried a few times, since the token is good for five minutes.
     pub fn pairing_lost(&mut self) {
         if self.lanes.pair.failures() >= limits::PAIRING_TRIES && !self.still_waits() {
             self.pairing_failed("The server does not answer. Is there a network?");
@@ -109,7 +109,8 @@ impl State {
         self.refuse("pairing_failed", why);
     }
 
-    /// A pairing or an assignment holds now: what belonged to another event goes, everything is asked for at once.
+    /// Takes a new pairing or assignment into use. What belonged to the former event is dropped, and everything is
+    /// asked for at once. `before` is the event of the device until now, absent if it had none.
     pub fn settled(&mut self, before: Option<EventId>) {
         self.pairing = None;
         self.message = None;
@@ -130,7 +131,7 @@ impl State {
         let event = self.paired().map(|paired| paired.event_id.clone());
         let moved = before != event;
         if moved {
-            // Nobody answers them any more: back at their event they are closed as what nobody saw.
+            // Nobody answers these questions any more. If the device returns to their event, they are closed as unseen.
             self.questions.clear();
         }
         if moved || self.list.is_none() {
@@ -143,7 +144,7 @@ impl State {
             self.feed = Feed::default();
             self.head_named = None;
         }
-        // Names that may not stay go with the same input, as they do when time ends them.
+        // Names that may not stay on the device are dropped in the same input, as they are when their time ends.
     }
 
     fn forget_event(&mut self, event_id: &EventId) {
@@ -158,13 +159,13 @@ impl State {
 
     // ------------------------------------------------------------------------------------------------------- clock
 
-    /// Asks the server's time.
+    /// Asks the server for its time.
     pub fn ask_time(&mut self) {
         let gaps_ms = self.clock.gaps_ms();
         self.send(Ask::Time { gaps_ms }, "GET", "/api/scanning/time".to_owned(), None, limits::REQUEST_MS);
     }
 
-    /// The answer to it: four timestamps.
+    /// Takes the server's answer about its time, which makes four timestamps.
     pub fn time_answered(&mut self, gaps_ms: i64, answer: &Answer<'_>) {
         let ask = Ask::Time { gaps_ms };
         let Some(time) = answer.read::<TimeAnswer>() else { return self.refused_by_server(&ask, answer) };
@@ -180,19 +181,19 @@ impl State {
         } else if !self.clock.exchanged() {
             return self.failed(&ask);
         }
-        // Whoever slept meanwhile measured nothing: again at once.
+        // If the phone slept in between, the exchange measured nothing and is repeated at once.
         let slept = gaps_ms != self.clock.gaps_ms();
         self.done(&ask, if slept { 0 } else { limits::CLOCK_EVERY_MS });
     }
 
     // -------------------------------------------------------------------------------------------------------- list
 
-    /// Whether a newer list than the active one is known to exist, or there is none.
+    /// Whether to fetch a list: there is none, a newer one is known to exist, or the whole list is needed.
     pub fn wants_list(&self) -> bool {
         self.whole_next || self.list.is_none() || self.named.is_some()
     }
 
-    /// The server said which list is its newest.
+    /// Takes the version of the newest list, as the server stated it.
     fn follow_version(&mut self, newest: (Epoch, u64)) {
         match &self.list {
             Some(list) if newest > (list.epoch, list.version) => self.named = self.named.max(Some(newest)),
@@ -204,7 +205,7 @@ impl State {
         }
     }
 
-    /// Asks for the list: for what changed since the active one, where that is worth it.
+    /// Asks for the list. If the active list is of the same epoch, it asks for the changes since.
     pub fn ask_list(&mut self) {
         let Some(event_id) = self.paired().map(|paired| paired.event_id.clone()) else { return };
         let fresh_epoch = |list: &List| self.named.is_none_or(|(epoch, _)| epoch == list.epoch);
@@ -216,8 +217,8 @@ impl State {
         self.send(Ask::List { event_id, since }, "GET", path, None, limits::MANIFEST_MS);
     }
 
-    /// The answer to it. A list that does not verify, is older, or is of somebody else is refused and the active one
-    /// stays (trust faults 18–20).
+    /// Takes the server's answer with a list. A list that does not verify, is older, or belongs to somebody else is
+    /// refused and the active one stays (trust faults 18–20).
     pub fn list_answered(&mut self, ask: &Ask, event_id: &EventId, answer: &Answer<'_>) {
         let Some(paired) = self.paired().filter(|paired| paired.event_id == *event_id).cloned() else { return };
         let (200, Some(signature)) = (answer.status, answer.header(SIGNATURE_HEADER)) else {
@@ -243,7 +244,7 @@ impl State {
         self.done(ask, 0);
     }
 
-    /// The swap: kept, marked in the journal, and from now on decided by.
+    /// Takes a list into use: it is cached, noted in the journal, and decides from now on.
     fn swap(&mut self, event_id: &EventId, list: List, whole: bool) {
         if whole {
             self.whole_next = false;
@@ -264,21 +265,22 @@ impl State {
         self.note(Entry::List { event_id: event_id.clone(), epoch, version, content_hash, ends_at_ms });
         let now = self.mono();
         if self.list.is_none() {
-            // The first heartbeat left before: the organiser need not read "list none" until the next.
+            // A heartbeat left before the list came. The next one is sent at once, so that the organiser does not read
+            // "list none".
             self.lanes.heartbeat.hurry(now);
         }
         if self.list.as_ref().is_none_or(|before| before.epoch != list.epoch) {
-            // What changed in this epoch could not be asked for until now.
+            // Without a list of this epoch, the device could not ask for changes until now.
             self.lanes.changes.hurry(now);
         }
         self.list = Some(list);
         self.names_follow_list();
     }
 
-    /// Notes that a list in use could not be stored. The journal says that it was used, so the next start takes
-    /// no older one, and later changes fit no list on the device. So the engine fetches and stores the whole list
-    /// again, after a while: storage that is full stays full for some time. Everything else that is cached is
-    /// asked for again at the next start.
+    /// Notes that a list in use could not be stored. The journal says that it was used, so the next start takes no
+    /// older one, and later changes fit no list on the device. So the engine fetches and stores the whole list again,
+    /// after a pause, since full storage stays full for some time. Everything else that is cached is asked for again at
+    /// the next start.
     pub fn save_failed(&mut self, key: &str) {
         let Some(event_id) = self.paired().map(|paired| paired.event_id.clone()) else { return };
         if key != whole_key(&event_id) && !key.starts_with(&delta_key(&event_id, "")) {
@@ -299,7 +301,8 @@ impl State {
         self.message = Some(format!("A list was refused: {error}."));
         self.failed(ask);
         if matches!(error, ManifestError::WrongBase { .. } | ManifestError::ContentHash) {
-            // Changes that do not fit what is here: the next try asks for the whole (its lane has a failure).
+            // The changes do not fit the list on this device. The next try asks for the whole list, since its lane has
+            // a failure.
             let now = self.mono();
             self.lanes.list.hurry(now);
         }
@@ -307,15 +310,15 @@ impl State {
 
     // ----------------------------------------------------------------------------------------------------- changes
 
-    /// Whether to ask what changed. The server leaves out rules that the named list has. So the list must be one
-    /// of the epoch that is asked about. Otherwise the changes since the roll-back, whose serials are as low as
+    /// Whether the device may ask for changes. The server leaves out rules that the device's list has. So the list must
+    /// belong to the epoch that is asked about. Otherwise the changes since a roll-back, whose serials are as low as
     /// that list's, would be in neither.
     pub fn may_follow(&self) -> bool {
         let asked = self.feed.ask_from().map(|cursor| cursor.epoch);
         self.list.as_ref().is_some_and(|list| asked.is_none_or(|epoch| list.epoch >= epoch))
     }
 
-    /// Asks what changed; waits for news where nothing is known to be left.
+    /// Asks what changed. If nothing more is known to be there, the request waits at the server for news.
     pub fn ask_changes(&mut self) {
         let Some(event_id) = self.paired().map(|paired| paired.event_id.clone()) else { return };
         let Some((version, of)) = self.list.as_ref().map(|list| (list.version, list.epoch)) else { return };
@@ -330,19 +333,21 @@ impl State {
         self.send(Ask::Changes { event_id, of }, "GET", path, None, timeout_ms);
     }
 
-    /// The answer to it.
+    /// Takes the server's answer about changes.
     pub fn changes_answered(&mut self, ask: &Ask, event_id: &EventId, of: Epoch, answer: &Answer<'_>) {
         let Some(changes) = answer.read::<ChangesAnswer>() else { return self.refused_by_server(ask, answer) };
         if !self.follow_epoch(changes.cursor.epoch) {
             return self.failed(ask);
         }
         if !changes.resync && changes.cursor.epoch != of {
-            // The list it was asked with is of another epoch ([`Self::may_follow`]): that of this one comes first.
+            // The request named a list of another epoch ([`Self::may_follow`]). The device first fetches a list of this
+            // epoch.
             self.follow_version((changes.cursor.epoch, changes.manifest_version));
             return self.failed(ask);
         }
         let again = changes.more || changes.resync;
-        // A long poll that came back at once with nothing: the list it speaks of is fetched elsewhere; no hot loop.
+        // The long poll came back at once with nothing, since the news is a list that is fetched separately. A pause
+        // avoids a hot loop.
         let waited = self.feed.ask_from().is_none() || self.mono() - answer.sent_mono_ms >= limits::CHANGES_IDLE_MS;
         let idle = changes.items.is_empty() && !waited;
         let pause = if idle { limits::CHANGES_IDLE_MS } else { limits::CHANGES_PAUSE_MS };
@@ -360,7 +365,7 @@ impl State {
 
     // --------------------------------------------------------------------------------------------------- heartbeat
 
-    /// Tells the server how this device is.
+    /// Sends a heartbeat: the state of this device.
     pub fn ask_heartbeat(&mut self) {
         let (Some((_, log_id)), Some(paired)) = (&self.journal.identity, self.paired()) else { return };
         let path = format!("/api/scanning/events/{}/heartbeat", paired.event_id);
@@ -383,7 +388,7 @@ impl State {
         self.send(Ask::Heartbeat, "POST", path, Some(to_text(&request)), limits::REQUEST_MS);
     }
 
-    /// The answer to it: where this device stands now, and whether there is news.
+    /// Takes the server's answer to a heartbeat: where this device is assigned, and whether there is news.
     pub fn heartbeat_answered(&mut self, answer: &Answer<'_>) {
         let Some(beat) = answer.read::<HeartbeatAnswer>() else {
             return self.refused_by_server(&Ask::Heartbeat, answer);
@@ -392,7 +397,7 @@ impl State {
             return self.failed(&Ask::Heartbeat);
         }
         self.measured.answered();
-        // A list that came meanwhile is told at once.
+        // If a list came after the heartbeat left, the server is told at once.
         let told = self.beat.listed || self.list.is_none();
         self.done(&Ask::Heartbeat, if told { limits::HEARTBEAT_MS } else { 0 });
         self.measure(answer);
@@ -405,11 +410,12 @@ impl State {
             self.lanes.changes.hurry(now);
         }
         self.follow_version((beat.cursor.epoch, beat.manifest_version));
-        // Said once: whoever moves this device after that is not overruled by the same choice again.
+        // The device reports its own choice of gate once. If somebody moves the device after that, the old choice does
+        // not overrule them.
         self.gate_told = told.or(self.gate_told.take());
         let moved = self.paired().is_some_and(|paired| {
             let elsewhere = paired.event_id != beat.event_id || paired.gate_id != beat.gate_id;
-            // What the server says of the gate is older than what staff chose since the heartbeat left.
+            // Staff chose a gate after the heartbeat left, so their choice is newer than the server's answer.
             if paired.moved { self.gate_told.as_ref() == Some(&paired.gate_id) } else { elsewhere }
         });
         if self.paired().is_some_and(|paired| paired.moved) && (!moved || self.busy()) {
@@ -424,7 +430,7 @@ impl State {
     }
 }
 
-/// Server and token of a pairing link `https://host/scan/#pair=TOKEN`; or a token alone.
+/// Server and token of a pairing link `https://host/scan/#pair=TOKEN`, or of a token alone. `None` for any other text.
 fn pairing_code(code: &str) -> Option<(Option<String>, String)> {
     let code = code.trim();
     let token_of = |token: &str| {

@@ -1,4 +1,5 @@
-//! People without a ticket, counted at the door (door.md "People without a ticket"): signed and journalled like scans.
+//! Counts people without a ticket at the door (door.md "People without a ticket"). Headcounts are signed and journalled
+//! like scans.
 
 use super::door::{Asked, shown};
 use super::journal::OwnScan;
@@ -12,8 +13,8 @@ use crate::scan::{Headcount, Method, ScanKind};
 use crate::wire::engine::{HeadcountsView, RecountView};
 
 impl State {
-    /// This device's headcounts of its event; absent until it is paired. While the event is a draft they are its
-    /// practice, later those that count.
+    /// This device's headcounts of its event. `None` until the device is paired. While the event is a draft they are
+    /// practice headcounts. Later they are those that count.
     pub fn headcounts_view(&self) -> Option<HeadcountsView> {
         let event_id = &self.paired()?.event_id;
         let practice = self.is_practice();
@@ -31,7 +32,7 @@ impl State {
         Some(HeadcountsView { staff, crew, child, other, recount, area_inside: self.area_known() })
     }
 
-    /// Staff counted people who have no ticket, or everybody inside.
+    /// Records a headcount by staff: people without a ticket who came or went, or everybody inside.
     pub fn count_heads(&mut self, headcount: Headcount) {
         if let Err((code, message)) = self.may_scan() {
             return self.refuse(code, message);
@@ -60,7 +61,7 @@ impl State {
         self.write_scan(scan, shown, Vec::new(), None);
     }
 
-    /// The newest of these recounts of this device that holds behind its gate.
+    /// The newest of these recounts that holds behind this device's gate. `None` if there is none.
     pub fn own_recount<'a>(&self, own: impl Iterator<Item = &'a OwnScan>) -> Option<Recount> {
         let recount = |own: &'a OwnScan| match own.scan.headcount? {
             Headcount::Recount { inside } if self.journal.kept(&own.scan) > 0 && !own.scan.practice => Some(Recount {

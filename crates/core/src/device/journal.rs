@@ -1,5 +1,5 @@
-//! The sum of the journal: the state of a device is the sum of its rows, read in order. The same function takes a row
-//! at start and after its append, so a restart can never know more or less than was durable.
+//! The sum of the journal: a device's state is the sum of its rows, read in order. The same function takes a row at
+//! start and after its append. So a restart never knows more or less than was durable.
 
 mod summary;
 
@@ -19,40 +19,40 @@ use crate::wire::engine::Row;
 use crate::wire::journal::{self as rows, Entry, Paired, RejectedScan, Scanned, Shown};
 use crate::wire::scanning::Named;
 
-/// Where a scan is on its way to the server.
+/// How far a scan is on its way to the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Delivery {
-    /// No receipt names it.
+    /// No receipt names the scan.
     Waiting,
-    /// A former epoch had it; the new one has not said yet.
+    /// A former epoch of the server had the scan. The present one has not said yet whether it does.
     Asked,
-    /// The server cannot even read it: offered rarely.
+    /// The server cannot read the scan, for this reason. The device offers it rarely.
     Poison(String),
     /// A receipt names the scan.
     Sent,
-    /// Receipt; held until the organiser counts it.
+    /// The server has stored the scan, and holds it until the organiser counts it.
     Held,
-    /// Refused for good.
+    /// The server has refused the scan and will not take it later.
     Rejected {
         /// The server's reason.
         reason: String,
-        /// Whether the server keeps its bytes.
+        /// Whether the server keeps the scan's bytes.
         kept: bool,
     },
 }
 
 impl Delivery {
-    /// No receipt names it.
+    /// Whether no receipt names the scan.
     pub fn lacks(&self) -> bool {
         matches!(self, Self::Waiting | Self::Asked | Self::Poison(_))
     }
-    /// The server could not read it: it has the bytes, and the persons whom it let in count for nobody there.
+    /// Whether the server could not read the scan. The server has the bytes, but counts none of the persons it let in.
     pub fn is_unread(&self) -> bool {
         matches!(self, Self::Rejected { .. })
     }
 }
 
-/// A scan of this device.
+/// A scan that this device made.
 #[derive(Debug, Clone)]
 pub struct OwnScan {
     /// The scan's content.
@@ -61,104 +61,108 @@ pub struct OwnScan {
     pub signature: String,
     /// The fields that the verdict showed.
     pub shown: Shown,
-    /// The name of the guest whom it added.
+    /// The name of the guest whom the scan added. Absent if it added none.
     pub named: Option<Named>,
-    /// Where it is.
+    /// How far the scan is on its way to the server.
     pub delivery: Delivery,
-    /// The last receipt: epoch, and the serial at or below which the server has it.
+    /// The last receipt: its epoch, and a serial at or below which the server stored the scan. Absent without a
+    /// receipt.
     pub receipt: Option<(Option<Epoch>, u64)>,
-    /// Number of its row.
+    /// The number of the scan's journal row.
     pub row: u64,
-    /// That it was refused for good, or held, while a new epoch has not said whether it has it: if so, it is so still.
+    /// The state `Rejected` or `Held` in a former epoch, while the new one has not said whether it has the scan. If it
+    /// has, the scan returns to this state.
     stood: Option<Delivery>,
 }
 
-/// The newest list this device ever decided by, per event (trust I15).
+/// The newest list by which this device ever decided in an event (trust I15).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListMark {
     /// The epoch of the list.
     pub epoch: Epoch,
     /// The version of the list.
     pub version: u64,
-    /// Content hash; unknown where only a scan tells of the list.
+    /// The list's content hash. Absent if only a scan is known to have used the list.
     pub content_hash: Option<String>,
 }
 
-/// Wrong PINs in a row.
+/// The count of wrong PINs in a row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PinTries {
-    /// Wrong ones since the last right one or pause.
+    /// Wrong PINs since the last right one or the last pause.
     pub wrong: u32,
-    /// The wrong one that began the pause, by the device's clock.
+    /// When the wrong PIN came that began the pause, by the device's clock in milliseconds. Absent if there was none.
     pub paused_at_ms: Option<i64>,
 }
 
-/// The state that the rows add up to.
+/// The state that all rows add up to.
 #[derive(Debug, Clone, Default)]
 pub struct Journal {
     /// Number of the last row.
     pub rows: u64,
-    /// This phone, as it named itself, and its log.
+    /// This phone's device id, which it chose at random, and its log. Absent until it has chosen them.
     pub identity: Option<(DeviceId, LogId)>,
-    /// The pairing.
+    /// The pairing. Absent until the device is paired.
     pub paired: Option<Paired>,
-    /// The key of the pairing before, until a list under the new one is active (spec D5).
+    /// The key of the former pairing, kept until a list under the new key is active (spec D5).
     pub old_key: Option<String>,
-    /// Revoked by the organiser.
+    /// Whether the organiser revoked this device.
     pub revoked: bool,
-    /// The key is erased.
+    /// Whether the key is erased.
     pub key_erased: bool,
     /// Every scan that was not purged, in the order of the log.
     pub scans: Vec<OwnScan>,
     /// `seq` of the last purged scan: the scan at place `p` has the seq `purged + p + 1`.
     pub purged: u64,
-    /// Signed time of that scan.
+    /// The signed time of the last purged scan.
     purged_at: Option<Timestamp>,
-    /// The first row that this version cannot read: it may say anything, so it stays, and all after it.
+    /// The first row that this version cannot read. Its meaning is unknown, so it and all later rows are never purged.
     unread: Option<u64>,
-    /// Digest of the last scan.
+    /// The digest of the last scan. Absent before the first.
     pub head: Option<Digest>,
-    /// Seqs no receipt names, poison aside.
+    /// Seqs of scans that no receipt names, without those the server cannot read.
     pub waiting: BTreeSet<u64>,
-    /// Seqs offered rarely.
+    /// Seqs of scans that the server cannot read. They are offered rarely.
     pub poison: BTreeSet<u64>,
-    /// Seqs whose former receipt the new epoch has not confirmed.
+    /// Seqs of scans that a former epoch acknowledged and the new one has not confirmed.
     pub asked: BTreeSet<u64>,
-    /// Seqs rejected or poison: the problem list.
+    /// Seqs on the problem list: scans that the server rejected or cannot read.
     pub troubled: BTreeSet<u64>,
-    /// Rows of the problem list that are hidden.
+    /// Rows of the problem list that staff have hidden.
     pub hidden: BTreeSet<ScanId>,
-    /// The server's epoch, as far as known.
+    /// The server's epoch. Absent until one is known.
     pub epoch: Option<Epoch>,
     /// Witnesses of each event, the newest last.
     pub witnesses: BTreeMap<EventId, Vec<String>>,
-    /// Newest list of each event.
+    /// The newest list that this device used in each event.
     pub lists: BTreeMap<EventId, ListMark>,
-    /// When each event ends by its newest list, milliseconds.
+    /// When each event ends by its newest list, in milliseconds since 1970.
     ends: BTreeMap<EventId, i64>,
-    /// The name of the person who operates the device; empty for nobody.
+    /// The name of the person who operates the device. Empty if nobody signed on.
     pub operator: String,
-    /// Direction at gates of both.
+    /// The operator's choice at gates that lead both ways. Absent if none was made.
     pub direction: Option<Direction>,
-    /// PIN tries.
+    /// Wrong PINs so far.
     pub pin: PinTries,
-    /// Newest pair of wall clock and true time.
+    /// The newest pair of wall clock and estimated time.
     pub anchor: Option<Anchor>,
-    /// Last receipt, server time.
+    /// Server time of the last receipt, in milliseconds.
     pub last_receipt_ms: Option<i64>,
-    /// Persons let in, per event, reverts taken off.
+    /// Persons whom this device let in, per event, after reverts.
     pub admitted: BTreeMap<EventId, u32>,
-    /// People without a ticket whom this device counted, per event, practice apart, undone ones taken off.
+    /// People without a ticket whom this device counted, after undos. The key is the event, and whether it was
+    /// practice.
     pub counted: BTreeMap<(EventId, bool), WithoutTicket>,
-    /// A scan row could not be read or is out of place: no scan may be added.
+    /// Whether a row of a scan could not be read or is out of place. If so, no scan may be added.
     pub damaged: bool,
-    /// Seqs of claims without a final.
+    /// Seqs of claims that have no final.
     open_claims: BTreeSet<u64>,
-    /// Scans no receipt names, whatever the reason: asked after every input. A claim and its final are one scan.
+    /// Number of scans that no receipt names. A claim and its final count as one. It is stored because it is asked for
+    /// after every input.
     unsent: u64,
-    /// Scans that added a guest.
+    /// Places in `scans` of those that added a guest.
     walk_ins: Vec<usize>,
-    /// Places of the recounts among the scans.
+    /// Places in `scans` of the recounts.
     recounts: Vec<usize>,
     by_id: BTreeMap<ScanId, Vec<usize>>,
     by_ticket: BTreeMap<TicketId, Vec<usize>>,
@@ -167,7 +171,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Takes in a row as storage has it.
+    /// Takes a row as storage returned it.
     pub fn read(&mut self, row: &Row) {
         let entry = rows::read(&row.text);
         if self.rows == 0 && matches!(entry, Some(Entry::Summary(_))) {
@@ -177,14 +181,14 @@ impl Journal {
         match entry {
             Some(entry) => self.apply(entry),
             None => {
-                // This version cannot read it: of a scan, the log's end is not known.
+                // This version cannot read the row. If the row is a scan, the end of the log is unknown.
                 self.damaged |= rows::is_scan(&row.text);
                 self.apply(Entry::Unknown);
             }
         }
     }
 
-    /// Takes in one row.
+    /// Adds one row to the state.
     pub fn apply(&mut self, entry: Entry) {
         self.rows += 1;
         match entry {
@@ -258,8 +262,9 @@ impl Journal {
     }
 
     fn pair(&mut self, paired: Paired) {
-        // Pairing is somebody's act, with the server they mean: its epoch holds, also where this phone met a younger
-        // database at the same address before. What that one acknowledged is a question again.
+        // A person paired the device with the server they meant, so that server's epoch holds. That is so even if this
+        // phone met a younger database at the same address before. What that database acknowledged must be confirmed
+        // again.
         if let Some(epoch) = paired.epoch.filter(|epoch| self.epoch != Some(*epoch)) {
             self.lists.retain(|_, mark| mark.epoch <= epoch);
             self.begin_epoch(epoch);
@@ -310,7 +315,7 @@ impl Journal {
         self.count(place);
     }
 
-    /// Keeps the number of persons let in.
+    /// Updates the numbers of persons let in and counted, for the scan at `place`.
     fn count(&mut self, place: usize) {
         let scan = &self.scans[place].scan;
         let entry =
@@ -348,7 +353,7 @@ impl Journal {
         let lacked = own.delivery.lacks();
         let stood = own.stood.take();
         let delivery = match (&own.delivery, &delivery, stood) {
-            // The new epoch has it as the former one had it: refused and on the problem list, or held.
+            // The new epoch has the scan in the state of the former one: rejected and on the problem list, or held.
             (Delivery::Asked, Delivery::Sent, Some(stood)) => stood,
             (Delivery::Rejected { .. } | Delivery::Held, Delivery::Asked, _) => {
                 own.stood = Some(own.delivery.clone());
@@ -374,7 +379,8 @@ impl Journal {
         self.note_unsent(place, lacked);
     }
 
-    /// Keeps the number of unsent scans: the record at `place` is what it is now, and its receipt `lacked` before.
+    /// Updates the number of unsent scans after the record at `place` changed. `lacked` tells whether it had no receipt
+    /// before.
     fn note_unsent(&mut self, place: usize, lacked: bool) {
         let (lacks, scan_id) = (self.scans[place].delivery.lacks(), &self.scans[place].scan.scan_id);
         let mut records = self.by_id.get(scan_id).into_iter().flatten();
@@ -384,8 +390,8 @@ impl Journal {
         self.unsent = if lacks { self.unsent + 1 } else { self.unsent - 1 };
     }
 
-    /// A new epoch: every receipt of another is a question again. The receipts themselves stay, for as long as the
-    /// changes of their epoch are what this device knows.
+    /// Begins a new epoch: every receipt of another epoch must be confirmed. The receipts stay until then, as long as
+    /// the changes of their epoch are what this device knows.
     fn begin_epoch(&mut self, epoch: Epoch) {
         self.epoch = Some(epoch);
         for place in 0..self.scans.len() {
@@ -397,7 +403,8 @@ impl Journal {
         }
     }
 
-    /// The server said which scans it lacks: they wait again. In memory only: a restart asks again.
+    /// Marks a scan as waiting again, since the server said that it lacks the scan. The mark is in memory only, so a
+    /// restart asks again.
     pub fn lacking(&mut self, seq: u64) {
         self.settle(seq, Delivery::Waiting, None);
     }
@@ -427,48 +434,48 @@ impl Journal {
         }
     }
 
-    /// The bearer and signing key, unless erased.
+    /// The bearer token and signing key. `None` if the device is not paired or the key is erased.
     pub fn api_key(&self) -> Option<ApiKey> {
         ApiKey::parse(&self.paired.as_ref()?.api_key).ok()
     }
-    /// Whether there is one: asked after every input.
+    /// Whether the device has a key. This is asked after every input, so the key is not parsed fully.
     pub fn has_key(&self) -> bool {
         self.paired.as_ref().is_some_and(|paired| ApiKey::is_key(&paired.api_key))
     }
-    /// The last scan's seq.
+    /// The seq of the last scan, 0 if there is none.
     pub fn head_seq(&self) -> u64 {
         self.purged + self.scans.len() as u64
     }
-    /// The next scan's `prev`: zeros for the first.
+    /// The value of the next scan's `prev`. Zeros for the first scan.
     pub fn prev(&self) -> [u8; 16] {
         self.head.as_ref().map_or([0; 16], prev_of)
     }
-    /// The last scan's time.
+    /// The time of the last scan. `None` if there is none.
     pub fn last_at(&self) -> Option<Timestamp> {
         self.scans.last().map(|own| own.scan.at).or(self.purged_at)
     }
-    /// Where the scan with this seq is; `None` for one that is purged or was never made.
+    /// The index in `scans` of the scan with this seq. `None` if it was purged or never made.
     fn place_of(&self, seq: u64) -> Option<usize> {
         let place = usize::try_from(seq.checked_sub(self.purged)?.checked_sub(1)?).ok()?;
         (place < self.scans.len()).then_some(place)
     }
-    /// The scan at a place in the log.
+    /// The scan with this seq. `None` if it was purged or never made.
     pub fn at_seq(&self, seq: u64) -> Option<&OwnScan> {
         self.place_of(seq).map(|place| &self.scans[place])
     }
-    /// Claims without a final, oldest first.
+    /// The claims that have no final, oldest first.
     pub fn open_claims(&self) -> impl Iterator<Item = &OwnScan> {
         self.open_claims.iter().filter_map(|seq| self.at_seq(*seq))
     }
-    /// Where the newest record of a scan is: its final, where it has one.
+    /// The index of a scan's newest record: its final, or its claim if it has no final.
     fn last_of(&self, scan_id: &ScanId) -> Option<usize> {
         self.by_id.get(scan_id)?.last().copied()
     }
-    /// Where a scan's first record stands among all: its claim, where it has one.
+    /// The index of a scan's first record: its claim, or its final if it had no claim.
     pub fn first_of(&self, scan_id: &ScanId) -> Option<usize> {
         self.by_id.get(scan_id)?.first().copied()
     }
-    /// The newest record of a scan: its final, where it has one.
+    /// A scan's newest record: its final, or its claim if it has no final.
     pub fn find(&self, scan_id: &ScanId) -> Option<&OwnScan> {
         self.last_of(scan_id).map(|at| &self.scans[at])
     }
@@ -480,7 +487,7 @@ impl Journal {
     pub fn kept(&self, scan: &Scan) -> u32 {
         self.keeps.get(&scan.scan_id).map_or(scan.count, |keep| scan.count.min(*keep))
     }
-    /// This device's scans of a ticket in an event, by the ticket and by the code, in the order of the log.
+    /// This device's scans of a ticket in an event, found by the ticket and by its codes, in the order of the log.
     pub fn of_ticket(&self, event_id: &EventId, ticket: Option<&TicketId>, hashes: &[BarcodeHash]) -> Vec<&OwnScan> {
         let by_ticket = ticket.and_then(|id| self.by_ticket.get(id)).into_iter().flatten();
         let by_code = hashes.iter().filter_map(|hash| self.by_hash.get(hash)).flatten();
@@ -500,7 +507,7 @@ impl Journal {
     pub fn troubled(&self) -> impl Iterator<Item = &OwnScan> {
         self.troubled.iter().rev().filter_map(|seq| self.at_seq(*seq))
     }
-    /// Scans no receipt names, whatever the reason. A claim and its final are one scan.
+    /// Number of scans that no receipt names. A claim and its final count as one.
     pub fn unsent(&self) -> u64 {
         self.unsent
     }

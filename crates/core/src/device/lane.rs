@@ -1,22 +1,23 @@
-//! When to ask the server again. Each kind of request has a lane of its own, and a lane has at most one request under
-//! way (S1 §4.4, spec §5).
+//! The timing of requests to the server. Each kind of request has its own lane, and a lane has at most one request
+//! under way (S1 §4.4, spec §5).
 
 use crate::limits;
 
-/// One kind of request.
+/// The timing of one kind of request.
 #[derive(Debug, Clone, Default)]
 pub struct Lane {
-    /// Monotonic clock of the next try, by the lane's own rhythm or after a failure.
+    /// The monotonic clock of the next try, by the lane's interval or after a failure.
     next_at: i64,
-    /// The server said: not before this (`Retry-After`). Nothing cuts it short.
+    /// The server asked for no request before this time (`Retry-After`). Nothing shortens this wait.
     not_before: i64,
     /// Failures in a row.
     failures: u32,
-    /// The random number of the last failure, 0–1,000: how much of each spread this lane uses.
+    /// The random number of the last failure, 0–1,000. It sets how much of each spread this lane uses.
     jitter: u32,
-    /// The request under way.
+    /// The request under way. Absent if there is none.
     request: Option<u64>,
-    /// Something was heard while it was under way that its answer cannot tell of: one more try follows at once.
+    /// Whether one more request must follow at once. Something happened during the request under way that its answer
+    /// cannot include.
     again: bool,
 }
 
@@ -25,7 +26,7 @@ impl Lane {
     pub fn busy(&self) -> bool {
         self.request.is_some()
     }
-    /// The request under way.
+    /// The request under way. `None` if there is none.
     pub fn request(&self) -> Option<u64> {
         self.request
     }
@@ -33,24 +34,24 @@ impl Lane {
     pub fn failures(&self) -> u32 {
         self.failures
     }
-    /// When it may try next.
+    /// The monotonic clock of the next allowed try.
     pub fn due_at(&self) -> i64 {
         self.next_at.max(self.not_before)
     }
-    /// A request left.
+    /// Notes that a request left.
     pub fn sent(&mut self, request: u64) {
         self.request = Some(request);
     }
-    /// It was answered as hoped; the next is due `after_ms` from now.
+    /// Notes a successful answer. The next request is due in `after_ms`.
     pub fn done(&mut self, now_ms: i64, after_ms: i64) {
         let after_ms = if self.again { after_ms.min(0) } else { after_ms };
         *self = Self { next_at: now_ms.saturating_add(after_ms), ..Self::default() };
     }
-    /// It was not answered as hoped: 1, 2, 4, 8, 16 s, then the longest wait, for ever; `jitter` is any number.
+    /// Notes a failure. The waits are 1, 2, 4, 8, 16 s, then always the longest. `jitter` is any random number.
     pub fn failed(&mut self, now_ms: i64, jitter: u32) {
         let doublings = self.failures.min(limits::RETRY_ROUND);
         let wait = (limits::RETRY_FIRST_MS << doublings).min(limits::RETRY_MAX_MS);
-        // A quarter off, or less: the longest wait stays the longest, and a crowd of devices spreads out.
+        // Up to a quarter of the wait is taken off. So the longest wait is never exceeded, and many devices spread out.
         self.jitter = jitter % 1_001;
         let off = wait / 4 * i64::from(self.jitter) / 1_000;
         self.request = None;
@@ -58,32 +59,32 @@ impl Lane {
         let wait_ms = if std::mem::take(&mut self.again) { 0 } else { wait - off };
         self.next_at = now_ms.saturating_add(wait_ms);
     }
-    /// Wait at least so long, whatever else is asked.
+    /// Waits at least `for_ms`, even if something asks for a try.
     pub fn hold(&mut self, now_ms: i64, for_ms: i64) {
         self.not_before = now_ms.saturating_add(for_ms.clamp(0, limits::POISON_EVERY_MS));
     }
-    /// Waits as long as the server said, whatever else is asked. Then it waits a little longer, growing with each
-    /// repetition. A crowd that was turned away at one moment would otherwise come back at one moment, and be
+    /// Waits as long as the server said, even if something asks for a try. A random extra wait follows, which grows
+    /// with each repetition. Otherwise devices that were turned away at one moment would return at one moment, and be
     /// turned away again.
     pub fn turned_away(&mut self, now_ms: i64, for_ms: i64) {
         let longest = limits::RETRY_SPREAD_MS.saturating_mul(i64::from(self.failures.min(limits::RETRY_ROUND)));
         let spread = (for_ms / 4).min(longest) * i64::from(self.jitter) / 1_000;
         self.hold(now_ms, for_ms.saturating_add(spread));
     }
-    /// Wait at least so long, unless something says that it is worth a try.
+    /// Waits at least `for_ms`, unless news makes an earlier try worthwhile.
     pub fn pause(&mut self, now_ms: i64, for_ms: i64) {
         self.next_at = self.next_at.max(now_ms.saturating_add(for_ms));
     }
-    /// Forget the request under way and try as soon as due.
+    /// Forgets the request under way and returns it. The next try comes as soon as it is due.
     pub fn drop_request(&mut self) -> Option<u64> {
         self.request.take()
     }
-    /// There is news: no more waiting of our own.
+    /// Ends the lane's own wait, because there is news. A wait that the server asked for stays.
     pub fn hurry(&mut self, now_ms: i64) {
         self.next_at = self.next_at.min(now_ms);
     }
-    /// The network is back, or staff asked: as [`hurry`](Self::hurry), and a request that left before is followed by one
-    /// more. It may have left without a network, and the server may have answered it before what staff ask about.
+    /// Like [`hurry`](Self::hurry), after the network returned or staff asked. If a request is under way, one more
+    /// follows it. The first may have left without a network, or been answered before the thing that staff ask about.
     pub fn ask_again(&mut self, now_ms: i64) {
         self.hurry(now_ms);
         self.again |= self.busy();
@@ -145,7 +146,8 @@ mod tests {
 
     #[test]
     fn who_is_turned_away_comes_up_to_a_quarter_later_and_no_more_than_a_second_for_each_failure() {
-        // As long as the server said; then of the quarter, or of the seconds, as much as the failure drew.
+        // The wait is as the server said. The extra wait is the smaller of a quarter and a second per failure, times
+        // the jitter.
         for (failures, jitter, said_ms, waits_ms) in [
             (1, 0, 60_000, 60_000),
             (1, 1_000, 2_000, 2_500),

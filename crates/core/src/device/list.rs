@@ -1,5 +1,5 @@
-//! The list a device decides by: verified at download and again at every start, swapped whole, never back (spec D5,
-//! §5 "manifest", trust I15).
+//! The list by which a device decides. It is verified at download and again at every start. It is replaced as a whole,
+//! and never by an older one (spec D5, §5 "manifest", trust I15).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,15 +25,15 @@ pub struct List {
     pub epoch: Epoch,
     /// Serial of the last rule change in the list.
     pub version: u64,
-    /// The event's rules.
+    /// The event's newest rules.
     pub event: EventRules,
-    /// The event's settings for devices that are no rules.
+    /// The event's settings for devices that have no effect on decisions.
     pub door: DoorSettings,
-    /// Rules of each gate.
+    /// The newest rules of each gate.
     pub gates: BTreeMap<GateId, GateRules>,
-    /// When the server handed it out.
+    /// When the server handed the list out.
     pub generated_at: Timestamp,
-    /// Past this its verdicts are amber.
+    /// From this time on, verdicts by this list are amber.
     pub expires_at: Timestamp,
     index: Index,
 }
@@ -41,20 +41,20 @@ pub struct List {
 /// The effect of a downloaded list on the device.
 #[derive(Debug)]
 pub enum Download {
-    /// A newer one; `whole` unless it came as changes since the one before.
+    /// The downloaded list is newer than the one in use.
     Newer {
         /// The list.
         list: Box<List>,
-        /// It came whole.
+        /// Whether it came as a whole list, not as changes since the one before.
         whole: bool,
     },
-    /// The one in use, handed out anew.
+    /// The downloaded list is the one in use, handed out again.
     Same {
         /// When the server handed it out.
         generated_at: Timestamp,
-        /// Its new end.
+        /// Until when the list is valid now.
         expires_at: Timestamp,
-        /// It came whole.
+        /// Whether it came as a whole list.
         whole: bool,
     },
 }
@@ -69,8 +69,8 @@ impl List {
         Ok(Self { identity, epoch, version, event, door, gates, generated_at, expires_at, index })
     }
 
-    /// Reads a download. `mark` is the newest list this device ever used, which may be ahead of the active one where
-    /// the cache was lost.
+    /// Reads a downloaded list. `mark` is the newest list that this device ever used. It may be newer than the active
+    /// one if the cache was lost.
     pub fn download(
         body: &[u8],
         signature: &str,
@@ -91,8 +91,8 @@ impl List {
         Ok(Download::Newer { list: Box::new(Self::new(manifest, active)?), whole })
     }
 
-    /// Reads the cache at start: the whole list, then each delta that continues it. A list that does not verify, or
-    /// is older than one already used, is none. Gives the versions of the deltas taken.
+    /// Reads the cache at start: the whole list, then each delta that continues it. Returns the list and the versions
+    /// of the deltas taken. `None` if the list does not verify, or is older than one already used.
     pub fn open(
         caches: &BTreeMap<String, Vec<u8>>,
         keys: &[&str],
@@ -110,7 +110,7 @@ impl List {
         deltas.sort_unstable_by_key(|(version, _)| *version);
         let mut taken = Vec::new();
         for (version, body) in deltas {
-            // A delta that does not verify or fit is left over from before the whole list: passed over.
+            // A delta that does not verify or fit is left over from before the whole list. It is skipped.
             let Ok(manifest) = read_cached(body, keys, expected) else { continue };
             if manifest.epoch == list.epoch
                 && let Ok(next) = Self::new(manifest, Some(&list))
@@ -127,15 +127,15 @@ impl List {
         Ok(Some((list, taken)))
     }
 
-    /// A code's ticket.
+    /// The ticket that holds a code, with its rules. `None` if the list has no such code.
     pub fn find(&self, hash: &BarcodeHash) -> Option<(TicketId, TicketRules)> {
         self.index.find(hash).and_then(owned)
     }
-    /// The only ticket of which a code has this short code.
+    /// The ticket that has a code with this short code. `None` if there is none, or if there are two.
     pub fn find_short(&self, short: ShortCode) -> Option<TicketId> {
         TicketId::new(self.index.find_short(short)?.ticket_id).ok()
     }
-    /// A ticket's rules.
+    /// A ticket's rules. `None` if the list does not have the ticket.
     pub fn by_ticket(&self, ticket_id: &TicketId) -> Option<TicketRules> {
         self.index.by_ticket(ticket_id.as_str()).map(|found| found.rules.clone())
     }
@@ -149,11 +149,11 @@ impl List {
             .filter_map(|found| TicketId::new(found.ticket_id).ok())
             .collect()
     }
-    /// Codes in it.
+    /// Number of codes in the list.
     pub fn codes(&self) -> u64 {
         self.index.len() as u64
     }
-    /// Its content hash, as the journal names it.
+    /// The list's content hash, in the form that the journal uses.
     pub fn content_hash(&self) -> String {
         hex(&self.identity.content_hash)
     }
@@ -163,7 +163,8 @@ fn owned(found: Found<'_>) -> Option<(TicketId, TicketRules)> {
     Some((TicketId::new(found.ticket_id).ok()?, found.rules.clone()))
 }
 
-/// At start the body's own signature stands alone, under the present key or the one it rotated from (spec D5).
+/// Reads a cached list. Without its header, only the signature in the body is checked. It must be under the present key
+/// or the one before the last rotation (spec D5).
 fn read_cached(body: &[u8], keys: &[&str], expected: Expected<'_>) -> Result<Manifest, ManifestError> {
     let mut result = Err(ManifestError::BodySignature);
     for key in keys {
@@ -188,15 +189,15 @@ fn check_mark(manifest: &Manifest, mark: Option<&ListMark>) -> Result<(), Manife
     }
 }
 
-/// Cache key of an event's whole list.
+/// The cache key of an event's whole list.
 pub fn whole_key(event_id: &EventId) -> String {
     format!("manifest:{event_id}")
 }
-/// Cache key of the changes that lead to a version.
+/// The cache key of the delta that leads to a version.
 pub fn delta_key(event_id: &EventId, version: impl std::fmt::Display) -> String {
     format!("manifest:{event_id}:{version}")
 }
-/// Cache key of a page of changes.
+/// The cache key of a page of changes.
 pub fn page_key(event_id: &EventId, number: impl std::fmt::Display) -> String {
     format!("changes:{event_id}:{number}")
 }

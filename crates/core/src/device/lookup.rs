@@ -1,4 +1,4 @@
-//! Looks up a code: the ticket that holds it, its newest rules, its state as this device sees it (spec §4).
+//! Looks up a code: its ticket, the ticket's newest rules, and the ticket's state as this device sees it (spec §4).
 
 use super::journal::OwnScan;
 use super::state::State;
@@ -10,7 +10,7 @@ use crate::short_code::ShortCode;
 use crate::ticket::TicketRules;
 use crate::view::{Served, fold_view};
 
-/// Which ticket a code or a scan is about.
+/// The subject of a code or a scan: code, ticket and rules, as far as known.
 #[derive(Debug, Clone)]
 pub(super) struct About {
     pub hash: Option<BarcodeHash>,
@@ -25,7 +25,8 @@ impl About {
 }
 
 impl State {
-    /// The first spelling that a ticket holds; else the first spelling, known to nobody.
+    /// Looks up the spellings of a code. The first one that a ticket holds is taken. If none is held, the first
+    /// spelling is taken without a ticket.
     pub fn find(&self, read: &str, texts: &[String]) -> About {
         let raw = Some(BarcodeHash::of(read));
         for text in texts {
@@ -37,7 +38,7 @@ impl State {
         About { hash: texts.first().map(|text| BarcodeHash::of(text)), raw, ticket: None }
     }
 
-    /// The ticket that holds a code, by the newest of list and changes.
+    /// The ticket that holds a code, with its newest rules from list and changes. `None` if neither has the code.
     fn ticket_of(&self, hash: &BarcodeHash) -> Option<(TicketId, TicketRules)> {
         let listed = self.list.as_ref().and_then(|list| list.find(hash));
         let id = listed.as_ref().map(|(id, _)| id).or_else(|| self.feed.by_code(hash))?.clone();
@@ -45,7 +46,7 @@ impl State {
         Some((id, rules))
     }
 
-    /// The ticket that a person means by its short code, as if they had picked it: the only one that has it.
+    /// Finds the ticket of a typed short code, as if a person had picked it. `None` unless exactly one ticket has it.
     pub fn of_short_code(&self, typed: &str) -> Option<About> {
         let short = ShortCode::read(typed)?;
         let listed = self.list.as_ref().and_then(|list| list.find_short(short));
@@ -55,35 +56,36 @@ impl State {
         (about.ticket.is_some() && ids.all(|other| other == id)).then_some(about)
     }
 
-    /// A ticket by its id, with its newest rules.
+    /// A ticket by its id, with its newest rules. `None` if the device does not know it.
     pub fn ticket_by_id(&self, id: &TicketId) -> Option<(TicketId, TicketRules)> {
         let rules = self.rules_of(id, self.list.as_ref().and_then(|list| list.by_ticket(id)))?;
         Some((id.clone(), rules))
     }
 
-    /// A ticket's newest rules: from changes where they are ahead of the list, else from the list.
+    /// A ticket's newest rules: from the changes if they are newer than the list, otherwise from the list.
     fn rules_of(&self, id: &TicketId, listed: Option<TicketRules>) -> Option<TicketRules> {
         let list = self.list.as_ref()?;
         let same_epoch = self.feed.cursor().is_some_and(|cursor| cursor.epoch == list.epoch);
-        // A long page's items carry the serial before theirs: one that is as old as the list is no staler than it.
+        // Items of a long page carry the serial before their own. So an item at the list's version is as new as the
+        // list.
         let ahead = self.feed.ticket(id).filter(|item| same_epoch && item.serial >= list.version);
         ahead.map(|item| item.changed.rules.clone()).or(listed).or_else(|| self.made_here(id))
     }
 
-    /// The changes cursor in the list's epoch; 0 where changes are of another.
+    /// The serial of the changes cursor. It is 0 if the changes belong to another epoch than the list.
     pub fn cursor_serial(&self) -> u64 {
         let epoch = self.list.as_ref().map(|list| list.epoch);
         self.feed.cursor().filter(|cursor| Some(cursor.epoch) == epoch).map_or(0, |cursor| cursor.serial)
     }
 
-    /// Whether the server's part of the view holds a scan already: its receipt is at or below the cursor.
+    /// Whether the server's part of the view includes a scan, since its receipt is at or below the cursor.
     fn covered(&self, own: &OwnScan) -> bool {
         let (Some(cursor), Some((epoch, serial))) = (self.feed.cursor(), own.receipt) else { return false };
         epoch == Some(cursor.epoch) && serial <= cursor.serial
     }
 
-    /// A ticket's state as this device sees it (spec §4, the device's law). The scan `but` is left out, whichever
-    /// side tells of it: a claim is decided by what was there before it.
+    /// A ticket's state as this device sees it (spec §4, the device's law). The scan `but` is left out, even if the
+    /// server listed it: a claim is decided by what was there before it.
     pub fn state_of(
         &self,
         id: &TicketId,
@@ -109,7 +111,8 @@ impl State {
         let own = self.journal.of_ticket(&paired.event_id, Some(id), &hashes);
         let own: Vec<&Scan> = own
             .into_iter()
-            // The server tells nobody of practice: what this device did of it is known here alone, received or not.
+            // The server sends nobody's practice scans. So this device's own count here, whether they were received or
+            // not.
             .filter(|own| (own.scan.practice || !self.covered(own)) && but != Some(&own.scan.scan_id))
             .map(|own| &own.scan)
             .collect();
@@ -120,7 +123,7 @@ impl State {
         self.paired().is_some_and(|paired| paired.event_id == scan.event_id)
     }
 
-    /// The code and ticket that a scan of this device was about, by what is known now.
+    /// The code and ticket that a scan of this device was about, as they are known now.
     pub fn about(&self, scan: &Scan) -> About {
         let held = scan.barcode_hash.and_then(|hash| self.ticket_of(&hash));
         let ticket = held.or_else(|| self.ticket_by_id(scan.ticket_id.as_ref()?));

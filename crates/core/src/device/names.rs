@@ -1,5 +1,5 @@
-//! Guests' names on a device: only at gates that allow them, kept sealed, searched without the network (spec §5
-//! "names", experience §9 Search).
+//! Guests' names on a device. Only devices at gates that allow names hold them. They are stored encrypted and searched
+//! without the network (spec §5 "names", experience §9 Search).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,14 +21,15 @@ use crate::wire::manifest::GuestName;
 use crate::wire::scanning::SIGNATURE_HEADER;
 
 impl State {
-    /// Whether devices at this gate may carry names, by the list: until its last moment, also on a phone that hears nothing.
+    /// Whether this device may hold names. Its gate must allow them in the list, and the list must not have expired. So
+    /// a phone that receives nothing loses its names too.
     pub fn names_allowed(&self) -> bool {
         let allowed = self.gate().is_some_and(|gate| gate.names_on_devices);
         let is_good = |list: &List| self.clock.read().at_ms < list.expires_at.ms();
         !self.journal.revoked && allowed && self.list.as_ref().is_some_and(is_good)
     }
 
-    /// The guest who holds a ticket, where this gate may know it.
+    /// The guest who holds a ticket. `None` if the device holds no name for it.
     pub fn guest_of(&self, ticket_id: &TicketId) -> Option<&GuestName> {
         self.names.as_ref()?.names.by_ticket.get(ticket_id)
     }
@@ -39,7 +40,7 @@ impl State {
         shown.map(|(label, value)| FieldView { label: label.to_owned(), value: value.to_owned() }).collect()
     }
 
-    /// Whether staff are to look twice at the holder of a ticket.
+    /// Whether the ticket's guest carries a flag, so that staff must look twice.
     pub fn is_flagged(&self, about: &About) -> bool {
         let guest = about.ticket.as_ref().and_then(|(id, _)| self.guest_of(id));
         guest.is_some_and(|guest| guest.flag.as_ref().is_some_and(|flag| !flag.is_empty()))
@@ -55,7 +56,8 @@ impl State {
 
     // --------------------------------------------------------------------------------------------------- following
 
-    /// At start: what the cache held, where the list's gate still allows it. Nothing else of names stays in the cache.
+    /// At start: takes the names from the cache if the list's gate allows them. All other names are removed from the
+    /// cache.
     pub fn names_read(&mut self, book: Option<NameBook>, caches: &BTreeMap<String, Vec<u8>>) {
         self.names = book.filter(|_| self.names_allowed());
         let kept: Vec<String> = self.names.iter().flat_map(NameBook::keys).collect();
@@ -64,18 +66,18 @@ impl State {
         }
     }
 
-    /// The newest of the event's changes that the server spoke of.
+    /// The newest change of the event that the server mentioned. `None` if it mentioned none.
     fn newest_change(&self) -> Option<(Epoch, u64)> {
         let told = self.feed.cursor().map(|cursor| (cursor.epoch, cursor.serial));
         told.max(self.head_named)
     }
 
-    /// Whether the server gave no names to a device with this list.
+    /// Whether the server refused names to a device with this list.
     fn names_refused_with_list(&self) -> bool {
         self.names_refused.is_some_and(|version| self.list.as_ref().map(|it| it.version) == Some(version))
     }
 
-    /// Whether the server may have names that this device has not.
+    /// Whether to ask for names: the server may have some that this device lacks.
     pub fn wants_names(&self) -> bool {
         if self.names_refused_with_list() || !self.names_allowed() {
             return false;
@@ -84,7 +86,7 @@ impl State {
         self.names_whole || self.names.as_ref().is_none_or(|book| newest > Some(book.checked))
     }
 
-    /// A new list is in use: it may have new guests, or a gate that allows no names any more.
+    /// Follows a new list. There may be new guests, or a gate that no longer allows names.
     pub fn names_follow_list(&mut self) {
         if self.names_allowed() {
             let now = self.mono();
@@ -94,7 +96,7 @@ impl State {
         }
     }
 
-    /// Asks for names: for what changed since those held, where that is worth it.
+    /// Asks for names. If the device holds some, it asks for the changes since, unless the whole is needed.
     pub fn ask_names(&mut self) {
         let Some(event_id) = self.paired().map(|paired| paired.event_id.clone()) else { return };
         let seen = self.newest_change();
@@ -107,13 +109,13 @@ impl State {
         self.send(Ask::Names { event_id, seen }, "GET", path, None, limits::MANIFEST_MS);
     }
 
-    /// `If-None-Match` of that request.
+    /// The value of `If-None-Match` in a request for names. `None` if the whole is needed.
     pub fn names_etag(&self) -> Option<String> {
         let names = &self.names.as_ref().filter(|_| !self.names_whole)?.names;
         Some(format!("W/\"names.{}.{}\"", names.epoch, names.version))
     }
 
-    /// The answer to it. Names that do not verify are not taken, and those held stay.
+    /// Takes the server's answer with names. Names that do not verify are refused, and those held stay.
     pub fn names_answered(&mut self, ask: &Ask, event_id: &EventId, seen: Option<(Epoch, u64)>, answer: &Answer<'_>) {
         let Some(paired) = self.paired().filter(|paired| paired.event_id == *event_id).cloned() else { return };
         if answer.status == 304 {
@@ -140,7 +142,7 @@ impl State {
                 self.keep_names(event_id, names);
                 self.done(ask, limits::NAMES_EVERY_MS);
             }
-            // Asked for whole the next time, after a pause.
+            // The next request asks for the whole, after a pause.
             Err(_) => self.failed(ask),
         }
     }
@@ -161,15 +163,15 @@ impl State {
         self.names = Some(NameBook::new(event_id.clone(), names, deltas));
     }
 
-    /// Drops names whose time is over. A name that was allowed when it was saved may be allowed no more. Time alone
-    /// ends it, without a network and without staff.
+    /// Drops names that this device may no longer hold. They were allowed when they were stored, but the list has expired
+    /// since. No network and no action of staff is needed for this.
     pub fn names_follow_time(&mut self) {
         if self.names.is_some() && !self.names_allowed() {
             self.forget_names();
         }
     }
 
-    /// No name stays: the gate allows none, the event is over, or this device is of another event now.
+    /// Removes all names. The gate allows none, the event is over, or this device belongs to another event now.
     pub fn forget_names(&mut self) {
         let Some(book) = self.names.take() else { return };
         for key in book.keys() {
@@ -179,7 +181,7 @@ impl State {
 
     // ------------------------------------------------------------------------------------------------ at the door
 
-    /// Staff look for a guest by name.
+    /// Searches for a guest by name, for staff.
     pub fn search(&mut self, text: &str) {
         let book = self.names.as_ref().filter(|_| self.names_allowed());
         let mut found = book.map(|book| book.search(text, limits::SEARCH_ROWS)).unwrap_or_default();
@@ -189,7 +191,7 @@ impl State {
         self.emit(Effect::Found { text: text.to_owned(), guests, more });
     }
 
-    /// Guests and, behind each, the others of their booking whom the search did not find.
+    /// The found guests. Each is followed by the others of the same booking that the search did not find.
     fn with_bookings(&self, found: &[&GuestName]) -> Vec<FoundGuest> {
         let mut rows: Vec<FoundGuest> = Vec::with_capacity(found.len());
         let mut placed: BTreeSet<TicketId> = found.iter().map(|guest| guest.ticket_id.clone()).collect();
@@ -228,7 +230,7 @@ impl State {
         }
     }
 
-    /// Staff picked a guest: a scan of their ticket, by hand (spec §4 "Which ticket").
+    /// Scans the ticket of a guest whom staff picked by hand (spec §4 "Which ticket").
     pub fn pick_guest(&mut self, ticket_id: &TicketId) {
         if let Err((code, message)) = self.may_scan() {
             return self.refuse(code, message);

@@ -1,5 +1,5 @@
-//! Requests and answers as such (spec §3 "Epoch and witness", D10, D19; trust fault 5). The module knows what every
-//! request carries, what every answer tells beside its own matter, and which answers are not ours at all.
+//! Requests and answers in general (spec §3 "Epoch and witness", D10, D19; trust fault 5). The module knows what every
+//! request carries, what every answer says in addition to its content, and which answers do not come from Admit at all.
 
 use super::proofs::Proofs;
 use super::state::{Ask, State};
@@ -12,7 +12,7 @@ use crate::wire::problem::Problem;
 use crate::wire::scanning::{RevokedDetails, WITNESS_HEADER, Witness};
 use crate::wire::stored::{from_json, from_tree};
 
-/// One answer.
+/// One answer of the server.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Answer<'a> {
     pub status: u16,
@@ -25,11 +25,11 @@ impl<'a> Answer<'a> {
     pub fn header(&self, name: &str) -> Option<&'a str> {
         self.headers.iter().find(|(held, _)| held == name).map(|(_, value)| value.as_str())
     }
-    /// Its JSON, if it is a success of the expected shape.
+    /// The answer's JSON. `None` unless it is a success of the expected shape.
     pub fn read<T: serde::de::DeserializeOwned>(&self) -> Option<T> {
         (self.status == 200).then(|| from_json(self.body).ok()).flatten()
     }
-    /// Its problem, if it is one of ours.
+    /// The answer's problem. `None` unless it is an error in Admit's form.
     pub fn problem(&self) -> Option<Problem> {
         let problem: Problem = (self.status >= 400).then(|| from_json(self.body).ok()).flatten()?;
         (!problem.code.is_empty()).then_some(problem)
@@ -41,11 +41,11 @@ impl<'a> Answer<'a> {
 }
 
 impl State {
-    /// Sends a request on its lane.
+    /// Sends a request on the lane of its kind.
     pub fn send(&mut self, ask: Ask, method: &str, path: String, body: Option<String>, timeout_ms: u64) {
         self.next_request += 1;
         let request = self.next_request;
-        // A list comes in either form; the compact one is half as long.
+        // A list comes in either form. The compact one is half as long.
         let accept = match ask {
             Ask::List { .. } => format!("{}, application/json;q=0.9", compact::MEDIA_TYPE),
             _ => "application/json".to_owned(),
@@ -82,7 +82,7 @@ impl State {
         self.emit(Effect::Send { request, method: method.to_owned(), path, headers, body, timeout_ms, server, urgent });
     }
 
-    /// Loads the witnesses of the present event. At first they are those that the journal kept.
+    /// Loads the witnesses of the present event. At first these are the ones in the journal.
     fn recall_proofs(&mut self) {
         let event_id = self.journal.paired.as_ref().map(|paired| &paired.event_id);
         if self.proofs.event_id() != event_id {
@@ -91,27 +91,27 @@ impl State {
         }
     }
 
-    /// The lane's request came to nothing: try again later.
+    /// Notes that a lane's request failed. The lane tries again later.
     pub fn failed(&mut self, ask: &Ask) {
         let (now, jitter) = (self.mono(), self.jitter());
         self.lanes.of(ask).failed(now, jitter);
     }
-    /// The lane's request did what it was for.
+    /// Notes that a lane's request succeeded. The next one is due in `after_ms`.
     pub fn done(&mut self, ask: &Ask, after_ms: i64) {
         let now = self.mono();
         self.lanes.of(ask).done(now, after_ms);
         self.online = true;
         self.captive = false;
-        // These are answered whoever asks.
+        // The server answers these requests without a key.
         let keyless = matches!(ask, Ask::Pair | Ask::Time { .. } | Ask::Ping);
         if !keyless && self.key_unknown.is_some_and(|asked| self.answering > asked) {
-            // Known again (the server went back and forth): whatever waited for a pairing need not.
+            // The server knows the key again, after it went back and forth. Lanes that waited for a new pairing go on.
             self.key_unknown = None;
             self.lanes.all().into_iter().filter(|lane| lane.failures() > 0).for_each(|lane| lane.hurry(now));
         }
     }
 
-    /// Reads what any answer may tell, whatever was asked. With `false` nothing else of the answer may be believed.
+    /// Reads the witness that any answer may carry. Returns false if nothing else of the answer may be trusted.
     pub fn follow(&mut self, answer: &Answer<'_>) -> bool {
         let Some(text) = answer.header(WITNESS_HEADER) else { return true };
         let Ok(witness) = text.parse::<Witness>() else { return true };
@@ -126,8 +126,8 @@ impl State {
         self.carried.retain(|request, _| *request == self.answering || self.requests.contains_key(request));
         let (before, carried) = (self.proofs.newest(), self.carried.remove(&self.answering));
         self.proofs.take(carried.as_deref(), witness, text);
-        // An epoch is believed from now on: a device that could not prove it would believe nobody, should the server
-        // lose it.
+        // The device trusts this epoch from now on, so the witness is stored. Without it, a device could prove nothing
+        // if the server lost the epoch.
         let due = self.mono() - self.witness_kept_at >= limits::WITNESS_EVERY_MS && self.proofs.newest() != before;
         if news || due {
             self.keep_witness();
@@ -135,7 +135,8 @@ impl State {
         true
     }
 
-    /// Writes the newest witness beside other rows: a server rolled back while this device was off is still found out.
+    /// Journals the newest witness together with other rows. So a server that is rolled back while this device is off
+    /// is detected.
     pub fn keep_witness(&mut self) {
         let (Some(event_id), mut also) = (self.proofs.event_id().cloned(), self.proofs.texts()) else { return };
         if self.journal.witnesses.get(&event_id) == Some(&also) {
@@ -146,8 +147,8 @@ impl State {
         self.note(Entry::Witness { event_id, text, also });
     }
 
-    /// Compares the server's epoch with the one this device knows. A newer one un-acknowledges the whole log; an
-    /// older one is an answer out of the past: `false`.
+    /// Compares the server's epoch with the one that this device knows. After a newer one, every receipt of the log
+    /// must be confirmed. Returns false for an older one: the answer comes from a state before a restore.
     pub fn follow_epoch(&mut self, epoch: Epoch) -> bool {
         let known = self.epoch_seen.or(self.journal.epoch);
         if known.is_none_or(|known| known < epoch) {
@@ -157,8 +158,8 @@ impl State {
         known.is_none_or(|known| known <= epoch)
     }
 
-    /// Handles an answer that is not what was hoped for. This function handles its meaning for the device; the caller
-    /// has handled its meaning for its own matter.
+    /// Handles an answer that is not a success, as far as it concerns the device as a whole. The caller has handled
+    /// what it means for the request itself.
     pub fn refused_by_server(&mut self, ask: &Ask, answer: &Answer<'_>) {
         self.failed(ask);
         let now = self.mono();
@@ -168,8 +169,8 @@ impl State {
             self.lanes.of(ask).turned_away(now, wait);
         }
         let Some(problem) = answer.problem() else {
-            // A page that is no error and not ours: a captive portal, or another service. RFC 6585 gives portals a status
-            // of their own: 511, Network Authentication Required.
+            // The answer is neither an error nor Admit's: it comes from a captive portal or another service. RFC 6585
+            // gives portals a status of their own: 511, Network Authentication Required.
             self.captive |= answer.status < 400 || answer.status == 511;
             self.online = false;
             return;
@@ -192,11 +193,12 @@ impl State {
         }
     }
 
-    /// The organiser revoked this device: guest data goes at once, the log is still handed over (spec D10).
+    /// Follows the organiser's revocation of this device. Guest data is removed at once, and the log is still uploaded
+    /// (spec D10).
     fn revoked(&mut self, problem: &Problem) {
         self.emit(Effect::WipeCaches);
-        // What is on its way still would bring back what was just wiped. Only the log is handed over, and
-        // whoever is pairing this device anew goes on.
+        // Requests under way would bring back what was just removed. Only the upload of the log and a new pairing go
+        // on.
         let others = self.requests.iter().filter(|(_, ask)| !matches!(ask, Ask::Sync | Ask::Status { .. } | Ask::Pair));
         for (request, ask) in others.map(|(request, ask)| (*request, ask.clone())).collect::<Vec<_>>() {
             self.emit(Effect::Cancel { request });

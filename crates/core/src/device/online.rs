@@ -1,13 +1,14 @@
-//! Asking before the door opens (S2 §2 "online first"; spec §5 `POST /api/scans`).
+//! Asking the server before the door opens (S2 §2 "online first"; spec §5 `POST /api/scans`).
 //!
-//! Where the round trip to the server is known to be quick, the device journals a code's scan as a claim, asks the
-//! server, and only then decides. It takes the server's answer, or decides alone if none came within
-//! [`limits::ASK_WAIT_MS`]. Either way the final is journalled before anything is shown. A later answer of the server
-//! changes nothing here: the final stands over its claim, and goes up with it like every other scan.
+//! If the round trip to the server is known to be quick, the device journals a code's scan as a claim, asks the server,
+//! and only then decides. It takes the server's answer, or decides alone if none came within [`limits::ASK_WAIT_MS`].
+//! Either way the final is journalled before anything is shown. A later answer of the server changes nothing here: the
+//! final outranks its claim, and is uploaded with it like every other scan.
 //!
-//! A phone that does not know its round trip to be quick decides at once. So a dead network costs nobody anything,
-//! and a bad one costs at most two waits. Each lost ask forgets the round trip until it is measured again. After the
-//! second lost ask in a row the phone asks nothing for a while, however quick the round trip looks.
+//! A phone that does not know its round trip to be quick decides at once. So a dead network delays nobody, and a bad
+//! one costs at most two waits. After each question without an answer the phone forgets the round trip until it is
+//! measured again. After the second one in a row the phone asks nothing for a while, however quick the round trip
+//! looks.
 
 use super::door::shown;
 use super::net::Answer;
@@ -24,15 +25,15 @@ use crate::wire::scanning::{ScanV2, TimeAnswer};
 use crate::wire::scans::OnlineAnswer;
 
 impl State {
-    // ----------------------------------------------------------------------------------------------------- the way
+    // ---------------------------------------------------------------------------------------------- the round trip
 
-    /// An answer of ours came: the time that it took is the round trip.
+    /// Takes the time of an answer as the round trip.
     pub fn measure(&mut self, answer: &Answer<'_>) {
         let (at_mono_ms, gaps_ms) = (self.mono(), self.clock.gaps_ms());
         self.way = Some(Way { at_mono_ms, round_ms: at_mono_ms - answer.sent_mono_ms, gaps_ms });
     }
 
-    /// Whether codes were read lately: only then is the round trip measured without another reason.
+    /// Whether a code was read lately. Only then is the round trip measured without another reason.
     pub fn in_use(&self) -> bool {
         self.used_at.is_some_and(|at| self.mono() - at < limits::IN_USE_MS)
     }
@@ -42,7 +43,7 @@ impl State {
         self.send(Ask::Ping, "GET", "/api/scanning/time".to_owned(), None, limits::PING_MS);
     }
 
-    /// The answer to it.
+    /// Takes the server's answer to a ping.
     pub fn ping_answered(&mut self, answer: &Answer<'_>) {
         if answer.read::<TimeAnswer>().is_none() {
             self.way = None;
@@ -54,7 +55,7 @@ impl State {
 
     // ------------------------------------------------------------------------------------------------------- asking
 
-    /// Whether the server is asked about the next scan.
+    /// Whether the device asks the server about the next scan.
     pub fn may_ask(&self) -> bool {
         let now = self.mono();
         let quick = self.way.is_some_and(|way| {
@@ -64,7 +65,8 @@ impl State {
         quick && !self.is_practice() && now >= self.lanes.scan.due_at() && !self.suspended && self.key_unknown.is_none()
     }
 
-    /// A claim is durable: asks about it, unless the measurement was lost meanwhile.
+    /// Asks the server about a claim that is durable now. If the round trip became unknown meanwhile, the device
+    /// decides alone.
     pub fn ask_server(&mut self, scan_id: ScanId) {
         let until_mono_ms = self.mono() + limits::ASK_WAIT_MS;
         let own = self.journal.find(&scan_id).filter(|_| self.may_ask());
@@ -82,7 +84,7 @@ impl State {
         self.asking.as_ref().is_some_and(|asking| asking.scan_id == *scan_id && asking.word.is_none())
     }
 
-    /// The answer to it. One that came too late tells only how slow the round trip is.
+    /// Takes the server's answer about a scan. An answer that is too late only tells how slow the round trip is.
     pub fn scan_answered(&mut self, scan_id: &ScanId, answer: &Answer<'_>) {
         let word = answer.read::<OnlineAnswer>().filter(|word| word.scan_id == *scan_id);
         let waited = self.waits_for(scan_id);
@@ -97,7 +99,7 @@ impl State {
         }
     }
 
-    /// No word will come, or none that can be believed.
+    /// Handles a question about a scan that gets no answer, or one that cannot be trusted.
     pub fn no_word(&mut self, scan_id: &ScanId) {
         if self.waits_for(scan_id) {
             self.failed(&Ask::Scan { scan_id: scan_id.clone() });
@@ -105,7 +107,7 @@ impl State {
         }
     }
 
-    /// The time is over.
+    /// Decides alone about a scan once the time for the server's answer is over.
     pub fn watch_asking(&mut self) {
         let now = self.mono();
         let over = self.asking.as_ref().filter(|asking| asking.word.is_none() && now >= asking.until_mono_ms);
@@ -114,8 +116,8 @@ impl State {
         }
     }
 
-    /// The ask failed: this scan is decided here, and so are the next ones until the round trip is known to be
-    /// quick again.
+    /// Ends the question without an answer. This scan is decided here, and so are the next ones until the round trip is
+    /// known to be quick again.
     fn decide_alone(&mut self) {
         if let Some(asking) = &mut self.asking {
             asking.word = Some(None);
@@ -131,18 +133,19 @@ impl State {
 
     // -------------------------------------------------------------------------------------------------- the final
 
-    /// The ask is over: decides, journals the final, shows it once that is durable.
+    /// Ends a question: decides, journals the final, and shows it once it is durable.
     pub fn finish(&mut self, asking: Asking) {
         if let Err((code, message)) = self.may_scan() {
-            return self.refuse(code, message); // Revoked meanwhile: the claim stays what it is, and opened nothing.
+            return self.refuse(code, message); // Revoked meanwhile: the claim has no final, and opened nothing.
         }
         let Some(claim) = self.journal.find(&asking.scan_id).map(|own| own.scan.clone()) else { return };
         let about = self.about(&claim);
         let Some(mut asked) = self.ask(&about, claim.kind, Some(&claim.scan_id)) else { return };
-        // A word of an epoch whose list is not here yet cannot be signed for: which rules it knew nobody could tell.
+        // An answer of an epoch whose list is not here yet cannot be used: the scan could not say by which rules it was
+        // decided.
         let epoch = self.list.as_ref().map(|list| list.epoch);
         let word = asking.word.flatten().filter(|word| Some(word.cursor.epoch) == epoch);
-        // It does not count either where this device did something meanwhile that the server may not have.
+        // The answer does not count either if this device has done something that the server may not know.
         let word = word.filter(|_| !self.knows_more(&about, Some(&claim.scan_id)));
         if let Some(word) = &word {
             asked.verdict = verdict_of(word);
@@ -152,7 +155,7 @@ impl State {
         shown.confirmed = word.is_some();
         shown.entry_limit = shown.entry_limit.max(if party { asked.verdict.may_admit } else { 0 });
         if asks_staff(shown.screen) {
-            // A party after all: its claim is durable, the final follows with the count.
+            // This ticket has a party. Its claim is durable, and the final follows with the count.
             let view = self.verdict_view(&claim, &shown, None, about.rules());
             self.questions.insert(claim.scan_id, word);
             return self.emit(Effect::Show { verdict: Box::new(view) });
@@ -165,7 +168,7 @@ impl State {
         }
         let mut view = self.verdict_view(&scan, &shown, asked.standing.last_entry.as_ref(), about.rules());
         if let Some(word) = word.filter(|word| word.outcome == Outcome::Duplicate) {
-            // The server names no device; of the same entry this one may know which it was.
+            // The server names no device. If it means the same entry, this device may know which device made it.
             let known = view.last_entry.take();
             let told = self.last_entry_of(&word).filter(|told| known.as_ref().is_none_or(|known| known.at != told.at));
             view.last_entry = told.or(known);
@@ -173,14 +176,15 @@ impl State {
         self.write_scan(scan, shown, Vec::new(), Some(super::state::After::Show(Box::new(view))));
     }
 
-    /// The entry the server spoke of, with its device where this one knows it.
+    /// The entry that the server's answer names, with its device if this one knows it. `None` if the answer names no
+    /// entry.
     fn last_entry_of(&self, word: &OnlineAnswer) -> Option<LastEntryView> {
         let at = word.last_scan_at?;
         let own = self.journal.scans.iter().rev().find(|own| own.scan.at == at && own.scan.ticket_id == word.ticket_id);
         let gate = self.gate_name(word.last_gate_id.as_ref()?);
-        // The word says when and where; on which device is known where the changes have told of it already.
+        // The answer says when and where. The device is known if the changes have told of the entry.
         let told = word.ticket_id.as_ref().and_then(|id| self.feed.ticket(id));
-        // A claim told of has become its final by now, a moment later.
+        // A claim that the changes told of has become its final since, a moment later.
         let is_it = |scan: &&EffectiveScan| {
             scan.at == at || scan.claim && scan.at < at && Some(&scan.gate_id) == word.last_gate_id.as_ref()
         };
@@ -191,6 +195,7 @@ impl State {
     }
 
     /// A claim whose verdict nobody saw: the app ended, or storage refused, before its final. The door stayed shut.
+    /// `None` if there is no such claim, or it cannot be closed now.
     pub fn left_open(&self) -> Option<ScanId> {
         if self.asking.is_some() || self.may_scan().is_err() || self.journal.damaged || !self.journal.has_key() {
             return None;
@@ -202,7 +207,8 @@ impl State {
         found.map(|own| own.scan.scan_id.clone())
     }
 
-    /// Closes it: a final that says so, or the server's answer to the claim would let somebody in whom nobody saw.
+    /// Closes a claim whose verdict nobody saw, by a final with a shut door. Otherwise the server's answer to the claim
+    /// would count a person whom nobody let in.
     pub fn close(&mut self, scan_id: &ScanId) {
         let Some(claim) = self.journal.find(scan_id).map(|own| own.scan.clone()) else { return };
         let about = self.about(&claim);
@@ -218,7 +224,7 @@ impl State {
         self.write_scan(scan, shown, Vec::new(), None);
     }
 
-    /// Whether a claim's final is on its way: the two go up together.
+    /// Whether a claim's final is about to follow. The two are uploaded together.
     pub fn claim_is_open(&self) -> bool {
         let ends = |entry: &Entry| matches!(entry, Entry::Scan(it) if it.scan.stage == Stage::Final && self.journal.knows(&it.scan.scan_id));
         self.asking.is_some() || self.writer.flight.as_ref().is_some_and(|flight| flight.entries.iter().any(ends))

@@ -11,11 +11,11 @@ use crate::time::Timestamp;
 use crate::wire::engine::{GateView, HistoryRow, ListView, Phase, Problem, View};
 use crate::wire::journal::Paired;
 
-/// Steps in which clock figures are shown: finer ones would redraw for nothing.
+/// The step in which clock figures are shown, in milliseconds. Finer steps would redraw without need.
 const CLOCK_STEP_MS: i64 = 100;
 
 impl State {
-    /// Where the scanner stands.
+    /// The scanner's phase: what it can do now.
     pub fn phase(&self) -> Phase {
         if self.writer.blocked.is_some() || self.journal.damaged {
             return Phase::Blocked;
@@ -32,7 +32,7 @@ impl State {
         }
     }
 
-    /// All of it but history and problems. `retry_in_ms` counts from now.
+    /// The view without history and problems. `retry_in_ms` counts from now.
     pub fn view_but_rows(&self) -> View {
         let paired = self.paired();
         let list = self.list.as_ref();
@@ -101,13 +101,13 @@ impl State {
         self.batch.as_ref().filter(|_| self.lanes.sync.busy()).map_or(0, |batch| batch.seqs.len() as u64)
     }
 
-    /// When the upload is tried again, while it waits after a failure.
+    /// When a failed upload is tried again. `None` if no upload waits after a failure.
     pub fn retry_at(&self) -> Option<i64> {
         let waits = self.lanes.sync.failures() > 0 && !self.lanes.sync.busy();
         self.upload_at().filter(|_| waits)
     }
 
-    /// Rows of the problem list: what the journal says alone.
+    /// The rows of the problem list, from the journal alone.
     pub fn problems(&self) -> Vec<Problem> {
         let problem = |own: &OwnScan| {
             let (reason, kept) = match &own.delivery {
@@ -122,10 +122,10 @@ impl State {
         troubled.take(limits::HISTORY_ROWS).collect()
     }
 
-    /// The last scans, newest first: what the journal says alone.
+    /// The last scans, newest first, from the journal alone.
     pub fn history(&self) -> Vec<HistoryRow> {
         let scans = self.journal.scans.iter().rev();
-        // Of a party the final stands for its claim; a revert shows on what it undid.
+        // A party's final replaces its claim, and a revert shows on the scan that it undid.
         let shown = scans.filter(|own| {
             let last = self.journal.find(&own.scan.scan_id).is_some_and(|last| last.scan.seq == own.scan.seq);
             let asks = own.scan.stage == Stage::Claim && last && asks_staff(own.shown.screen);
@@ -161,7 +161,8 @@ impl State {
         }
     }
 
-    /// The log as a file: what no receipt names, or all of it where nothing is left or the device was revoked.
+    /// The log as a file: its name and its text. It holds the scans that no receipt names. It holds all of them if none
+    /// is left, or if the device was revoked.
     pub fn export(&self) -> (String, String) {
         let device = self.journal.identity.as_ref().map(|(device, _)| device.to_string()).unwrap_or_default();
         let all = self.journal.unsent() == 0 || self.journal.revoked;

@@ -1,9 +1,9 @@
-//! The witnesses that this device holds as proof of how far the server's ledger once was (spec §3 "Epoch and
-//! witness").
+//! The witnesses that this device holds as proof of how far the server's ledger once was (spec §3 "Epoch and witness").
 //!
-//! A newer witness alone is no reason to give up an older one. The server may have been rolled back between the two,
-//! and the older is the only proof of it. So the device gives one up only when the server, asked with it, went on in
-//! the same epoch. Requests carry the oldest first. With few requests under way at a time there are never many.
+//! A newer witness alone is no reason to drop an older one. The server may have been rolled back between the two, and
+//! then the older one is the only proof. So the device drops a witness only when the server, asked with it, continued
+//! in the same epoch. Requests carry the oldest first. Few requests are under way at a time, so there are never many
+//! witnesses.
 
 use crate::ids::EventId;
 use crate::limits;
@@ -13,35 +13,35 @@ use crate::wire::scanning::Witness;
 /// Witnesses of one event and epoch.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Proofs {
-    /// By rising serial, as the server wrote them. The last is the newest; those before it the server has not been
-    /// asked about.
+    /// Witnesses by rising serial, with the text that the server wrote. The last one is the newest. The server has not
+    /// been asked with those before it.
     held: Vec<(Witness, String)>,
 }
 
 impl Proofs {
-    /// Those that the journal kept.
+    /// Takes the witnesses that the journal kept.
     pub fn recall(texts: &[String]) -> Self {
         Self { held: texts.iter().filter_map(|text| Some((text.parse().ok()?, text.clone()))).collect() }
     }
-    /// The event they are of.
+    /// The event to which the witnesses belong. `None` if there are none.
     pub fn event_id(&self) -> Option<&EventId> {
         self.held.last().map(|(witness, _)| &witness.event_id)
     }
-    /// Epoch and serial of the newest.
+    /// Epoch and serial of the newest witness. `None` if there is none.
     pub fn newest(&self) -> Option<(Epoch, u64)> {
         self.held.last().map(|(witness, _)| (witness.epoch, witness.serial))
     }
-    /// The witness that the next request carries: the oldest that is not proven yet, else the newest. Absent where
+    /// The witness that the next request carries: the oldest that is not proven yet, otherwise the newest. `None` if
     /// there is none.
     pub fn to_carry(&self) -> Option<&str> {
         self.held.first().map(|(_, text)| text.as_str())
     }
-    /// All, as the journal keeps them.
+    /// The texts of all witnesses, as the journal keeps them.
     pub fn texts(&self) -> Vec<String> {
         self.held.iter().map(|(_, text)| text.clone()).collect()
     }
 
-    /// An answer came with a witness, to a request that carried another.
+    /// Takes the witness of an answer. `carried` is the witness that the request carried.
     pub fn take(&mut self, carried: Option<&str>, witness: Witness, text: &str) {
         let place = |witness: &Witness| (witness.event_id.clone(), witness.epoch);
         let Some((newest, _)) = self.held.last() else { return self.held.push((witness, text.to_owned())) };
@@ -50,11 +50,12 @@ impl Proofs {
             return;
         }
         if self.held.iter().all(|(_, held)| held != text) {
-            // Also one of a lower serial: answers overtake each other, and it may be of the ledger before the roll-back.
+            // A witness with a lower serial is kept too: answers overtake each other, and it may be from before a
+            // roll-back.
             let at = self.held.partition_point(|(held, _)| held.serial <= witness.serial);
             self.held.insert(at, (witness, text.to_owned()));
         }
-        // What the server was asked with, it holds; the newest stays all the same.
+        // The server has confirmed the witness that it was asked with, so it is dropped, unless it is the newest.
         let older = self.held.len() - 1;
         if let Some(at) = self.held[..older].iter().position(|(_, text)| carried == Some(text.as_str())) {
             self.held.remove(at);

@@ -1,7 +1,7 @@
-//! The engine's state between two inputs, and the one way in which rows get into the journal.
+//! The engine's state between two inputs, and the only way in which rows get into the journal.
 //!
-//! Nothing that is journalled changes the state before its append is durable. While one append is under way, further
-//! inputs that need one wait their turn. They are decided after it, on the state that it leaves.
+//! A journalled change affects the state only after its append is durable. While an append is under way, further inputs
+//! that need one wait their turn. They are decided after it, on the state that it leaves.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -29,22 +29,23 @@ use crate::wire::scans::OnlineAnswer;
 pub(super) enum After {
     /// Show a verdict.
     Show(Box<VerdictView>),
-    /// A scan was undone.
+    /// Tell that a scan was undone.
     Undone {
         /// The scan that was undone.
         scan_id: ScanId,
-        /// Persons taken back.
+        /// Persons who no longer count.
         persons: u32,
     },
     /// Tell that the PIN was wrong.
     PinRefused,
     /// Tell that the PIN was right.
     PinOk,
-    /// A claim is durable: the server is asked about it before the door opens.
+    /// Ask the server about this claim before the door opens.
     Ask(ScanId),
-    /// The phone has a name: the pairing may be asked for.
+    /// Ask to be paired: this phone has its own name now.
     Pair,
-    /// A pairing or a new assignment holds: begin with the list. The event before it.
+    /// Begin to use a pairing or a new assignment, first by fetching the list. Holds the event of before, if there was
+    /// one.
     Settled(Option<EventId>),
 }
 
@@ -53,7 +54,7 @@ pub(super) enum After {
 pub(super) struct Flight {
     pub append: u64,
     pub entries: Vec<Entry>,
-    /// How many of them, from the first, nobody waited for.
+    /// How many of the entries, from the first, nobody waits for.
     pub noted: usize,
     pub after: Vec<After>,
 }
@@ -63,19 +64,19 @@ pub(super) struct Flight {
 pub(super) struct Writer {
     pub appends: u64,
     pub flight: Option<Flight>,
-    /// Rows that nobody waits for; they go with the next append.
+    /// Rows that nobody waits for. They are written with the next append.
     pub rows: Vec<Entry>,
-    /// Inputs that wait for the append under way.
+    /// Staff's inputs that wait until the append under way is done.
     pub inputs: VecDeque<Input>,
-    /// Why storage refuses.
+    /// Why storage refuses to write. Absent if it does not.
     pub blocked: Option<String>,
-    /// Another tab is the writer now: this one never writes or uploads again.
+    /// Whether another tab has become the writer. If so, this one never writes or uploads again.
     pub lost: bool,
-    /// When to try storage again.
+    /// The monotonic clock at which storage is tried again.
     pub probe_at: i64,
 }
 
-/// The subject of a request under way.
+/// The kinds of requests, with what each is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ask {
     Pair,
@@ -86,12 +87,12 @@ pub(super) enum Ask {
         event_id: EventId,
         since: Option<u64>,
     },
-    /// `of`: the epoch of the list it names.
+    /// Changes. `of` is the epoch of the list that the request names.
     Changes {
         event_id: EventId,
         of: Epoch,
     },
-    /// `seen`: the newest change known when it was asked.
+    /// Guests' names. `seen` is the newest change known when the request was made.
     Names {
         event_id: EventId,
         seen: Option<(Epoch, u64)>,
@@ -107,7 +108,7 @@ pub(super) enum Ask {
     Ping,
 }
 
-/// The lanes, one a kind.
+/// The lanes: one per kind of request.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Lanes {
     pub pair: Lane,
@@ -143,24 +144,24 @@ impl Lanes {
     }
 }
 
-/// A claim that the server is asked about; its verdict waits for that. One at a time: what comes next is decided on the
-/// state its final leaves.
+/// A claim that the server is asked about. Its verdict waits for the answer. Only one question is open at a time, since
+/// the next code is decided on the state that this claim's final leaves.
 #[derive(Debug, Clone)]
 pub(super) struct Asking {
     pub scan_id: ScanId,
-    /// Monotonic clock: from here on the device decides alone.
+    /// The monotonic clock from which the device decides alone.
     pub until_mono_ms: i64,
-    /// How it ended: the server's word, or none.
+    /// How the question ended: with the server's answer, or without one (inner `None`). Absent while it is open.
     pub word: Option<Option<Box<OnlineAnswer>>>,
 }
 
-/// How quick the server answered last.
+/// The last measured round trip to the server.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Way {
-    /// Monotonic clock of the answer.
+    /// The monotonic clock when the answer came.
     pub at_mono_ms: i64,
     pub round_ms: i64,
-    /// [`Clock::gaps_ms`] then: a phone that slept since no longer knows its round trip.
+    /// [`Clock::gaps_ms`] at that time. If it has changed since, the phone slept and no longer knows its round trip.
     pub gaps_ms: i64,
 }
 
@@ -170,19 +171,20 @@ pub(super) struct Pairing {
     pub token: String,
     pub server: Option<String>,
     pub name: String,
-    /// This phone asked for itself (spec D11 way (b)); the token is empty until the server gave one.
+    /// Present if this phone asked by itself (spec D11 way (b)). In that case the token is empty until the server gives
+    /// one.
     pub own: Option<Own>,
 }
 
-/// A pairing that an organiser is to approve.
+/// What a pairing needs that waits for an organiser's approval.
 #[derive(Debug, Clone)]
 pub(super) struct Own {
     pub claim_secret: String,
-    /// Monotonic clock of the code's end.
+    /// The monotonic clock at which the shown code expires.
     pub until_mono_ms: i64,
 }
 
-/// The upload under way: its id and content stay as they are until it is answered (spec D2).
+/// The upload under way. Its id and content stay unchanged until it is answered (spec D2).
 #[derive(Debug, Clone)]
 pub(super) struct Batch {
     pub id: BatchId,
@@ -190,53 +192,54 @@ pub(super) struct Batch {
     pub body: String,
 }
 
-/// A beginning of the journal that may go once the clock is confirmed: its rows, as storage gave them at the start.
+/// A beginning of the journal that may be purged once the clock is confirmed, with its rows as storage returned them at
+/// start.
 #[derive(Debug)]
 pub(super) struct Purge {
-    /// Those not purged yet.
+    /// The rows that are not purged yet.
     pub rows: VecDeque<Row>,
-    /// The sum of the rows before them.
+    /// The sum of the rows that are purged.
     pub summed: Journal,
-    /// The last scan among them.
+    /// The seq of the last scan among the rows.
     pub seq: u64,
 }
 
 /// The view that the page was last told to draw.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Drawn {
-    /// Without its countdown.
+    /// The view without its countdown.
     pub view: View,
-    /// When that countdown ends, monotonic clock.
+    /// The monotonic clock at which the countdown ends. Absent without a countdown.
     pub retry_at: Option<i64>,
-    /// [`Journal::rows`] that its history and problems are of.
+    /// The value of [`Journal::rows`] from which the view's history and problems were made.
     pub rows: u64,
 }
 
-/// The area behind a gate, as the server last counted who is in it.
+/// A count that the server made for this device's gate, such as the persons in the area behind it.
 #[derive(Debug, Clone)]
 pub struct Area {
     pub event_id: EventId,
     pub gate_id: GateId,
-    /// Persons inside the area.
+    /// The number of persons.
     pub inside: u32,
-    /// The newest change that was in it: epoch, serial.
+    /// The newest change that the count includes: epoch and serial.
     pub at: (Epoch, u64),
-    /// When, by the monotonic clock.
+    /// The monotonic clock when the count came.
     pub heard_mono_ms: i64,
-    /// This device as it was when the heartbeat that asked for it left.
+    /// The state of this device when the heartbeat left that brought the count.
     pub beat: Beat,
 }
 
-/// This device as it was when a heartbeat left.
+/// The state of this device when a heartbeat left.
 #[derive(Debug, Clone, Default)]
 pub struct Beat {
-    /// It had a list.
+    /// Whether it had a list.
     pub listed: bool,
-    /// Seqs no receipt named.
+    /// Seqs of the scans that no receipt named.
     pub unsent: BTreeSet<u64>,
-    /// The last seq there was.
+    /// The seq of its last scan.
     pub head: u64,
-    /// The gate it told that staff had chosen on it.
+    /// The gate that staff had chosen on the device, as far as this heartbeat reported it. Absent if it reported none.
     pub gate_id: Option<GateId>,
 }
 
@@ -255,16 +258,16 @@ pub(super) struct State {
     pub journal: Journal,
     pub writer: Writer,
     pub list: Option<List>,
-    /// Versions of the deltas kept in the cache over the whole list.
+    /// Versions of the deltas that the cache keeps on top of the whole list.
     pub deltas: Vec<u64>,
     pub feed: Feed,
-    /// Guests' names, where this gate allows them.
+    /// Guests' names. Absent if this gate allows none, or none came yet.
     pub names: Option<NameBook>,
-    /// Version of the list under which the server refused names: not asked again under the same.
+    /// The version of the list with which the server refused names. The device does not ask again with the same list.
     pub names_refused: Option<u64>,
-    /// The names held are signed under a key that is rotated out.
+    /// Whether the names must be fetched whole, because those held are signed under a key that was rotated out.
     pub names_whole: bool,
-    /// The newest of the event's changes that a heartbeat named.
+    /// The newest change of the event that a heartbeat's answer named.
     pub head_named: Option<(Epoch, u64)>,
     pub caches: BTreeMap<String, Vec<u8>>,
     pub lanes: Lanes,
@@ -275,24 +278,24 @@ pub(super) struct State {
     pub online: bool,
     pub captive: bool,
     pub suspended: bool,
-    /// The server's last count of the area behind this gate; absent until it came.
+    /// The server's last count of the area behind this gate. Absent until it came.
     pub area: Option<Area>,
     /// Persons added at all doors, as the server last counted them.
     pub walk_ins_told: Option<Area>,
-    /// When an organiser last looked for this device, as the last heartbeat's answer said.
+    /// When an organiser last looked for this device, as the last heartbeat's answer said. Absent if nobody did.
     pub rung_at: Option<Timestamp>,
-    /// The gate that staff chose here and that the server heard of.
+    /// The gate that staff chose on this device and that the server knows of.
     pub gate_told: Option<GateId>,
-    /// The heartbeat under way.
+    /// The state when the heartbeat under way left.
     pub beat: Beat,
-    /// The server does not know the key: the newest request that had left when it said so. Only an answer to a later
-    /// one says otherwise.
+    /// The newest request that had left when the server said that it does not know the key. Only the answer to a later
+    /// request can show otherwise. Absent if the server knows the key.
     pub key_unknown: Option<u64>,
-    /// The request whose answer is being taken in.
+    /// The request whose answer is being handled.
     pub answering: u64,
-    /// The newest list the server spoke of, while there is none or an older one here.
+    /// The newest list that the server mentioned. Absent if the device has it.
     pub named: Option<(Epoch, u64)>,
-    /// True time when the server last said that the active list is the newest.
+    /// The estimated time when the server last said that the active list is the newest, in milliseconds.
     pub list_checked_ms: Option<i64>,
     pub proofs: Proofs,
     /// The witness that each request under way carries.
@@ -300,33 +303,34 @@ pub(super) struct State {
     pub witness_kept_at: i64,
     pub epoch_seen: Option<Epoch>,
     pub asking: Option<Asking>,
-    /// Claims whose question is on the screen though their row says otherwise, with the server's word where it spoke.
+    /// Claims for which staff were asked a question that the claims' rows don't record, with the server's answer if one
+    /// came.
     pub questions: BTreeMap<ScanId, Option<Box<OnlineAnswer>>>,
     pub way: Option<Way>,
-    /// Monotonic clock when a code was read last.
+    /// The monotonic clock when a code was last read.
     pub used_at: Option<i64>,
-    /// The hardware reader follows the other keyboard layout: a ticket was found by it last.
+    /// Whether the hardware reader types in the other keyboard layout, by which the last ticket was found.
     pub other_layout: bool,
     pub batch: Option<Batch>,
-    /// Seqs whose receipt is on its way into the journal: not to be offered again meanwhile.
+    /// Seqs of the scans whose receipt is being journalled. They are not offered again meanwhile.
     pub settling: BTreeSet<u64>,
-    /// Scans of the next batch; halved to isolate a poison scan.
+    /// Most scans of the next batch. It is halved to isolate a scan that the server cannot read.
     pub chunk: usize,
-    /// Monotonic clock of the last minute's uploads.
+    /// The monotonic clock of each upload of the last minute.
     pub uploads: VecDeque<i64>,
     pub poison_at: i64,
-    /// The unreadable scan that was offered last.
+    /// The seq of the unreadable scan that was offered last.
     pub poison_tried: u64,
-    /// Monotonic clock from which scans of an event that the server doesn't have are offered again.
+    /// The monotonic clock from which scans of an event that the server lacks are offered again.
     pub elsewhere_at: i64,
-    /// Staff pressed Sync: the next upload does not wait for its rhythm.
+    /// Whether staff pressed Sync, so that the next upload does not wait for its interval.
     pub rush: bool,
-    /// The list must be fetched whole: the kept one is signed under a key that is rotated out.
+    /// Whether the list must be fetched whole, because the cached one is signed under a key that was rotated out.
     pub whole_next: bool,
     pub measured: super::figures::Measured,
     pub last_view: Option<Drawn>,
     pub wake: Option<i64>,
-    /// The rows that this session may purge; absent where there are none.
+    /// The rows that this session may purge. Absent if there are none.
     pub purge: Option<Purge>,
 }
 
@@ -335,7 +339,7 @@ impl State {
         self.now.map_or(0, |now| now.mono_ms)
     }
 
-    /// Fresh random bytes: as many draws an input as are needed from its 32.
+    /// Fresh random bytes. Any number of draws per input is derived from the 32 bytes that the input brought.
     pub fn draw(&mut self) -> [u8; 32] {
         self.draws += 1;
         let random = self.now.map(|now| now.random).unwrap_or_default();
@@ -360,15 +364,15 @@ impl State {
         self.emit(Effect::Refused { code: code.to_owned(), message: message.to_owned() });
     }
 
-    /// The pairing whose key still works for this device.
+    /// The device's pairing. `None` if it is not paired.
     pub fn paired(&self) -> Option<&Paired> {
         self.journal.paired.as_ref()
     }
-    /// The gate this device stands at, by its list.
+    /// The rules of this device's gate, by its list. `None` without a pairing or a list.
     pub fn gate(&self) -> Option<&GateRules> {
         self.list.as_ref()?.gates.get(&self.paired()?.gate_id)
     }
-    /// Which way scans go now.
+    /// The direction of scans now: the gate's, or the operator's choice at a gate that leads both ways.
     pub fn direction(&self) -> Direction {
         match self.gate().map(|gate| gate.direction) {
             Some(Direction::Both) => self.journal.direction.unwrap_or(Direction::In),
@@ -377,12 +381,12 @@ impl State {
         }
     }
 
-    /// Whether a row or a verdict is under way: staff's inputs, pairings and assignments wait for it.
+    /// Whether a row is being written or a question is open. Staff's inputs, pairings and assignments wait meanwhile.
     pub fn busy(&self) -> bool {
         self.writer.flight.is_some() || self.asking.is_some()
     }
 
-    /// Writes rows, and those that waited before them. Nothing may be under way.
+    /// Writes rows, after the rows that nobody waits for. No append may be under way.
     pub fn append(&mut self, entries: Vec<Entry>, after: Vec<After>) {
         let mut all = std::mem::take(&mut self.writer.rows);
         let noted = all.len();
@@ -398,14 +402,14 @@ impl State {
         self.emit(Effect::Append { append, rows: texts });
     }
 
-    /// Writes a row that nobody waits for, with the next append.
+    /// Adds a row that nobody waits for. It is written with the next append.
     pub fn note(&mut self, entry: Entry) {
         if !self.writer.lost {
             self.writer.rows.push(entry);
         }
     }
 
-    /// Takes an append's rows in. Gives what follows; `None` for an append that is not under way.
+    /// Adds the rows of a durable append to the state. Returns what follows. `None` if no such append is under way.
     pub fn appended(&mut self, append: u64) -> Option<Vec<After>> {
         let flight = self.writer.flight.take_if(|flight| flight.append == append)?;
         for entry in flight.entries {
@@ -418,8 +422,8 @@ impl State {
         Some(flight.after)
     }
 
-    /// An append did not happen: what staff waited for is as if it had never been meant; what only went with it is
-    /// tried again.
+    /// Handles an append that failed. What staff waited for counts as never done. Rows that nobody waited for are tried
+    /// again.
     pub fn append_failed(&mut self, append: u64, reason: String) {
         let Some(mut flight) = self.writer.flight.take_if(|flight| flight.append == append) else { return };
         self.writer.lost |= reason == "lost_lock";
@@ -428,10 +432,10 @@ impl State {
         self.writer.rows = flight.entries;
         self.writer.probe_at = self.mono() + limits::STORAGE_PROBE_MS;
         if flight.after.contains(&After::Pair) {
-            self.pairing = None; // Without a name it can ask nobody: staff begin anew once storage is well.
+            self.pairing = None; // Without an id it cannot ask: staff begin again once storage works.
         }
         if self.pairing.is_some() && flight.after.iter().any(|after| matches!(after, After::Settled(_))) {
-            self.failed(&Ask::Pair); // The key is nowhere: asked for again, but not as fast as the network goes.
+            self.failed(&Ask::Pair); // The key was not stored: it is asked for again, after a pause.
         }
         if !flight.after.is_empty() {
             self.refuse("storage_blocked", "Nothing was recorded: this device's storage refuses. Admit nobody on it.");

@@ -1,7 +1,7 @@
-//! Uploads: which scans next, when, and what an answer means for them (spec D1, D2, D13, §5; trust promise 2).
+//! Uploads: which scans are sent next, when, and what an answer means for them (spec D1, D2, D13, §5; trust promise 2).
 //!
-//! Only a well-formed answer of ours to this very batch is a receipt. A batch keeps its id and its bytes until it is
-//! answered; nothing but a receipt takes a scan off the list.
+//! Only a well-formed answer of Admit to this very batch is a receipt. A batch keeps its id and its bytes until it is
+//! answered. Nothing but a receipt takes a scan off the list.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,9 +18,8 @@ const MINUTE_MS: i64 = 60_000;
 const PATH: &str = "/api/scanning/sync";
 
 impl State {
-    /// Log places that may be sent now. Scans of another event than the one the device is paired for stand aside
-    /// for a while once the server said that it has no such event. They must not keep the scans of the device's
-    /// own event waiting.
+    /// Places in the log that may be sent now. After the server said that it lacks a former event, scans of that event
+    /// are left out for a while. So they don't keep the scans of the device's present event waiting.
     fn upload_open(&self) -> impl Iterator<Item = u64> {
         let own = self.paired().map(|paired| &paired.event_id).filter(|_| self.mono() < self.elsewhere_at);
         let open = self.journal.waiting.iter().copied().filter(|seq| !self.settling.contains(seq));
@@ -30,12 +29,12 @@ impl State {
         self.journal.at_seq(seq).map(|own| &own.scan.event_id)
     }
 
-    /// Whether there is anything to upload.
+    /// Whether there is anything to upload, unreadable scans aside.
     fn upload_waits(&self) -> bool {
         self.batch.is_some() || self.upload_open().next().is_some()
     }
 
-    /// When the next upload may leave, by the monotonic clock; `None` when there is nothing to send.
+    /// When the next upload may leave, by the monotonic clock. `None` if there is nothing to send.
     pub fn upload_at(&self) -> Option<i64> {
         let poison = self.journal.poison.iter().any(|seq| !self.settling.contains(seq)).then_some(self.poison_at);
         let elsewhere =
@@ -47,7 +46,8 @@ impl State {
         Some(wanted.max(freed).max(self.lanes.sync.due_at()))
     }
 
-    /// The rhythm: the first at once, then one every 6 s; full chunks of a backlog follow at once.
+    /// When the next upload is due by the interval: the first at once, then one every 6 s. Full chunks of a backlog
+    /// follow at once.
     fn upload_paced_at(&self) -> i64 {
         let Some(last) = self.uploads.back() else { return i64::MIN };
         let retry = self.lanes.sync.failures() > 0;
@@ -55,13 +55,13 @@ impl State {
         if retry || full || self.rush { i64::MIN } else { last + limits::SYNC_EVERY_MS }
     }
 
-    /// The oldest waiting scans of one event (a batch holds one), in the order of the log.
+    /// The oldest waiting scans of one event, in the order of the log. A batch holds scans of one event only.
     fn next_chunk(&self) -> Vec<u64> {
         let Some(event) = self.upload_open().next().and_then(|seq| self.event_of(seq)) else { return Vec::new() };
         self.upload_open().filter(|seq| self.event_of(*seq) == Some(event)).take(self.chunk.max(1)).collect()
     }
 
-    /// Sends the next upload, or the one under way again.
+    /// Sends the next upload, or the batch under way again.
     pub fn upload(&mut self) {
         let now = self.mono();
         while self.uploads.front().is_some_and(|first| first + MINUTE_MS <= now) {
@@ -70,7 +70,7 @@ impl State {
         if self.batch.is_none() {
             let mut seqs = self.next_chunk();
             if seqs.is_empty() {
-                // Each in its turn: one that stays unreadable holds up no other.
+                // Unreadable scans are offered in turn, so that one of them holds up no other.
                 let poison = &self.journal.poison;
                 let mut round = poison.range(self.poison_tried + 1..).chain(poison.iter()).copied();
                 if let Some(seq) = round.find(|seq| !self.settling.contains(seq)) {
@@ -87,7 +87,7 @@ impl State {
         self.send(Ask::Sync, "POST", PATH.to_owned(), Some(body), limits::REQUEST_MS);
     }
 
-    /// A batch of these scans under a fresh id.
+    /// Makes a batch of these scans under a new id. `None` if it cannot be made.
     fn wrap(&mut self, seqs: Vec<u64>) -> Option<Batch> {
         let id = BatchId::new(self.draw_uuid()).ok()?;
         let (_, log_id) = self.journal.identity.clone()?;
@@ -100,7 +100,7 @@ impl State {
             device_id: self.paired()?.device_id.clone(),
             sync_batch_id: id.clone(),
             format: Some(2),
-            // Left out: a batch that waits out a day without network would be refused for it, and is the same batch.
+            // This field is left out. A batch that waits for a day without network would be refused because of it.
             batch_created_at: None,
             offset_seconds: None,
             log_id: Some(log_id),
@@ -111,7 +111,7 @@ impl State {
         (!seqs.is_empty()).then_some(Batch { id, seqs, body })
     }
 
-    /// The answer to an upload.
+    /// Takes the server's answer to an upload.
     pub fn upload_answered(&mut self, answer: &Answer<'_>) {
         let Some(batch) = self.batch.clone() else { return };
         let receipt = answer.read::<SyncAnswer>().filter(|receipt| receipt.batch_id == batch.id);
@@ -130,7 +130,7 @@ impl State {
                 self.elsewhere_at = self.mono() + limits::POISON_EVERY_MS;
                 self.batch = None;
             }
-            // A proxy's limit, in its own words: smaller batches may pass; nothing is said of any scan.
+            // A proxy refused the size, in its own words. It says nothing about any scan, and smaller batches may pass.
             (413, None) if batch.seqs.len() > 1 => {
                 self.chunk = (batch.seqs.len() / 2).max(1);
                 self.batch = None;
@@ -139,13 +139,13 @@ impl State {
         }
         self.refused_by_server(&Ask::Sync, answer);
         if self.batch.is_none() {
-            // What was wrong is put right: the smaller or re-wrapped batch need not wait for a retry.
+            // The batch was made smaller or built again, so it need not wait for a retry.
             let now = self.mono();
             self.lanes.sync.hurry(now);
         }
     }
 
-    /// Whether a batch is of another event than the one this device is paired for.
+    /// Whether a batch belongs to another event than the one that this device is paired for.
     fn is_elsewhere(&self, batch: &Batch) -> bool {
         let event = batch.seqs.first().and_then(|seq| self.event_of(*seq));
         self.paired().is_some_and(|paired| event.is_some_and(|event| *event != paired.event_id))
@@ -177,13 +177,13 @@ impl State {
         self.suspended = false;
         self.chunk = (self.chunk * 2).min(limits::CHUNK_SCANS);
         if told == 0 {
-            // Well-formed, and yet says nothing of what was sent: not delivered.
+            // The answer is well-formed, but says nothing about the scans that were sent. They count as not delivered.
             return self.failed(&Ask::Sync);
         }
         self.done(&Ask::Sync, 0);
     }
 
-    /// Measures how long scans waited for this receipt. A claim and its final are one scan.
+    /// Measures how long scans waited for this receipt. A claim and its final count as one scan.
     fn measure_receipt(&mut self, seqs: &[u64]) {
         let now_ms = self.clock.read().at_ms;
         let scans = seqs.iter().filter_map(|seq| self.journal.at_seq(*seq)).map(|own| &own.scan);
@@ -192,7 +192,7 @@ impl State {
         }
     }
 
-    /// The server can read now what was set apart: so it may read the next.
+    /// Offers the next unreadable scan at once, since the server could read one of this batch.
     fn hurry_set_apart(&mut self, batch: &Batch) {
         if batch.seqs.iter().any(|seq| self.journal.poison.contains(seq)) {
             self.poison_at = self.mono();
@@ -205,7 +205,8 @@ impl State {
         seqs.filter(is_named).collect()
     }
 
-    /// The server cannot read the batch: the scan it names, or the half of it, is set apart; one alone is poison.
+    /// Handles a batch that the server cannot read. The scan that the answer names is set apart, or else the batch is
+    /// halved. A scan that fails alone is marked unreadable.
     fn upload_refused(&mut self, batch: &Batch, problem: &Problem) {
         self.batch = None;
         let named = problem.errors.iter().find_map(|error| item_index(&error.path));
@@ -222,8 +223,8 @@ impl State {
         }
     }
 
-    /// A revoked device's scans, kept for review: receipts. When all are handed over or refused for good, or no more is
-    /// taken, the key goes; the log stays (spec D10).
+    /// Takes the receipts of a revoked device's scans, which the server kept for review. When all scans are handed
+    /// over, refused, or no longer taken, the key is erased. The log stays (spec D10).
     pub fn handed_over(&mut self, details: &RevokedDetails) {
         if let Some(batch) = self.batch.take() {
             self.settle_held(&batch, &details.kept, &details.rejected);
@@ -233,8 +234,8 @@ impl State {
         }
     }
 
-    /// A suspended device's scans, stored and held: receipts, so they are not offered again (spec D19). `false` where
-    /// the answer names none of them.
+    /// Takes the receipts of a suspended device's scans, which the server stored and holds (spec D19). They are not
+    /// offered again. Returns false if the answer names none of them.
     pub fn held(&mut self, problem: &Problem) -> bool {
         let details = serde_json::to_value(&problem.details).ok();
         let details = details.and_then(|it| serde_json::from_value::<SuspendedDetails>(it).ok());
@@ -246,8 +247,8 @@ impl State {
         settled
     }
 
-    /// Notes which scans of a batch the server stored and held, and which it refused for good. The phone offers none of
-    /// them again. Returns `false` where the answer names no scan of the batch.
+    /// Notes which scans of a batch the server stored and holds, and which it refused for ever. The phone offers none
+    /// of them again. Returns false if the answer names no scan of the batch.
     fn settle_held(&mut self, batch: &Batch, kept: &[ScanId], rejected: &[Rejected]) -> bool {
         let epoch = self.epoch_seen.or(self.journal.epoch);
         let named: BTreeSet<&ScanId> = kept.iter().collect();
@@ -271,8 +272,8 @@ impl State {
         true
     }
 
-    /// Erases a revoked device's key once nothing is left to hand over. A scan that was set apart is still left: a
-    /// proxy before the server may have disliked it, and without the key nobody takes it any more.
+    /// Erases a revoked device's key once nothing is left to hand over. A scan that was set apart still counts as left.
+    /// A proxy in front of the server may have refused it, and without the key the server would not take it.
     pub fn erase_key_if_done(&mut self) {
         let journal = &self.journal;
         let done = journal.waiting.is_empty() && journal.asked.is_empty() && journal.poison.is_empty();
@@ -289,7 +290,7 @@ impl State {
         }
     }
 
-    /// A new epoch: asks which of the scans with an older receipt the server lacks.
+    /// Asks, after a new epoch began, which of the scans with an older receipt the server lacks.
     pub fn ask_status(&mut self) {
         let Some((_, log_id)) = &self.journal.identity else { return };
         let head = self.journal.head_seq();
@@ -299,14 +300,14 @@ impl State {
         self.send(Ask::Status { head }, "POST", path, Some(body), limits::REQUEST_MS);
     }
 
-    /// The answer to it: what is missing waits again, the rest has its receipt.
+    /// Takes the server's answer about its log. Scans that it lacks wait again, and the others get a receipt.
     pub fn status_answered(&mut self, head: u64, answer: &Answer<'_>) {
         let ask = Ask::Status { head };
         let Some(status) = answer.read::<crate::wire::scanning::LogStatusAnswer>() else {
             return self.refused_by_server(&ask, answer);
         };
-        // Which epoch answered, and how far its ledger is, the witness beside the answer says; without one nothing
-        // can be called received, and everything is offered again.
+        // The witness with the answer says which epoch answered and how far its ledger is. Without it nothing counts as
+        // received, and everything is offered again.
         let serial =
             self.proofs.newest().filter(|(epoch, _)| Some(*epoch) == self.journal.epoch).map(|(_, serial)| serial);
         let missing = |seq: u64| status.missing.iter().any(|(from, to)| (*from..=*to).contains(&seq));
@@ -320,14 +321,15 @@ impl State {
             let (epoch, at_ms) = (self.journal.epoch, self.clock.read().at_ms);
             self.settling.extend(&there);
             self.note(Entry::Received { epoch, serial, seqs: ranges(&there), held: false, at_ms });
-            // No receipt without its witness: after a restart a roll-back would take the scans and leave no proof.
+            // The witness is stored with the receipts. Otherwise a roll-back could take the scans, and a restarted
+            // device had no proof.
             self.keep_witness();
         }
         self.done(&ask, 0);
     }
 }
 
-/// The scans of a batch that an answer refuses for good, by their place in the log.
+/// The scans of a batch that an answer refuses for ever, by their place in the log.
 fn rejected_of(batch: &Batch, items: &[Rejected]) -> BTreeMap<u64, RejectedScan> {
     let one = |item: &Rejected| {
         let seq = *batch.seqs.get(item.index)?;
@@ -336,7 +338,7 @@ fn rejected_of(batch: &Batch, items: &[Rejected]) -> BTreeMap<u64, RejectedScan>
     items.iter().filter_map(one).collect()
 }
 
-/// Rising numbers as ranges, both ends included.
+/// Joins rising numbers into ranges. Both ends of a range are included.
 fn ranges(seqs: &[u64]) -> Vec<(u64, u64)> {
     let mut out: Vec<(u64, u64)> = Vec::new();
     for seq in seqs {
@@ -348,7 +350,7 @@ fn ranges(seqs: &[u64]) -> Vec<(u64, u64)> {
     out
 }
 
-/// The index in a path such as `scans[17].count`.
+/// The index in a path such as `scans[17].count`. `None` for any other path.
 fn item_index(path: &str) -> Option<usize> {
     let rest = path.strip_prefix("scans[")?;
     rest.split(']').next()?.parse().ok()

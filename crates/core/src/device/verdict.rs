@@ -1,4 +1,4 @@
-//! A verdict as the screen needs it (experience §8).
+//! Makes a verdict in the form that the screen needs (experience §8).
 
 use super::journal::OwnScan;
 use super::state::State;
@@ -26,10 +26,11 @@ impl State {
         refusal && is_scan && !self.was_set_aside(scan)
     }
 
-    /// Whether an override of this refusal's code stands after it: one refusal is set aside once, unless that was undone.
+    /// Whether a later override of the same code still stands. A refusal is set aside only once, unless the override
+    /// was undone.
     fn was_set_aside(&self, refused: &Scan) -> bool {
         let later = self.journal.scans.iter().rev().map(|own| &own.scan).take_while(|scan| scan.seq > refused.seq);
-        // Of guests picked by hand no code was read: there it is the ticket that tells one refusal from another's.
+        // A guest picked by hand has no code in the scan, so the ticket tells one refusal from another.
         let same = |scan: &&Scan| match refused.barcode_hash {
             Some(_) => scan.barcode_hash == refused.barcode_hash,
             None => scan.barcode_hash.is_none() && scan.ticket_id == refused.ticket_id,
@@ -38,7 +39,7 @@ impl State {
         overrides.any(|scan| self.journal.kept(scan) != 0)
     }
 
-    /// A scan of this device as the screen shows it.
+    /// One of this device's scans in the form that the screen shows.
     pub fn view_of(&self, own: &OwnScan) -> VerdictView {
         let about = self.about(&own.scan);
         let rules = about.rules();
@@ -109,13 +110,13 @@ impl State {
         }
     }
 
-    /// A gate's name; its id where this list does not know it.
+    /// A gate's name, or its id if this list does not have the gate.
     pub fn gate_name(&self, gate_id: &GateId) -> String {
         let gate = self.list.as_ref().and_then(|list| list.gates.get(gate_id));
         gate.map_or_else(|| gate_id.to_string(), |gate| gate.name.clone())
     }
 
-    /// Where a ticket is let in: nobody who wants in is sent to a way out.
+    /// Names of the gates at which a ticket is let in. Gates that only lead out are left out.
     fn right_gates(&self, rules: &TicketRules) -> Vec<String> {
         let Some(list) = &self.list else { return Vec::new() };
         let leads_in = |gate: &&GateRules| gate.direction != Direction::Out;
@@ -127,14 +128,15 @@ impl State {
         ids.map(|id| self.gate_name(id)).collect()
     }
 
-    /// At start a young last verdict is shown again: staff may not have seen it (architecture §5).
+    /// Shows the last verdict again at start if it is young, since staff may not have seen it (architecture §5).
     pub fn show_again(&mut self) {
         if self.list.is_none() {
             return;
         }
         let Some(own) = self.journal.scans.last() else { return };
         let age = Timestamp::clamped(self.clock.read().at_ms).since(own.scan.at);
-        // Of a claim that was asked about nobody ever saw a verdict: it is closed, and the guest shows the code again.
+        // Nobody saw a verdict of a claim about which the server was asked. It is closed, and the guest shows the code
+        // again.
         let unseen = own.scan.stage == Stage::Claim && !asks_staff(own.shown.screen);
         let no_verdict = matches!(own.scan.kind, ScanKind::Revert | ScanKind::Headcount);
         let silent = unseen || no_verdict || own.shown.screen == Screen::NotATicket;
@@ -145,25 +147,26 @@ impl State {
     }
 }
 
-/// Whether a screen asks staff something: its claim waits for them.
+/// Whether a screen asks staff something, so that its claim waits for their answer.
 pub(super) fn asks_staff(screen: Screen) -> bool {
     matches!(screen, Screen::AdmitParty | Screen::Full | Screen::Check)
 }
 
-/// The server's word as `decide` would have said it.
+/// The server's answer in the form of a verdict by `decide`.
 pub(super) fn verdict_of(word: &OnlineAnswer) -> Verdict {
     let (outcome, reason, may_admit) = (word.outcome, word.reason, word.may_admit);
     Verdict { outcome, reason, ..Verdict::valid(may_admit) }
 }
 
-/// Notes in the scan what the device knew when it acted on the server's word, and whose code it is. The device knew
-/// everything up to that word's place (spec §3 "Rules at a scan").
+/// Notes in the scan what the device knew when it used the server's answer, and whose code it is. The device knew
+/// everything up to the answer's serial (spec §3 "Rules at a scan").
 pub(super) fn learned(scan: &mut Scan, word: &OnlineAnswer) {
     scan.cursor = scan.cursor.max(word.cursor.serial);
     scan.ticket_id = scan.ticket_id.take().or_else(|| word.ticket_id.clone());
 }
 
-/// The short code, for talk between staff: another phone takes it typed. Of a guest picked by hand the end of the ticket's id.
+/// The short code by which staff talk about a scan, and which another phone accepts. For a guest picked by hand it is
+/// the end of the ticket's id.
 pub(super) fn short_code(scan: &Scan) -> String {
     let id = scan.ticket_id.as_ref().map(|id| id.as_str()).unwrap_or_default();
     let end = || id.get(id.len().saturating_sub(8)..).unwrap_or_default().to_uppercase();

@@ -1,5 +1,5 @@
-//! Guests without a ticket, added at the door (door.md "Walk-ins"): one signed scan is their entry, and their ticket is made
-//! from it.
+//! Adds guests without a ticket at the door (door.md "Walk-ins"). One signed scan is the guest's entry, and the server
+//! makes the ticket from it.
 
 use super::door::{shown, words};
 use super::lookup::About;
@@ -15,7 +15,7 @@ use crate::wire::journal::Entry;
 use crate::wire::scanning::Named;
 
 impl State {
-    /// The guests that staff may add here now; absent where this gate adds none.
+    /// What the screen needs to add guests here. `None` if this gate adds none.
     pub fn walk_ins_view(&self) -> Option<WalkInsView> {
         let gate = self.gate().filter(|gate| gate.walk_ins && self.direction() == Direction::In)?;
         let number = self.list.as_ref().and_then(|list| list.event.walk_ins);
@@ -23,7 +23,7 @@ impl State {
         Some(WalkInsView { zones: gate.zones.clone(), added: self.walk_ins_added(), number, places_left })
     }
 
-    /// Persons added at all doors: as the server last counted them, and those of this device that its count lacks.
+    /// Persons added at all doors: the server's last count, and this device's own that the count lacks.
     fn walk_ins_added(&self) -> u32 {
         let here = self.paired().map(|paired| &paired.event_id);
         let told = self.walk_ins_told.as_ref().filter(|told| Some(&told.event_id) == here);
@@ -33,13 +33,13 @@ impl State {
         told.map_or(0, |told| told.inside).saturating_add(own)
     }
 
-    /// The first rules of a ticket that this device made and no list has yet.
+    /// The first rules of a ticket that this device made and no list has yet. `None` for any other ticket.
     pub fn made_here(&self, id: &TicketId) -> Option<TicketRules> {
         let own = self.journal.of_ticket(&self.paired()?.event_id, Some(id), &[]);
         own.into_iter().find_map(|own| own.scan.walk_in.as_ref()).map(WalkIn::rules)
     }
 
-    /// Staff add a guest, who goes in with all their persons.
+    /// Adds a guest for staff. The guest goes in with all persons of the party.
     pub fn add_walk_in(&mut self, name: &str, zone: String, party: u32, pin: &str) {
         if let Err((code, message)) = self.may_scan() {
             return self.refuse(code, message);

@@ -1,4 +1,4 @@
-//! Building a list: the large part once for all devices, the small signed rest for each (spec §5, D5).
+//! Builds a list. The large part is made once for all devices, and the small signed rest for each (spec §5, D5).
 
 use std::collections::BTreeMap;
 
@@ -15,13 +15,13 @@ use crate::wire::stored::to_text;
 /// A code, its ticket and the ticket's newest rules.
 #[derive(Debug, Clone, Copy)]
 pub struct Code<'a> {
-    /// Hash of the code.
+    /// The hash of the code.
     pub hash: BarcodeHash,
     /// The ticket that holds the code.
     pub ticket_id: &'a TicketId,
-    /// Its newest rules.
+    /// The newest rules of that ticket.
     pub rules: &'a TicketRules,
-    /// The booking it belongs to.
+    /// The booking of that ticket. Absent if it has none.
     pub group: Option<Group>,
 }
 
@@ -32,36 +32,36 @@ pub struct Input<'a> {
     pub organization_id: &'a OrganizationId,
     /// The event of the list.
     pub event_id: &'a EventId,
-    /// Its newest rules.
+    /// The newest rules of the event.
     pub event: &'a EventRules,
-    /// The event's settings for devices that are no rules.
+    /// The event's settings for devices that have no effect on decisions.
     pub door: &'a DoorSettings,
-    /// Serial of the last rule change in the event: same version, same content, for ever.
+    /// Serial of the event's last rule change. Lists with the same version have the same content for ever.
     pub version: u64,
-    /// Gates and their newest rules, in order of id.
+    /// The gates and their newest rules, in order of id.
     pub gates: &'a [(GateId, GateRules)],
-    /// All codes of the event in any order; for a delta those new or changed.
+    /// All codes of the event in any order. For a delta, only those that are new or changed.
     pub codes: &'a [Code<'a>],
 }
 
-/// The part that is the same for every device: JSON up to and with the codes, without the closing brace.
+/// The part of a list that is the same for every device: JSON up to the end of the codes, without the closing brace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Large {
-    /// The bytes.
+    /// The bytes of the part.
     pub bytes: Vec<u8>,
-    /// The hash it names.
+    /// The content hash that stands in these bytes.
     pub content_hash: [u8; 32],
 }
 
-/// Builds the large part of a whole list. Fails if two codes share a prefix, which making tickets refuses.
+/// Builds the large part of a whole list. Fails if two codes share a prefix, which the creation of tickets refuses.
 pub fn large_part(input: &Input<'_>) -> Result<Large, IndexError> {
     let (codes, content_hash) = put_codes(&sorted(input.codes)?);
     let bytes = [&head(input, content_hash), b",\"tickets\":".as_slice(), &codes].concat();
     Ok(Large { bytes, content_hash })
 }
 
-/// Builds the large part of a delta from version `since`: `input.codes` are the codes that are new or changed,
-/// `tombstones` those that are gone, `content_hash` names the whole list after it.
+/// Builds the large part of a delta from version `since`. `input.codes` are the codes that are new or changed,
+/// `tombstones` those that are gone. `content_hash` is that of the whole list after the delta.
 pub fn delta_part(
     input: &Input<'_>,
     since: u64,
@@ -77,18 +77,18 @@ pub fn delta_part(
     Ok(Large { bytes, content_hash })
 }
 
-/// The rest of the body for one device, its signature in it, and the value of `X-Signature` for the whole. The body is
-/// `large` and then this: two pieces, so that the large one is never copied or compressed again.
+/// Makes the rest of the body for one device, with its signature, and the value of `X-Signature` for the whole body.
+/// The body is `large` followed by this rest. As two pieces, the large one is never copied or compressed again.
 pub fn signed_tail(large: &[u8], tail: &ManifestTail, api_key: &str) -> (Vec<u8>, String) {
     sign_behind(large, &to_text(tail), api_key)
 }
 
-/// Puts the members of a JSON object and the signature over everything behind a large part.
+/// Makes what follows a large part: the members of a JSON object and the signature over everything.
 pub(super) fn sign_behind(large: &[u8], object: &str, api_key: &str) -> (Vec<u8>, String) {
-    // A tail is never empty: its object's opening brace becomes the comma after the large part.
+    // A tail has members, so its object's opening brace becomes the comma after the large part.
     let members = object.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
     let unsigned = format!(",{members}");
-    // Both signatures begin with the same bytes, nearly all there are: they are read once.
+    // Both signatures cover nearly the same bytes. The common beginning is hashed once.
     let mut common = Authenticator::new(api_key.as_bytes());
     common.update(large);
     common.update(unsigned.as_bytes());
@@ -99,7 +99,7 @@ pub(super) fn sign_behind(large: &[u8], object: &str, api_key: &str) -> (Vec<u8>
     ([unsigned, end].concat().into_bytes(), common.signature())
 }
 
-/// [`signed_tail`] put behind the large part: the whole body, and the value of `X-Signature`.
+/// The whole body, made of the large part and its [`signed_tail`], and the value of `X-Signature`.
 pub fn envelope(large: &[u8], tail: &ManifestTail, api_key: &str) -> (Vec<u8>, String) {
     let (rest, header) = signed_tail(large, tail, api_key);
     ([large, &rest].concat(), header)
@@ -114,7 +114,7 @@ pub(super) fn sorted<'a>(codes: &[Code<'a>]) -> Result<Vec<Code<'a>>, IndexError
     }
 }
 
-/// The members before the codes, without the closing brace.
+/// The JSON members before the codes, without the closing brace.
 pub(super) fn head(input: &Input<'_>, content_hash: [u8; 32]) -> Vec<u8> {
     let head = ManifestHead {
         event_id: input.event_id.clone(),
@@ -141,8 +141,8 @@ pub(super) fn head(input: &Input<'_>, content_hash: [u8; 32]) -> Vec<u8> {
     bytes
 }
 
-/// The array of codes, which come sorted, and their content hash. All codes of a class end alike: that piece of JSON
-/// is made once a class, and a code costs little more than its hash and its ticket's id.
+/// Writes the array of codes, which come sorted, and computes their content hash. The JSON of all codes of a class ends
+/// in the same way. That end is made once per class, so a code costs little more than its hash and its ticket's id.
 fn put_codes(codes: &[Code<'_>]) -> (Vec<u8>, [u8; 32]) {
     let mut out = Vec::with_capacity(codes.len() * 272 + 2);
     let mut hasher = BucketHasher::new();
@@ -176,7 +176,7 @@ fn put_codes(codes: &[Code<'_>]) -> (Vec<u8>, [u8; 32]) {
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
-/// An identifier as a JSON string: it is printable ASCII, so only two characters need care.
+/// Writes an identifier as a JSON string. It is printable ASCII, so only two characters need escaping.
 fn put_text(out: &mut Vec<u8>, id: &str) {
     out.push(b'"');
     for byte in id.bytes() {
@@ -188,7 +188,7 @@ fn put_text(out: &mut Vec<u8>, id: &str) {
     out.push(b'"');
 }
 
-/// A code's JSON from behind its hash on: what it shares with every code of its class.
+/// A code's JSON after its ticket's id: the part that all codes of a class share.
 fn class_json(code: &Code<'_>) -> Vec<u8> {
     let whole = to_text(&ManifestTicket::of(code.hash, code.ticket_id, code.rules, None));
     let shared = whole.find(",\"zone\":").map_or("", |at| &whole[at..]);

@@ -1,5 +1,5 @@
-//! The compact form of a list (spec §5): the same codes in half the bytes, for phones that ask for it by
-//! `Accept: application/vnd.admit.manifest`.
+//! The compact form of a list (spec §5): the same codes in half the bytes, for phones that ask for it by `Accept:
+//! application/vnd.admit.manifest`.
 //!
 //! | bytes | what |
 //! |---|---|
@@ -13,8 +13,8 @@
 //! | 4 + n | length, and the JSON form's members made for each request |
 //! | 32 | HMAC-SHA256 under the API key's text over everything before |
 //!
-//! Numbers are big-endian. Columns stand one behind the other because they compress better so. `content_hash` is that
-//! of the JSON form: the codes are the same.
+//! Numbers are big-endian. All values of a column stand together because they compress better in this order.
+//! `content_hash` equals that of the JSON form, since the codes are the same.
 
 use std::collections::BTreeMap;
 
@@ -30,20 +30,21 @@ use crate::wire::stored::to_text;
 
 /// The first bytes of a compact list. No JSON begins with them.
 pub const MAGIC: &[u8; 16] = b"admit.compact.1\n";
-/// Its media type: what `Accept` names, and `Content-Type` answers.
+/// The media type of the compact form, in `Accept` and in `Content-Type`.
 pub const MEDIA_TYPE: &str = "application/vnd.admit.manifest";
 
-/// The bytes that stand for no booking.
+/// The bytes of a code that belongs to no booking.
 const NO_GROUP: [u8; Group::BYTES] = [0; Group::BYTES];
-/// Bytes of a signature at the end.
+/// Bytes of the signature at the end.
 const MAC_BYTES: usize = 32;
 
-/// Whether a body is of this form.
+/// Whether a body has the compact form.
 pub fn is_compact(body: &[u8]) -> bool {
     body.starts_with(MAGIC)
 }
 
-/// The large part of a whole list: up to the members made for each request. Fails like the JSON form's.
+/// Builds the large part of a whole list: everything before the members made for each request. Fails as the JSON form
+/// does.
 pub fn compact_part(input: &Input<'_>) -> Result<Large, IndexError> {
     let codes = sorted(input.codes)?;
     let mut hasher = BucketHasher::new();
@@ -55,7 +56,7 @@ pub fn compact_part(input: &Input<'_>) -> Result<Large, IndexError> {
     put(input, &codes, None, hasher.content_hash())
 }
 
-/// The large part of a delta, as [`super::build::delta_part`] makes it in JSON.
+/// Builds the large part of a delta, with the arguments of [`super::build::delta_part`].
 pub fn compact_delta_part(
     input: &Input<'_>,
     since: u64,
@@ -67,7 +68,7 @@ pub fn compact_delta_part(
     put(input, &sorted(input.codes)?, Some((since, &gone)), content_hash)
 }
 
-/// The rest of the body for one device, its signature in it, and the value of `X-Signature` for the whole.
+/// Makes the rest of the body for one device, with its signature, and the value of `X-Signature` for the whole body.
 pub fn compact_tail(large: &[u8], tail: &ManifestTail, api_key: &str) -> (Vec<u8>, String) {
     let mut rest = Vec::with_capacity(512);
     put_text(&mut rest, to_text(tail).as_bytes());
@@ -113,7 +114,7 @@ fn put(
         tombstones: delta.map(|(_, gone)| gone.len() as u64),
     };
     let mut text = head(input, content_hash);
-    // Two objects become one: the second's opening brace is the comma between them.
+    // Two objects become one: the second object's opening brace becomes the comma between them.
     text.push(b',');
     text.extend_from_slice(&to_text(&counts).as_bytes()[1..]);
     let mut bytes = Vec::with_capacity(MAGIC.len() + text.len() + codes.len() * 40);
@@ -131,7 +132,7 @@ fn put(
     Ok(Large { bytes, content_hash })
 }
 
-/// Bytes that name one of so many classes.
+/// Bytes needed for the index of one of this many classes.
 fn width(classes: usize) -> usize {
     match classes {
         0..=0x100 => 1,
@@ -141,7 +142,7 @@ fn width(classes: usize) -> usize {
 }
 
 fn put_text(out: &mut Vec<u8>, text: &[u8]) {
-    // No head of ours comes near 4 GiB: its classes are at most as many as a request's tickets.
+    // No head comes near 4 GiB: it has at most as many classes as a request has tickets.
     out.extend_from_slice(&(text.len() as u32).to_be_bytes());
     out.extend_from_slice(text);
 }
@@ -161,7 +162,7 @@ fn put_id(out: &mut Vec<u8>, id: &str) {
 
 // ------------------------------------------------------------------------------------------------------------ reading
 
-/// A compact list taken apart; nothing of it is believed before its signature holds.
+/// A compact list, cut into its parts. No caller may trust them before the signature is verified.
 #[derive(Debug, Clone, Copy)]
 pub struct Envelope<'a> {
     /// The bytes that the signature covers.
@@ -169,7 +170,7 @@ pub struct Envelope<'a> {
     mac: &'a [u8],
 }
 
-/// Cuts the signature off. `None` where there is no room for one.
+/// Cuts the signature off. `None` if the body is too short to have one.
 pub fn open(body: &[u8]) -> Option<Envelope<'_>> {
     let at = body.len().checked_sub(MAC_BYTES).filter(|at| *at >= MAGIC.len())?;
     let (signed, mac) = body.split_at(at);
@@ -177,7 +178,7 @@ pub fn open(body: &[u8]) -> Option<Envelope<'_>> {
 }
 
 impl Envelope<'_> {
-    /// The signature, written as a header would be.
+    /// The signature, in the form of an `X-Signature` header.
     pub fn signature(&self) -> String {
         format!("{V1_PREFIX}{}", hex(self.mac))
     }
@@ -186,31 +187,31 @@ impl Envelope<'_> {
 /// The codes of a compact list.
 #[derive(Debug)]
 pub enum Columns {
-    /// All of them, on their way to an index.
+    /// All codes, ready to be made into an index.
     Full(Builder),
     /// The codes that changed since another version.
     Delta {
-        /// The version they start from.
+        /// The version from which the delta starts.
         since: u64,
-        /// New or changed.
+        /// Codes that are new or changed.
         upserts: Vec<Upsert>,
         /// Prefixes of the codes that are gone.
         tombstones: Vec<Prefix>,
     },
 }
 
-/// Why columns cannot be read.
+/// Why the columns of a compact list cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CompactError {
-    /// Something is not as the form has it.
+    /// The bytes don't have the compact form.
     #[error(transparent)]
     Malformed(#[from] FieldError),
-    /// Too many codes for an index.
+    /// The codes do not fit into an index.
     #[error(transparent)]
     Index(#[from] IndexError),
 }
 
-/// Reads what was signed.
+/// Reads the bytes that were signed.
 pub fn read_signed(signed: &[u8]) -> Result<(ManifestHead, ManifestTail, Columns), CompactError> {
     let mut rest = signed.get(MAGIC.len()..).unwrap_or_default();
     let text = take_text(&mut rest, "head")?;

@@ -1,7 +1,8 @@
-//! Every code of an event in a few flat arrays: what a device looks a code up in.
+//! Every code of an event in a few flat arrays. A device looks up codes here.
 //!
-//! A code is its hash's first 16 bytes; two codes of one event that share them are refused wherever they meet. Tickets
-//! of the same rules share one class. At a million codes: about 70 bytes each, a look-up well under 2 µs.
+//! A code is stored as the first 16 bytes of its hash. Two codes of one event that share these bytes are refused by
+//! every function that sees both. Tickets with the same rules share one class. With a million codes, a code takes about
+//! 70 bytes and a look-up well under 2 µs.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -13,16 +14,16 @@ use crate::short_code::ShortCode;
 use crate::sign::Encoder;
 use crate::ticket::{Group, TicketRules};
 
-/// First 16 bytes of a barcode hash.
+/// The first 16 bytes of a barcode hash.
 pub type Prefix = [u8; 16];
 
-/// Why codes make no index.
+/// Why codes cannot be made into an index.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IndexError {
-    /// Two codes share the first 16 bytes of their hashes: one of them cannot be told from the other.
+    /// Two codes share the first 16 bytes of their hashes, so they cannot be told apart.
     #[error("two codes begin with the same 16 bytes: {}", hex(.0))]
     DuplicatePrefix(Prefix),
-    /// More identifiers than fit (4 GiB of text).
+    /// The ticket ids together exceed 4 GiB of text, or there are too many classes.
     #[error("the list is too long for this device")]
     TooLarge,
 }
@@ -30,26 +31,26 @@ pub enum IndexError {
 /// The entry of a code in a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found<'a> {
-    /// The code.
+    /// The first 16 bytes of the code's hash.
     pub prefix: Prefix,
-    /// Its ticket.
+    /// The id of the code's ticket.
     pub ticket_id: &'a str,
     /// The ticket's rules.
     pub rules: &'a TicketRules,
-    /// The booking it belongs to.
+    /// The booking of that ticket. Absent if it has none.
     pub group: Option<Group>,
 }
 
 /// A code that a delta brings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Upsert {
-    /// The code.
+    /// The first 16 bytes of the code's hash.
     pub prefix: Prefix,
-    /// Its ticket.
+    /// The id of the code's ticket.
     pub ticket_id: String,
     /// The ticket's rules.
     pub rules: TicketRules,
-    /// The booking it belongs to.
+    /// The booking of that ticket. Absent if it has none.
     pub group: Option<Group>,
 }
 
@@ -59,30 +60,30 @@ impl Upsert {
     }
 }
 
-/// Rules that many tickets share, and the bytes that name them.
+/// The rules that many tickets share, and the bytes that identify them.
 #[derive(Debug, Clone)]
 struct Class {
     rules: TicketRules,
     bytes: Vec<u8>,
 }
 
-/// Every code of an event, sorted.
+/// Every code of an event, sorted by hash.
 #[derive(Debug, Clone)]
 pub struct Index {
     prefixes: Vec<Prefix>,
-    /// Class of each code.
+    /// The class of each code, as an index into `classes`.
     class_of: Vec<u32>,
-    /// Ticket ids one behind the other; `id_ends[i]` is where that of code i ends.
+    /// All ticket ids in one text. The id of code i ends at `id_ends[i]`.
     ids: String,
     id_ends: Vec<u32>,
-    /// (hash of the ticket id, code), sorted: finds the codes of a ticket.
+    /// Pairs (hash of the ticket id, index of the code), sorted. They find the codes of a ticket.
     by_ticket: Vec<(u32, u32)>,
-    /// Booking of each code; empty where no code has one.
+    /// The booking of each code. Empty if no code has one.
     group_of: Vec<Option<Group>>,
-    /// (booking, code), sorted: finds the codes of a booking.
+    /// Pairs (booking, index of the code), sorted. They find the codes of a booking.
     by_group: Vec<(Group, u32)>,
     classes: Vec<Class>,
-    /// Hash of the records whose first byte is i.
+    /// For each first byte of a prefix, the hash of the records with that byte.
     buckets: Vec<[u8; 32]>,
 }
 
@@ -93,7 +94,7 @@ impl Default for Index {
 }
 
 impl Index {
-    /// Builds from codes in any order. Fails on two codes with one prefix.
+    /// Builds an index from codes in any order. Fails if two codes share a prefix.
     pub fn from_records<'a>(records: impl IntoIterator<Item = Found<'a>>) -> Result<Self, IndexError> {
         let mut builder = Builder::default();
         for record in records {
@@ -102,8 +103,8 @@ impl Index {
         builder.finish()
     }
 
-    /// The index after a delta: upserts replace or add, tombstones take away (a code that is in both is replaced).
-    /// This one stays as it is, so that a delta that turns out wrong changes nothing.
+    /// Makes the index after a delta. Upserts replace or add codes, and tombstones remove them. A code in both is
+    /// replaced. This index stays unchanged, so that a wrong delta changes nothing.
     pub fn apply_delta<'a>(
         &self,
         upserts: impl IntoIterator<Item = Found<'a>>,
@@ -143,15 +144,16 @@ impl Index {
     pub fn len(&self) -> usize {
         self.prefixes.len()
     }
-    /// Whether there is none.
+    /// Whether the index has no codes.
     pub fn is_empty(&self) -> bool {
         self.prefixes.is_empty()
     }
-    /// Looks a code up.
+    /// Looks up a code. `None` if the index does not have it.
     pub fn find(&self, hash: &BarcodeHash) -> Option<Found<'_>> {
         self.at(place_of(&self.prefixes, &hash.prefix())?)
     }
-    /// The only ticket of which a code begins with this short code; nothing where there are two.
+    /// Finds the ticket that has a code with this short code. `None` if there is none, or if the codes of two tickets
+    /// match.
     pub fn find_short(&self, short: ShortCode) -> Option<Found<'_>> {
         let from = self.prefixes.partition_point(|prefix| prefix[..] < short.0[..]);
         let mut found =
@@ -159,29 +161,29 @@ impl Index {
         let first = found.next()?;
         found.all(|other| other.ticket_id == first.ticket_id).then_some(first)
     }
-    /// A ticket by its id (the first of its codes).
+    /// Finds a ticket by its id, with the first of its codes.
     pub fn by_ticket(&self, ticket_id: &str) -> Option<Found<'_>> {
         self.codes_of(ticket_id).next()
     }
-    /// Every code of a ticket.
+    /// All codes of a ticket.
     pub fn codes_of(&self, ticket_id: &str) -> impl Iterator<Item = Found<'_>> {
         let key = short_hash(ticket_id);
         let from = self.by_ticket.partition_point(|(hash, _)| *hash < key);
         let same = self.by_ticket[from..].iter().take_while(move |(hash, _)| *hash == key);
         same.filter_map(|(_, at)| self.at(*at as usize)).filter(move |found| found.ticket_id == ticket_id)
     }
-    /// Every code of a booking, in order of hash.
+    /// All codes of a booking, in order of hash.
     pub fn codes_of_group(&self, group: Group) -> impl Iterator<Item = Found<'_>> {
         let from = self.by_group.partition_point(|(other, _)| *other < group);
         let same = self.by_group[from..].iter().take_while(move |(other, _)| *other == group);
         same.filter_map(|(_, at)| self.at(*at as usize))
     }
-    /// Every code, in order of hash.
+    /// All codes, in order of hash.
     pub fn iter(&self) -> impl Iterator<Item = Found<'_>> {
         (0..self.len()).filter_map(|at| self.at(at))
     }
-    /// The hash that names a list of exactly these codes: the hash of 256 bucket hashes over records sorted by hash
-    /// (spec §5).
+    /// The hash that identifies a list of exactly these codes: the hash of 256 bucket hashes over records sorted by
+    /// hash (spec §5).
     pub fn content_hash(&self) -> [u8; 32] {
         hash_of_buckets(&self.buckets)
     }
@@ -204,12 +206,13 @@ impl Index {
     }
 }
 
-/// Guesses before halving takes over. A million hashes need four or five; codes that crowd together are halved then.
+/// How often [`place_of`] guesses before it falls back to binary search. A million hashes need four or five guesses.
+/// Codes that crowd together need the fallback.
 const GUESSES: usize = 8;
 
-/// The place of a code among sorted ones; `None` where it is absent. Hashes are spread evenly, so a code's value
-/// nearly tells its place, and the code found there tells the remaining distance. This takes a few reads of memory;
-/// halving a million codes takes about twelve.
+/// The index of a code among sorted ones. `None` if it is absent. Hashes are spread evenly, so a code's value nearly
+/// gives its index, and the code found there gives the remaining distance. This takes a few reads of memory. A binary
+/// search among a million codes takes about twelve.
 fn place_of(codes: &[Prefix], wanted: &Prefix) -> Option<usize> {
     let value = |code: &Prefix| u32::from_be_bytes([code[0], code[1], code[2], code[3]]);
     let codes_within = |values: u32| ((u64::from(values) * codes.len() as u64) >> 32) as usize;
@@ -235,13 +238,13 @@ fn place_of(codes: &[Prefix], wanted: &Prefix) -> Option<usize> {
     codes[from..to].binary_search(wanted).ok().map(|at| from + at)
 }
 
-/// FNV-1a: only spreads ticket ids over a sorted array; a collision costs one comparison.
+/// FNV-1a. It only spreads ticket ids over a sorted array, so a collision costs one comparison.
 fn short_hash(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-/// A class's canonical bytes: the same whatever form the list came in. Gates count as a set. Written into a buffer
-/// that is emptied first, so that a million codes don't make a million of them.
+/// The canonical bytes of a class. They are the same in whatever form the list came, and gates count as a set. The
+/// bytes replace the content of `buffer`, so that a million codes share one buffer.
 pub(super) fn class_bytes(rules: &TicketRules, buffer: &mut Vec<u8>) {
     let mut gates: Vec<&str> = rules.gate_ids.iter().map(|id| id.as_str()).collect();
     gates.sort_unstable();
@@ -260,10 +263,10 @@ pub(super) fn class_bytes(rules: &TicketRules, buffer: &mut Vec<u8>) {
     *buffer = to.finish();
 }
 
-/// Hashes records that come sorted by prefix, bucket by bucket.
+/// Hashes records bucket by bucket. The records must come sorted by prefix.
 pub(super) struct BucketHasher {
     hash: Sha256,
-    /// The hash of no record at all, which most buckets of a short list have.
+    /// The hash of no records, which most buckets of a short list have.
     none: [u8; 32],
     empty: bool,
     bucket: usize,
@@ -275,7 +278,8 @@ impl BucketHasher {
         let none = Sha256::digest([]).into();
         Self { hash: Sha256::new(), none, empty: true, bucket: 0, done: Vec::with_capacity(256) }
     }
-    /// A record: the prefix, then ticket id, class bytes and booking (or nothing), each after its length in 4 bytes.
+    /// Adds a record: the prefix, then the ticket id, the class bytes and the booking (or nothing), each after its
+    /// length in 4 bytes.
     pub(super) fn add(&mut self, prefix: &Prefix, ticket_id: &str, class: &[u8], group: Option<Group>) {
         while self.bucket < usize::from(prefix[0]) {
             self.close();
@@ -311,7 +315,7 @@ fn hash_of_buckets(buckets: &[[u8; 32]]) -> [u8; 32] {
     to.sha256()
 }
 
-/// The content hash of codes that come sorted by hash, without building an index: the server's half of
+/// The content hash of codes that come sorted by hash, without building an index. The server uses it, and it equals
 /// [`Index::content_hash`].
 pub fn content_hash<'a>(sorted: impl IntoIterator<Item = Found<'a>>) -> [u8; 32] {
     let (mut hasher, mut class) = (BucketHasher::new(), Vec::new());
@@ -322,7 +326,7 @@ pub fn content_hash<'a>(sorted: impl IntoIterator<Item = Found<'a>>) -> [u8; 32]
     hasher.content_hash()
 }
 
-/// Takes codes one by one.
+/// Builds an index from codes that come one by one.
 #[derive(Debug, Default)]
 pub struct Builder {
     prefixes: Vec<Prefix>,
@@ -336,7 +340,7 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// A builder that has another index's classes already, under the same numbers.
+    /// A builder that starts with another index's classes, under the same numbers.
     fn like(index: &Index) -> Self {
         let class_at = index.classes.iter().zip(0..).map(|(class, at)| (class.bytes.clone(), at)).collect();
         let mut builder = Self { classes: index.classes.clone(), class_at, ..Self::default() };
@@ -347,12 +351,12 @@ impl Builder {
         builder.group_of.reserve(index.group_of.len());
         builder
     }
-    /// Takes a code.
+    /// Adds a code.
     pub fn push(&mut self, record: Found<'_>) -> Result<(), IndexError> {
         let class = self.class(record.rules)?;
         self.push_class(record.prefix, record.ticket_id, class, record.group)
     }
-    /// The number of a class, which is new with its first code.
+    /// The number of a class. The class is added if it is new.
     pub(super) fn class(&mut self, rules: &TicketRules) -> Result<u32, IndexError> {
         class_bytes(rules, &mut self.buffer);
         if let Some(class) = self.class_at.get(&self.buffer) {
@@ -363,7 +367,7 @@ impl Builder {
         self.class_at.insert(self.buffer.clone(), class);
         Ok(class)
     }
-    /// Takes a code of a class that has its number.
+    /// Adds a code whose class has its number already.
     pub(super) fn push_class(
         &mut self,
         prefix: Prefix,
@@ -378,9 +382,9 @@ impl Builder {
         self.group_of.push(group);
         Ok(())
     }
-    /// The index. Fails on two codes with one prefix.
+    /// Makes the index. Fails if two codes share a prefix.
     pub fn finish(self) -> Result<Index, IndexError> {
-        // A list comes sorted; only where it does not are the columns laid anew.
+        // A list usually comes sorted. Otherwise the columns are sorted here.
         let sorted = self.prefixes.is_sorted();
         let builder = if sorted { self } else { self.sorted() };
         match builder.prefixes.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -402,7 +406,8 @@ impl Builder {
         }
         Self { classes: self.classes, class_at: self.class_at, ..to }
     }
-    /// The columns are sorted and without duplicates. `known`: buckets of which only the touched ones changed.
+    /// Makes the index of columns that are sorted and have no duplicates. `known` gives the old bucket hashes and the
+    /// buckets that changed. Only changed buckets are hashed again.
     fn finish_sorted(self, known: Option<(&[[u8; 32]], &[bool; 256])>) -> Index {
         let mut index = Index {
             prefixes: self.prefixes,

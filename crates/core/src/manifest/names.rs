@@ -1,5 +1,5 @@
-//! The names part (spec §5): who holds which ticket, for devices at gates that allow names. Signed like the list and
-//! apart from it, so that a gate without names never has one on its phones.
+//! The names part (spec §5) says who holds which ticket, for devices at gates that allow names. It is signed like the
+//! list and separate from it. So a phone at a gate without names never holds one.
 
 use std::collections::BTreeMap;
 
@@ -20,26 +20,27 @@ pub struct NamesInput<'a> {
     pub organization_id: &'a OrganizationId,
     /// The event of the names.
     pub event_id: &'a EventId,
-    /// Serial of the last change of a guest, or of what verdicts show of one.
+    /// Serial of the last change of a guest, or of which guest fields verdicts show.
     pub version: u64,
-    /// Labels of the fields that verdicts show.
+    /// Labels of the guest fields that verdicts show.
     pub labels: &'a [String],
 }
 
-/// The large part of all names, which come in any order; the same for every device.
+/// Builds the large part of all names, which is the same for every device. The names may come in any order.
 pub fn names_part(input: NamesInput<'_>, names: Vec<GuestName>) -> Large {
     let names = sorted(names);
     let content_hash = content_hash(input.labels, &names);
     build(NamesHead { names: Some(names), since: None, upserts: None, ..head(input, content_hash) })
 }
 
-/// The large part of what changed since a version; `content_hash` names all names after it. A name never goes without
-/// another in its place, so nothing is ever gone. Where the labels changed since, everybody's names are sent instead.
+/// Builds the large part of what changed since a version. `content_hash` is that of all names after the change. A name
+/// is only ever replaced, so there are no tombstones. If the labels changed, the caller sends everybody's names
+/// instead.
 pub fn names_delta_part(input: NamesInput<'_>, since: u64, upserts: Vec<GuestName>, content_hash: [u8; 32]) -> Large {
     build(NamesHead { since: Some(since), upserts: Some(sorted(upserts)), ..head(input, content_hash) })
 }
 
-/// The rest of the body for one device, its signature in it, and the value of `X-Signature` for the whole.
+/// Makes the rest of the body for one device, with its signature, and the value of `X-Signature` for the whole body.
 pub fn names_tail(large: &[u8], tail: &NamesTail, api_key: &str) -> (Vec<u8>, String) {
     sign_behind(large, &to_text(tail), api_key)
 }
@@ -68,7 +69,8 @@ fn sorted(mut names: Vec<GuestName>) -> Vec<GuestName> {
     names
 }
 
-/// Over the labels and names in order of ticket: every field of each, in the fixed encoding of scans.
+/// The content hash, over the labels and all fields of the names in order of ticket, in the encoding of
+/// [`crate::sign`].
 fn content_hash<'a>(labels: &[String], names: impl IntoIterator<Item = &'a GuestName>) -> [u8; 32] {
     let mut to = Encoder::with("admit.names.v1");
     let put = |to: &mut Encoder, texts: &[String]| {
@@ -87,37 +89,37 @@ fn content_hash<'a>(labels: &[String], names: impl IntoIterator<Item = &'a Guest
     to.sha256()
 }
 
-/// Names whose signatures hold.
+/// A names part whose signatures were verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Names {
     /// Serial of the last change of a guest.
     pub version: u64,
-    /// The server's epoch: names are ordered by (epoch, version) like lists.
+    /// The server's epoch. Names are ordered by (epoch, version), as lists are.
     pub epoch: Epoch,
-    /// When it was handed out.
+    /// When the server handed the names out.
     pub generated_at: Timestamp,
-    /// The event's head when it was handed out.
+    /// The event's head serial when the server handed the names out.
     pub serial: u64,
-    /// They came whole, not as what changed.
+    /// Whether all names came, not only changes.
     pub whole: bool,
-    /// Labels of the fields that verdicts show.
+    /// Labels of the guest fields that verdicts show.
     pub labels: Vec<String>,
-    /// By ticket.
+    /// The names by ticket id.
     pub by_ticket: BTreeMap<TicketId, GuestName>,
 }
 
 impl Names {
-    /// The fields of a guest that a verdict shows: labels and values, in their order, without those that the guest
-    /// lacks.
+    /// The guest's fields that a verdict shows, as pairs of label and value in their order. Fields that the guest lacks
+    /// are left out.
     pub fn fields<'a>(&'a self, guest: &'a GuestName) -> impl Iterator<Item = (&'a str, &'a str)> {
         let all = self.labels.iter().zip(&guest.fields).filter(|(_, value)| !value.is_empty());
         all.map(|(label, value)| (label.as_str(), value.as_str()))
     }
 }
 
-/// Verifies and reads the names part. The argument `body` is what was received after content decoding, to the byte;
-/// `header` is the value of `X-Signature`, given at download. A part that came as changes is put on `active`, which
-/// is taken as it is.
+/// Verifies and reads the names part. `body` must be exactly the bytes received, after content decoding. `header` is
+/// the value of `X-Signature`, known only at download. If the part holds changes, they are applied to `active`, which
+/// the caller has verified before.
 pub fn read_names(
     body: &[u8],
     header: Option<&str>,

@@ -1,4 +1,5 @@
-//! Reading a list: nothing of it is believed before its signatures hold over the very bytes received (spec D5).
+//! Verifies and reads a list. Nothing in it is trusted before its signatures hold over the exact bytes received (spec
+//! D5).
 
 use std::collections::BTreeMap;
 
@@ -16,55 +17,55 @@ use crate::wire::manifest::{ManifestHead, ManifestJson, ManifestTail, ManifestTi
 use crate::wire::problem::{self, FieldError};
 use crate::wire::stored::to_text;
 
-/// Most PBKDF2 rounds a list may ask a phone for; far above what any server of ours sets.
+/// Most PBKDF2 rounds that a list may ask of a phone. Admit's servers ask for far fewer.
 const MOST_PIN_ITERATIONS: u32 = 5_000_000;
 
-/// Why a list is refused. The one in use stays in use (trust §5, faults 18–20).
+/// Why a list is refused. The device goes on with the list in use (trust §5, faults 18–20).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ManifestError {
-    /// `X-Signature` is not the body's.
+    /// `X-Signature` is not the signature of this body.
     #[error("the header's signature does not fit the list: it was changed on the way, or is for another device")]
     HeaderSignature,
-    /// The body's own signature is missing or not the body's.
+    /// The signature inside the body is missing or wrong.
     #[error("the list's own signature does not fit it: it was changed, cut off, or is for another device")]
     BodySignature,
-    /// Signed, and yet not a list this version can read.
+    /// The signatures hold, but this version cannot read the list.
     #[error("the list cannot be read: {0}")]
     Malformed(FieldError),
-    /// Signed, but of another organisation.
+    /// The signatures hold, but the list belongs to another organisation.
     #[error("the list belongs to another organisation")]
     WrongOrganization,
-    /// Signed, but of another event.
+    /// The signatures hold, but the list belongs to this other event.
     #[error("the list belongs to another event ({0})")]
     WrongEvent(EventId),
-    /// Its codes are not those that its content hash names.
+    /// The list's codes do not have the content hash that it names.
     #[error("the list's codes do not hash to what it names")]
     ContentHash,
-    /// Two codes cannot be told apart, or there are too many.
+    /// Two codes cannot be told apart, or there are too many codes.
     #[error("the list cannot be indexed: {0}")]
     Index(#[from] IndexError),
-    /// A delta from another version than the one here.
+    /// The delta starts from another version than the list in use.
     #[error("the changes start from version {since}, this device has version {have}")]
     WrongBase {
-        /// Version it starts from.
+        /// The version from which the delta starts.
         since: u64,
-        /// Version here.
+        /// The version of the list in use.
         have: u64,
     },
-    /// Older than the one in use: a replay (fault 18).
+    /// The list is older than the one in use, so it may be a replay (fault 18).
     #[error("the list is older (version {incoming}) than the one in use (version {active})")]
     Older {
-        /// Version refused.
+        /// The version of the refused list.
         incoming: u64,
-        /// Version in use.
+        /// The version of the list in use.
         active: u64,
     },
-    /// The version in use with other content: somebody lies, or a server broke its word (fault 19).
+    /// The list has the version in use, but other content. Somebody lies, or a server broke its promise (fault 19).
     #[error("version {0} came with other content than the version {0} in use")]
     SameVersionOtherContent(u64),
 }
 
-/// The organisation and the event that a list must be made for.
+/// The organisation and the event that a list must belong to.
 #[derive(Debug, Clone, Copy)]
 pub struct Expected<'a> {
     /// The device's organisation.
@@ -73,54 +74,54 @@ pub struct Expected<'a> {
     pub event_id: &'a EventId,
 }
 
-/// A list whose signatures hold.
+/// A list whose signatures were verified.
 #[derive(Debug, Clone)]
 pub struct Manifest {
     /// The organisation that the list belongs to.
     pub organization_id: OrganizationId,
     /// The event of the list.
     pub event_id: EventId,
-    /// Serial of the last rule change in it.
+    /// Serial of the last rule change in the list.
     pub version: u64,
-    /// The event's rules.
+    /// The event's newest rules.
     pub event: EventRules,
-    /// The event's settings for devices that are no rules.
+    /// The event's settings for devices that have no effect on decisions.
     pub door: DoorSettings,
-    /// Rules of each gate.
+    /// The newest rules of each gate.
     pub gates: BTreeMap<GateId, GateRules>,
-    /// The content hash of its codes; for a delta, the hash after applying it.
+    /// The content hash of the list's codes. For a delta, the hash after applying it.
     pub content_hash: [u8; 32],
-    /// When it was handed out.
+    /// When the server handed the list out.
     pub generated_at: Timestamp,
-    /// Past this, verdicts by it are amber.
+    /// From this time on, verdicts by this list are amber.
     pub expires_at: Timestamp,
-    /// Server time − device time when it was handed out, seconds.
+    /// Server time minus device time when the list was handed out, in seconds.
     pub offset_seconds: i64,
     /// The server's epoch.
     pub epoch: Epoch,
-    /// The event's head when it was handed out.
+    /// The event's head serial when the server handed the list out.
     pub serial: u64,
-    /// Its codes.
+    /// The list's codes, or their changes.
     pub content: Content,
-    /// Over everything but codes and per-request members.
+    /// The hash of everything but the codes and the members made for each request.
     rules_hash: [u8; 32],
 }
 
 /// The codes of a list.
 #[derive(Debug, Clone)]
 pub enum Content {
-    /// All of them, indexed, and checked against the content hash.
+    /// All codes, indexed and checked against the content hash.
     Full(Index),
     /// The codes that changed since another version.
     Delta(Delta),
 }
 
-/// Changed codes.
+/// The codes that changed since another version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delta {
-    /// The version they start from.
+    /// The version from which the delta starts.
     pub since: u64,
-    /// New or changed.
+    /// Codes that are new or changed.
     pub upserts: Vec<Upsert>,
     /// Prefixes of the codes that are gone.
     pub tombstones: Vec<Prefix>,
@@ -133,9 +134,9 @@ pub struct Identity {
     pub epoch: Epoch,
     /// Serial of the last rule change in the list.
     pub version: u64,
-    /// Of the codes.
+    /// The content hash of the list's codes.
     pub content_hash: [u8; 32],
-    /// Of event and gates.
+    /// The hash of the rules of the event and its gates.
     pub rules_hash: [u8; 32],
 }
 
@@ -145,8 +146,8 @@ impl Manifest {
         let Self { epoch, version, content_hash, rules_hash, .. } = *self;
         Identity { epoch, version, content_hash, rules_hash }
     }
-    /// The index that this list stands for: its own, or `active` (at version `active_version`) with the delta applied
-    /// and checked against the content hash.
+    /// The index of the list's codes. A whole list has its own. A delta is applied to `active`, the index at version
+    /// `active_version`, and the result is checked against the content hash.
     pub fn into_index(self, active: Option<(&Index, u64)>) -> Result<Index, ManifestError> {
         let delta = match self.content {
             Content::Full(index) => return Ok(index),
@@ -161,16 +162,16 @@ impl Manifest {
     }
 }
 
-/// How an incoming list stands to the one in use.
+/// How an incoming list compares with the one in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// Newer by (epoch, version): take it.
+    /// The incoming list is newer by (epoch, version), so the device takes it.
     Newer,
-    /// The same: nothing to do but to note that it is fresh.
+    /// The lists are the same. The device only notes that its list is fresh.
     Same,
 }
 
-/// Orders lists by (epoch, version); a device never goes back (I15).
+/// Compares lists by (epoch, version). A device never goes back to an older one (invariant I15).
 pub fn compare(active: &Identity, incoming: &Identity) -> Result<Standing, ManifestError> {
     let place = |identity: &Identity| (identity.epoch, identity.version);
     match place(incoming).cmp(&place(active)) {
@@ -181,9 +182,9 @@ pub fn compare(active: &Identity, incoming: &Identity) -> Result<Standing, Manif
     }
 }
 
-/// Verifies and reads a list, in JSON or in the compact form, which its first bytes tell apart. `body` is what was
-/// received after content decoding, to the byte; `header` is the value of `X-Signature`, given at download (at later
-/// starts the body's own signature stands alone).
+/// Verifies and reads a list, in JSON or in the compact form. The first bytes tell the two apart. `body` must be
+/// exactly the bytes received, after content decoding. `header` is the value of `X-Signature`, known only at download.
+/// At later starts only the signature inside the body is checked.
 pub fn read(
     body: &[u8],
     header: Option<&str>,
@@ -223,10 +224,10 @@ pub fn read(
     })
 }
 
-/// Both signatures of a signed JSON body: nothing of it is believed before.
+/// Checks both signatures of a signed JSON body. Call it before anything in the body is trusted.
 pub(super) fn check_signatures(body: &[u8], header: Option<&str>, api_key: &str) -> Result<(), ManifestError> {
     let (signed, signature) = cut_signature(body).ok_or_else(|| unsigned(body, header, api_key))?;
-    // Both begin with the same bytes, nearly all there are: they are read once.
+    // Both signatures cover nearly the same bytes. The common beginning is hashed once.
     let mut own = Authenticator::new(api_key.as_bytes());
     own.update(signed);
     let mut whole = own.clone();
@@ -265,7 +266,7 @@ fn read_compact(
     Ok((head, tail, content))
 }
 
-/// The error for a body that does not even end in a signature. If its header fits, the body was sent so.
+/// The error for a body that does not end in a signature. If the header fits or is absent, the body itself is at fault.
 fn unsigned(body: &[u8], header: Option<&str>, api_key: &str) -> ManifestError {
     match header {
         Some(header) if !check_body_signature(api_key, body, header) => ManifestError::HeaderSignature,
@@ -273,7 +274,7 @@ fn unsigned(body: &[u8], header: Option<&str>, api_key: &str) -> ManifestError {
     }
 }
 
-/// Cuts `,"signature":"…"` out by position: the signed bytes are what stands before it, and then `}`.
+/// Cuts `,"signature":"…"` out by its position at the end. The signed bytes are those before it, followed by `}`.
 fn cut_signature(body: &[u8]) -> Option<(&[u8], &str)> {
     const OPEN: &[u8] = b",\"signature\":\"";
     let value_len = V1_PREFIX.len() + 64;
@@ -337,7 +338,7 @@ fn check_head(head: &ManifestHead, expected: Expected<'_>) -> Result<(), Manifes
     Ok(())
 }
 
-/// Over event and gates as read. Whole lists and deltas of one version agree in it.
+/// The hash of the rules of event and gates as read. Whole lists and deltas of one version agree in it.
 fn rules_hash(head: &ManifestHead) -> [u8; 32] {
     Sha256::digest(to_text(head)).into()
 }

@@ -1,4 +1,5 @@
-//! Steps 1 and 2: which content of a scan is taken, whether it counts, what reverts leave of it.
+//! Steps 1 and 2 of the reducer: which content of a scan is taken, whether the scan counts, and what reverts leave of
+//! it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,13 +11,13 @@ use crate::review::{Decision, Review};
 use crate::rule::DeviceBook;
 use crate::scan::{Digest, Fact, Form, Stage};
 
-/// The content taken for one (device, scan id), and whether others stand beside it.
+/// The content that is taken for one (device, scan id).
 pub(super) struct Chosen<'a> {
     pub(super) subject: &'a Subject,
     pub(super) fact: Cow<'a, Fact>,
-    /// Highest serial the server judged any content of this scan at.
+    /// The highest serial at which the server judged any content of this scan. 0 if it judged none.
     pub(super) judged_serial: u64,
-    /// Other contents under the same id, a claim and its final aside.
+    /// Whether other contents have the same id. A claim and its final don't count as two.
     pub(super) reused: bool,
 }
 
@@ -39,10 +40,11 @@ impl Chosen<'_> {
     }
 }
 
-/// The contents under one (device, scan id), by digest; deliveries of one content merged.
+/// The contents under one (device, scan id), by digest. Deliveries of the same content are merged.
 type Contents<'a> = BTreeMap<Digest, (&'a Subject, Cow<'a, Fact>)>;
 
-/// Takes one content per (device, scan id): verified, final over claim, opened over shut, smallest digest (spec D2).
+/// Takes one content per (device, scan id). A verified content wins over others, then a final over a claim, then an
+/// open door over a shut one, then the smallest digest (spec D2).
 pub(super) fn choose(facts: &[Resolved]) -> Vec<Chosen<'_>> {
     let mut by_digest: BTreeMap<(&DeviceId, &ScanId), Contents<'_>> = BTreeMap::new();
     for (subject, fact) in facts {
@@ -66,15 +68,16 @@ fn choose_one(contents: Contents<'_>) -> Option<Chosen<'_>> {
     Some(Chosen { subject, fact, judged_serial: judged_serial.unwrap_or(0), reused })
 }
 
-/// Whether one scan id stands for two contents. A claim and its final are one scan by design; so is a scan of S2's form
-/// sent online and again in a batch, which differs in the answer alone (spec D2).
+/// Whether one scan id stands for two contents. A claim and its final are one scan by design. A scan of S2's form that
+/// came online and again in a batch is one scan too: only the answer differs (spec D2).
 fn reused<'a>(contents: impl Iterator<Item = &'a Fact>) -> bool {
     let (mut claims, mut finals, mut s2) = (0, 0, BTreeMap::new());
     for Fact { scan, .. } in contents {
         match (scan.stage, scan.form) {
             (Stage::Claim, _) => claims += 1,
             (Stage::Final, Form::S2) => {
-                // By the code as read: which spelling of it a ticket held may have changed between two deliveries.
+                // Compare the code as it was read. The spelling that a ticket held may have changed between two
+                // deliveries.
                 s2.insert((scan.raw_hash.or(scan.barcode_hash), scan.at), ());
             }
             (Stage::Final, Form::V1 | Form::V2) => finals += 1,
@@ -95,7 +98,7 @@ pub(super) fn decisions(reviews: &[Review]) -> Decisions<'_> {
     map
 }
 
-/// Step 1: what is left out.
+/// Step 1: why this scan does not count. `None` if it counts.
 pub(super) fn left_out(chosen: &Chosen<'_>, reviewed: &Decisions<'_>, rules: Rules<'_>) -> Option<LeftOut> {
     let Fact { scan, digest, .. } = &*chosen.fact;
     let decision = reviewed.get(&(&scan.device_id, &scan.scan_id, *digest)).map(|(_, decision)| *decision);

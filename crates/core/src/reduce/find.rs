@@ -11,7 +11,8 @@ use crate::incident::{Cause, CauseScan, CauseSubject, IncidentKind, Role, Subjec
 use crate::limits;
 use crate::scan::{Form, Outcome, ScanKind, Stage};
 
-/// A door that stayed shut: was that right? Needs every entry, also later ones, so it follows the fold.
+/// Judges the scans at which the door stayed shut: was that right? The answer depends on every entry, later ones too,
+/// so this step follows the fold.
 pub(super) fn settle_refusals(order: &[Folding<'_>], state: &TicketState, verdicts: &mut [ScanVerdict]) {
     for (scan, verdict) in order.iter().zip(verdicts) {
         let fact = &scan.chosen.fact;
@@ -24,7 +25,8 @@ pub(super) fn settle_refusals(order: &[Folding<'_>], state: &TicketState, verdic
         };
         let near = || state.entries.iter().any(|entry| overlap(entry, scan));
         match (said, verdict.outcome) {
-            // Valid and yet shut: staff refused by choice, after a look at an ID. No error of the list.
+            // The outcome was valid and the door stayed shut: staff refused by choice, after a look at an ID. The list
+            // made no error.
             (Outcome::Valid, _) => {}
             (Outcome::Duplicate, Outcome::Duplicate) => duplicate(verdict),
             (Outcome::Duplicate, Outcome::Valid) if near() => duplicate(verdict),
@@ -44,7 +46,7 @@ fn overlap(entry: &Entry, scan: &Folding<'_>) -> bool {
     scan.at.since(entry.at).unsigned_abs() <= reach
 }
 
-/// Gathers causes by kind.
+/// Collects causes by kind.
 pub(super) struct Findings<'a> {
     subject: &'a Subject,
     by_kind: BTreeMap<IncidentKind, (Vec<CauseScan>, bool)>,
@@ -59,7 +61,7 @@ impl<'a> Findings<'a> {
         self.by_kind.entry(kind).or_default().0.push(scan);
     }
 
-    /// Causes that speak of receipt or of a reused id: of every scan, also those left out.
+    /// Finds causes about receipt and about reused ids. It is called for every scan, including those that don't count.
     pub(super) fn receipt(&mut self, chosen: &Chosen<'_>) {
         let fact = &chosen.fact;
         let ahead = fact.at().since(fact.received_at);
@@ -75,7 +77,8 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// A practice scan that opened a door after the doors of the event: its device had not heard, and the guests are in.
+    /// Finds a practice scan that opened a door after the event's doors had opened. Its device did not know of the
+    /// opening, and the guests are in.
     pub(super) fn practice(&mut self, chosen: &Chosen<'_>, event: Option<&EventRules>) {
         let opened_at = event.and_then(|event| event.opened_at);
         let let_in = chosen.fact.opened() && chosen.fact.scan.headcount.is_none();
@@ -130,7 +133,7 @@ impl<'a> Findings<'a> {
     }
 }
 
-/// Whether a winner's and a loser's intervals overlap: then nobody can say for sure who was first.
+/// Whether the time intervals of a winner and a loser overlap. If they do, nobody can say for sure who was first.
 fn uncertain(scans: &[CauseScan]) -> bool {
     let (losers, winners): (Vec<_>, Vec<_>) = scans.iter().partition(|scan| scan.role == Role::DoubleEntry);
     winners.iter().any(|winner| {

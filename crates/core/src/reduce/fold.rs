@@ -1,4 +1,4 @@
-//! Steps 3 and 4: the order, and the fold along it.
+//! Steps 3 and 4 of the reducer: the order of scans, and the count of persons along it.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use crate::scan::{Fact, Form, Headcount, Outcome, ScanKind, Stage};
 use crate::ticket::TicketRules;
 use crate::time::Timestamp;
 
-/// The verdict of a scan that counts nothing.
+/// The verdict of a scan that does not count.
 pub(super) fn shut_out(
     chosen: &Chosen<'_>,
     why: LeftOut,
@@ -29,22 +29,23 @@ pub(super) fn shut_out(
     ScanVerdict { left_out: Some(why), count: 0, ..scan.blank() }
 }
 
-/// One scan on its way into the fold.
+/// One scan prepared for the fold, which counts persons in and out.
 pub(super) struct Folding<'a> {
     pub(super) chosen: &'a Chosen<'a>,
     pub(super) at: Timestamp,
     implausible: bool,
     when: When,
-    /// The same without what the server knew when it was asked: an end that came later closed no door (spec D17).
+    /// Like `when`, without the serial at which the server was asked. An end of the event that came after the device's
+    /// own knowledge closed no door (spec D17).
     own_when: When,
     pub(super) kind: ScanKind,
     count: u32,
-    /// Its gate let staff add guests then.
+    /// Whether the scan's gate let staff add guests at that time.
     adds_guests: bool,
 }
 
 impl<'a> Folding<'a> {
-    /// `newest` = the event's newest rules, read once for all scans.
+    /// Prepares a scan. `newest` = the event's newest rules, read once for all scans.
     pub(super) fn new(
         chosen: &'a Chosen<'a>,
         rules: Rules<'_>,
@@ -57,7 +58,7 @@ impl<'a> Folding<'a> {
         let by = |known| if rules.newest { When::Newest } else { When::Scan { at, known } };
         let (own_when, when) = (by(own), by(own.max(chosen.judged_serial)));
         let implausible = implausible(newest, at);
-        // S1 and S2 know no exits: at a gate that leads out, theirs are (spec §4).
+        // S1 and S2 have no exits. Their scans at a gate that leads out are exits (spec §4).
         let leads_out = scan.form != Form::V2
             && rules.event.gate(&scan.gate_id, when).is_some_and(|gate| gate.direction == Direction::Out);
         let kind = if leads_out && scan.kind == ScanKind::Entry { ScanKind::Exit } else { scan.kind };
@@ -68,14 +69,14 @@ impl<'a> Folding<'a> {
         Self { chosen, at, implausible, when, own_when, kind, count, adds_guests }
     }
 
-    /// Whether staff added a guest at a gate that adds none, or went on with the PIN beyond the number.
+    /// Whether staff added a guest at a gate where none may be added, or beyond the event's number with the PIN.
     pub(super) fn over_walk_ins(&self, verdict: &ScanVerdict) -> bool {
         let scan = &self.chosen.fact.scan;
         let beyond = scan.override_.is_some() && verdict.outcome == Outcome::Valid;
         scan.walk_in.is_some() && verdict.opened && verdict.count > 0 && (!self.adds_guests || beyond)
     }
 
-    /// Step 3: (implausible, at, device, scan id). Uses no arrival data.
+    /// Step 3: orders scans by (implausible, at, device, scan id). The time of arrival plays no part.
     pub(super) fn order(&self, other: &Self) -> Ordering {
         let key = |folding: &Self| (folding.implausible, folding.at);
         let (a, b) = (&self.chosen.fact.scan, &other.chosen.fact.scan);
@@ -110,13 +111,13 @@ impl<'a> Folding<'a> {
         }
     }
 
-    /// Whether a person went in or out by a ticket: those scans alone are judged by its rules.
+    /// Whether the scan let a person in or out by a ticket. The ticket's rules judge only such scans.
     fn is_of_ticket(&self) -> bool {
         matches!(self.kind, ScanKind::Entry | ScanKind::Exit)
     }
 
-    /// The headcount of the scan after its undos; absent where nothing is left. A recount of an implausible time is
-    /// no base to count on from: it would hold for good.
+    /// The scan's headcount after undos. `None` if nothing is left. A recount with an implausible time is left out: as
+    /// the base of later counts it would hold for ever.
     fn counted(&self) -> Option<Headcount> {
         let left = self.chosen.fact.scan.headcount?.of_which(self.count)?;
         (!self.implausible || matches!(left, Headcount::Change { .. })).then_some(left)
@@ -140,14 +141,14 @@ impl<'a> Folding<'a> {
     }
 }
 
-/// Step 4: the fold itself.
+/// Step 4: counts persons in and out along the order.
 pub(super) struct Fold<'a> {
     rules: Rules<'a>,
     pub(super) state: TicketState,
     pub(super) verdicts: Vec<ScanVerdict>,
-    /// Of each entry of the state, the place of its verdict.
+    /// For each entry in `state`, the index of its verdict.
     entry_verdicts: Vec<usize>,
-    /// Entries of the state before the last moment when nobody was inside.
+    /// How many entries of `state` came before the last moment when nobody was inside.
     left_again: usize,
 }
 
@@ -174,7 +175,8 @@ impl<'a> Fold<'a> {
                 self.exit(&mut verdict);
             } else {
                 self.enter(scan, &mut verdict, &event, ticket.as_ref(), &standing);
-                // Only entries: who leaves by an exit was not let in by it, whatever the rules say of the ticket now.
+                // Only an entry can be admitted in error. A person who leaves was not let in by the exit, whatever the
+                // ticket's rules now say.
                 let overdrawn = matches!(verdict.outcome, Outcome::Valid | Outcome::Duplicate);
                 verdict.admitted_in_error = verdict.opened && scan.count > 0 && !overdrawn;
             }
@@ -239,21 +241,23 @@ impl<'a> Fold<'a> {
         }
     }
 
-    /// A gate told not to check duplicates counts persons beyond the limit but does not call them double entries.
+    /// Whether the scan's gate checks duplicates. A gate that does not still counts persons beyond the limit, but calls
+    /// none of them a double entry.
     fn limit_is_checked(&self, scan: &Folding<'_>) -> bool {
         let gate = self.rules.event.gate(&scan.chosen.fact.scan.gate_id, scan.when);
         gate.is_none_or(|gate| gate.entry_rules.contains(&EntryRule::CheckNotDuplicate))
     }
 
-    /// S2: the same device read the same code again within five minutes of the ticket's last entry.
+    /// Whether this is S2's double read: the same device read the same code within five minutes of the ticket's last
+    /// entry.
     fn double_read(&self, scan: &Folding<'_>) -> bool {
         self.state.entries.last().is_some_and(|entry| {
             entry.device_id == scan.chosen.fact.scan.device_id && scan.at.since(entry.at).abs() < limits::DOUBLE_READ_MS
         })
     }
 
-    /// Both carry `conflict`: the scan with persons beyond the limit, and the entries that used it up (spec D3).
-    /// Where all uses are `spent`, every entry has a part in that.
+    /// Marks `conflict` on both sides: the scan with persons beyond the limit, and the entries that used the limit up
+    /// (spec D3). If the ticket's uses are all `spent`, every entry has a part in that.
     fn mark_double_entry(&mut self, scan: &Folding<'_>, visit: &Visit<'_>, spent: bool, verdict: &mut ScanVerdict) {
         verdict.conflict = true;
         verdict.conflict_reason = Some(ConflictReason::DoubleEntry);
@@ -267,7 +271,8 @@ impl<'a> Fold<'a> {
         }
     }
 
-    /// Takes min(n, inside), over-admitted persons first; the rest left without an entry.
+    /// Counts persons out: min(n, inside), first those beyond the limit. The other persons of the scan left without an
+    /// entry.
     fn exit(&mut self, verdict: &mut ScanVerdict) {
         if !verdict.opened {
             return;
@@ -284,8 +289,9 @@ impl<'a> Fold<'a> {
     }
 }
 
-/// I25: what the device showed must follow from the rules and the basis it says it had. Asked only of our own form, and
-/// only where the device decided alone: what the server was asked about shows the server's answer.
+/// Checks invariant I25: what the device showed must follow from the rules and the basis that the scan states. This is
+/// checked only for v2 scans, and only if the device decided alone. A scan about which it asked shows the server's
+/// answer.
 fn basis_mismatch(scan: &Folding<'_>, rules: Rules<'_>) -> bool {
     let Chosen { fact, judged_serial, .. } = scan.chosen;
     let source = &fact.scan;
@@ -294,9 +300,9 @@ fn basis_mismatch(scan: &Folding<'_>, rules: Rules<'_>) -> bool {
     };
     let known = rules.event.epochs.known(source.epoch, source.known_serial());
     if known != source.known_serial() {
-        return false; // It decided by rules of a lost future: nothing here can repeat that.
+        return false; // The device used rules of a lost future, so its decision cannot be repeated.
     }
-    // Changes bring a ticket's rules; event and gates come with the list alone.
+    // A device gets a ticket's rules through `changes` too. It gets event and gates with the list alone.
     let list = When::Known(source.manifest_version);
     let Some(event) = rules.event.event(list) else { return false };
     let ticket = rules.ticket.and_then(|book| book.get(When::Known(known)));

@@ -1,4 +1,4 @@
-//! The reducer's input and output: shapes, and the small questions that every step asks of them.
+//! The reducer's input and output, with the small questions that every step asks of them.
 
 use crate::decide::{LastEntry, Reason, Standing};
 use crate::event::{EventRules, Measure, ReEntry};
@@ -11,82 +11,84 @@ use crate::time::Timestamp;
 use crate::words::words;
 
 words! {
-    /// S1's and S2's name of a conflict between scans of one ticket (spec D3).
+    /// The name that S1 and S2 give to a conflict between scans of one ticket (spec D3).
     ConflictReason {
         /// Persons beyond the limit were let in.
         DoubleEntry = "double_entry",
         /// A door stayed shut, or a code was read twice.
         DuplicateScan = "duplicate_scan",
     }
-    /// Why a scan was left out of the fold.
+    /// Why a scan does not count.
     LeftOut {
-        /// A person excluded it.
+        /// A person excluded the scan.
         Excluded = "excluded",
-        /// Its authorship is not proven and nobody accepted it.
+        /// The scan's authorship is not proven and nobody accepted it.
         Unverified = "unverified",
-        /// It was practice, and nobody accepted it.
+        /// The scan was practice and nobody accepted it.
         Practice = "practice",
     }
 }
 
-/// The rules a fold reads.
+/// The rules by which a reduction judges.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules<'a> {
-    /// Event, gates, devices.
+    /// The rules of the event, its gates and its devices.
     pub event: &'a EventBook,
-    /// The ticket; `None` for a code no ticket ever held.
+    /// The ticket's rules. `None` for a code that no ticket ever held.
     pub ticket: Option<&'a TicketBook>,
-    /// The server judges each scan by the rules at its time; a device by the newest it has.
+    /// Whether the newest rules judge every scan, as on a device. The server sets false: each scan is judged by the
+    /// rules at its time.
     pub newest: bool,
 }
 
-/// Persons let in by one scan, as the fold keeps them.
+/// Persons let in by one scan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// When the entry was.
     pub at: Timestamp,
-    /// ± milliseconds.
+    /// Half the width of the interval in which the true time lies, in milliseconds.
     pub uncertainty_ms: u64,
-    /// On which device.
+    /// The device that made the entry's scan.
     pub device_id: DeviceId,
-    /// By which scan.
+    /// The id of the entry's scan.
     pub scan_id: ScanId,
     /// The gate of the entry.
     pub gate_id: GateId,
     /// Persons within the limit.
     pub within: u32,
-    /// Persons beyond it.
+    /// Persons beyond the limit.
     pub over: u32,
 }
 
-/// A ticket's state: what its scans add up to.
+/// A ticket's state: the sum of its scans.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TicketState {
-    /// Persons ever let in within the limit.
+    /// Persons let in so far, within the limit.
     pub within: u32,
-    /// Persons ever let in beyond it.
+    /// Persons let in so far, beyond the limit.
     pub over: u32,
     /// Persons inside, within the limit.
     pub inside_within: u32,
     /// Persons inside, beyond the limit.
     pub inside_over: u32,
-    /// Persons who left.
+    /// Persons who left so far.
     pub exited: u32,
-    /// Entries that let persons in, in the reducer's order.
+    /// The scans that let persons in, in the reducer's order.
     pub entries: Vec<Entry>,
 }
 
 impl TicketState {
-    /// Persons let in.
+    /// All persons let in so far, within the limit and beyond it.
     pub fn persons(&self) -> u32 {
         self.within.saturating_add(self.over)
     }
-    /// Persons inside.
+    /// All persons inside, within the limit and beyond it.
     pub fn inside(&self) -> u32 {
         self.inside_within.saturating_add(self.inside_over)
     }
-    /// The entries that count against the ticket for a scan at a place and a time, by how its entries are measured
-    /// (spec §4 step 4). A scan of implausible time satisfies no gap, and lies in no day of its own.
+    /// The entries that count against the ticket for a scan of this visit at time `at` (spec §4 step 4). The re-entry
+    /// mode in force says which entries count. For a scan of implausible time every entry counts, whatever the gap or
+    /// the day.
     pub fn standing(&self, visit: &Visit<'_>, at: Timestamp, implausible: bool) -> Standing {
         let measure = visit.measure();
         let used = match measure.re_entry {
@@ -104,9 +106,9 @@ impl TicketState {
         });
         Standing { used, spent: self.within, inside: self.inside_within, last_entry }
     }
-    /// The same for a person at a door now. Where re-entry needs a gap or a day, the newest plausible entry
-    /// counts even if its time lies ahead. One of the two clocks is then wrong. A door must not find the gap open
-    /// behind an entry that it knows of, nor a day unused.
+    /// Like [`TicketState::standing`], for a person who stands at a door now. If re-entry needs a gap or a new day, the
+    /// newest plausible entry counts even if its time lies ahead. One of the two clocks is then wrong, and the door
+    /// must not treat the gap as passed or the day as unused.
     pub fn standing_at_door(&self, visit: &Visit<'_>, at: Timestamp) -> Standing {
         let event = Some(visit.event);
         let plausible = self.entries.iter().map(|entry| entry.at).filter(|at| !implausible(event, *at));
@@ -119,24 +121,24 @@ impl TicketState {
     }
 }
 
-/// The zone and the gate by which entries are measured: a ticket of the zone, at the gate.
+/// The circumstances by which entries are measured: the event's rules, the ticket's zone and the gate.
 #[derive(Debug, Clone, Copy)]
 pub struct Visit<'a> {
     /// The event's rules.
     pub event: &'a EventRules,
-    /// The ticket's zone; `None` for a code no ticket holds.
+    /// The ticket's zone. `None` for a code that no ticket holds.
     pub zone: Option<&'a str>,
-    /// The gate.
+    /// The gate of the scan.
     pub gate_id: &'a GateId,
 }
 
 impl Visit<'_> {
-    /// How they are measured.
+    /// The measure in force for this visit.
     pub fn measure(&self) -> Measure {
         self.event.measure(self.zone)
     }
-    /// Whether an entry counts against the next one at `at`, exits aside. In the mode `after_gap` it does while it lies in
-    /// `(at − gap, at]`; in the mode `daily` on its own day.
+    /// Whether an entry counts against the next one at `at`, without regard to exits. In the mode `after_gap` it does
+    /// if it lies in `(at − gap, at]`. In the mode `daily` it does if it lies on the same day.
     pub(super) fn counts(&self, entry: &Entry, at: Timestamp, implausible: bool) -> bool {
         let measure = self.measure();
         let in_time = match measure.re_entry {
@@ -156,107 +158,109 @@ pub struct ScanVerdict {
     pub device_id: DeviceId,
     /// The scan's id.
     pub scan_id: ScanId,
-    /// The content that was taken.
+    /// The digest of the content that was taken.
     pub digest: Digest,
-    /// Canonical time.
+    /// The scan's canonical time.
     pub at: Timestamp,
-    /// Its time lies outside the event by more than a day.
+    /// Whether the scan's time lies more than a day outside the event.
     pub implausible: bool,
     /// The gate of the scan.
     pub gate_id: GateId,
-    /// The scan's effect, the gate's direction considered.
+    /// The scan's effect. At a gate that leads out, S1's and S2's scans are exits.
     pub kind: ScanKind,
-    /// Why it was left out, if it was.
+    /// Why the scan does not count. Absent if it counts.
     pub left_out: Option<LeftOut>,
-    /// The server's outcome for the scan, by the rules at its time.
+    /// The server's outcome for the scan, by the rules at the scan's time.
     pub outcome: Outcome,
-    /// Why, unless valid.
+    /// Why the outcome is not `valid`. Absent if it is.
     pub reason: Option<Reason>,
     /// Whether the door opened.
     pub opened: bool,
-    /// Effective persons: after reverts.
+    /// Persons of the scan after reverts.
     pub count: u32,
-    /// Persons let in within the limit.
+    /// Persons that the scan let in within the limit.
     pub within: u32,
-    /// Persons let in beyond it.
+    /// Persons that the scan let in beyond the limit.
     pub over: u32,
-    /// Persons let out.
+    /// Persons that the scan let out.
     pub exited: u32,
-    /// Persons who left without an entry.
+    /// Persons of the scan who left without an entry.
     pub exited_over: u32,
-    /// S1's `conflict`: it collides with another scan (spec D3: both carry it).
+    /// S1's `conflict`: the scan collides with another one. Both carry the mark (spec D3).
     pub conflict: bool,
-    /// Which conflict, on the scan that lost.
+    /// The kind of conflict, on the scan that lost. Absent on all others.
     pub conflict_reason: Option<ConflictReason>,
-    /// Counted although the rules refuse.
+    /// Whether the scan let persons in although the rules refuse the ticket.
     pub admitted_in_error: bool,
-    /// Refused although the rules admit.
+    /// Whether the door stayed shut although the rules admit the ticket.
     pub refused_in_error: bool,
-    /// The device's outcome does not follow from the rules and the basis it had (I25).
+    /// Whether the device's outcome fails to follow from the rules and the basis that it had (invariant I25).
     pub basis_mismatch: bool,
-    /// Staff's headcount, with undone persons taken off; absent where nothing of it counts.
+    /// The headcount after undos. Absent if the scan is none, or nothing of it counts.
     pub headcount: Option<Headcount>,
 }
 
-/// A scan that still counts, as other devices need it (spec §5 `changes`).
+/// A scan that still counts, in the form in which other devices need it (spec §5 `changes`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EffectiveScan {
     /// The device that made the scan.
     pub device_id: DeviceId,
     /// The scan's id.
     pub scan_id: ScanId,
-    /// Canonical time.
+    /// The scan's canonical time.
     pub at: Timestamp,
-    /// ± milliseconds.
+    /// Half the width of the interval in which the true time lies, in milliseconds.
     pub uncertainty_ms: u64,
-    /// Sorted after all plausible ones.
+    /// Whether the scan's time is implausible. Such scans are sorted after all others.
     pub implausible: bool,
-    /// Entry or exit.
+    /// Whether the scan is an entry or an exit.
     pub kind: ScanKind,
-    /// Effective persons, 0 where the door stayed shut.
+    /// Persons of the scan after reverts. 0 if the door stayed shut.
     pub count: u32,
     /// Whether the door opened.
     pub opened: bool,
     /// The gate of the scan.
     pub gate_id: GateId,
-    /// Read by S2's form: its double reads fold away.
+    /// Whether the scan came in S2's form. Double reads of S2 scans are folded away.
     pub s2: bool,
-    /// An answered claim, whose final the server does not have yet: its author may know better.
+    /// Whether this is a claim that the server answered, whose final has not arrived. The device that made it may know
+    /// better.
     pub claim: bool,
 }
 
-/// Everything the reducer says of one subject.
+/// Everything that the reducer finds about one subject.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reduced {
-    /// The state.
+    /// The subject's state.
     pub state: TicketState,
-    /// One verdict a scan, in the reducer's order; those left out first.
+    /// One verdict per scan, in the reducer's order. Scans that don't count come first.
     pub verdicts: Vec<ScanVerdict>,
     /// The scans that still count, in the reducer's order.
     pub effective: Vec<EffectiveScan>,
     /// The causes that a person must look at.
     pub causes: Vec<Cause>,
-    /// The guest that a scan of it which counts added at a door, and that scan.
+    /// The guest whom a counted scan of this subject added at a door, with the scan's device and id. Absent if none
+    /// did.
     pub made_by: Option<(DeviceId, ScanId, WalkIn)>,
 }
 
 impl Reduced {
-    /// Persons let in by the scan that added them.
+    /// Persons let in by the scan that added the guest. 0 if no scan added one.
     pub fn walk_in_persons(&self) -> u32 {
         let Some((device_id, scan_id, _)) = &self.made_by else { return 0 };
         let own = self.verdicts.iter().find(|one| one.device_id == *device_id && one.scan_id == *scan_id);
         own.map_or(0, |verdict| verdict.within.saturating_add(verdict.over))
     }
-    /// The guest to be made.
+    /// The guest to be made. `None` if no counted scan added one.
     pub fn counted_walk_in(&self) -> Option<&WalkIn> {
         self.made_by.as_ref().map(|(_, _, walk_in)| walk_in)
     }
 }
 
-/// A fact and the subject its code resolved to.
+/// A fact, with the subject that its code resolved to.
 pub type Resolved = (Subject, Fact);
 
-/// Whether a time lies outside the event by more than a day (spec §4 Time).
+/// Whether a time lies more than a day outside the event (spec §4 Time). False if the event has no rules.
 pub fn implausible(event: Option<&EventRules>, at: Timestamp) -> bool {
     event.is_some_and(|event| {
         at < event.starts_at.plus_ms(-limits::PLAUSIBLE_MARGIN_MS)
@@ -264,9 +268,10 @@ pub fn implausible(event: Option<&EventRules>, at: Timestamp) -> bool {
     })
 }
 
-/// Merges what two deliveries of one content prove: the best signature, the better offset, the earlier receipt.
+/// Merges what two deliveries of one content prove: the better signature, the smaller offset, the earlier receipt.
 pub fn merge_deliveries(into: &mut Fact, other: &Fact) {
-    // One delivery that proves it by itself is enough; what proves nothing lifts no hold (spec D10).
+    // One delivery that proves authorship is enough. A delivery that proves nothing does not end the withholding (spec
+    // D10).
     let proven = into.proven() || other.proven();
     into.withheld = !proven && (into.withheld || other.withheld);
     into.signature = into.signature.min(other.signature);

@@ -1,4 +1,4 @@
-//! Which value of a field held when, and what an epoch vouches for.
+//! Tests which value of a field held at which time, and which serials an epoch proves.
 
 use super::*;
 

@@ -1,12 +1,12 @@
-//! Arrays that a sender may not make as long as they like.
+//! Reads arrays whose length is bounded, whatever the sender sends.
 
 use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
 
-/// Reads an array of at most `most` items, which errors call `what`. Further items are never held: items take many
-/// times the bytes that they came in, so counting them afterwards would be too late.
+/// Reads an array of at most `most` items. Errors call the items `what`. Reading stops at the first item too many.
+/// Items take many times their bytes in memory, so counting them afterwards would be too late.
 pub fn at_most<'de, T, D>(source: D, most: usize, what: &'static str) -> Result<Vec<T>, D::Error>
 where
     T: Deserialize<'de>,

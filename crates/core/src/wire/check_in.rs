@@ -1,4 +1,5 @@
-//! The answer to a check-in from the office. It is stored with the check-in, so that a repeat gets the same one.
+//! The answer to a check-in that a member makes in the organiser's app. It is stored with the check-in, so that a
+//! repeat gets the same answer.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,22 +8,22 @@ use crate::ids::ScanId;
 use crate::scan::Outcome;
 use crate::time::Timestamp;
 
-/// The answer to a check-in from the office.
+/// The answer to a check-in that a member makes in the organiser's app.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckInAnswer {
     /// The scan that was stored.
     pub scan_id: ScanId,
-    /// The outcome by the rules.
+    /// The outcome that the rules give.
     pub outcome: Outcome,
-    /// Why, unless valid.
+    /// Why the outcome is not `valid`. Absent if it is.
     pub reason: Option<Reason>,
-    /// Whether the guest was let in: valid, or set aside with a reason.
+    /// Whether the guest was let in: the outcome was valid, or the member gave a reason to set it aside.
     pub opened: bool,
-    /// Persons let in by this check-in; 0 where it was refused.
+    /// Persons whom this check-in let in. 0 if it was refused.
     pub persons: u32,
-    /// When the ticket let somebody in before; absent where it never did.
+    /// When the ticket last let somebody in before this check-in. Absent if it never did.
     pub last_at: Option<Timestamp>,
-    /// Name of the gate of that entry.
+    /// The name of the gate of that entry. Absent if there was none.
     pub last_gate: Option<String>,
 }
 

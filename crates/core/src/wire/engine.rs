@@ -18,89 +18,90 @@ use crate::ids::{DeviceId, EventId, GateId, ScanId, TicketId};
 use crate::scan::{Headcount, Method, Outcome, ScanKind};
 use crate::time::Timestamp;
 
-/// The clocks and randomness at an input: the engine has none of its own (law 1).
+/// The clock readings and the randomness of an input. The engine has none of its own (law 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Now {
-    /// Wall clock, milliseconds since 1970: what the phone believes.
+    /// The phone's wall clock, in milliseconds since 1970. It may be wrong.
     pub wall_ms: i64,
-    /// Monotonic clock of this session, milliseconds (`performance.now()`, floored).
+    /// The session's monotonic clock, in milliseconds (`performance.now()`, rounded down).
     pub mono_ms: i64,
-    /// 32 fresh random bytes for this input; ids and jitter come from them.
+    /// 32 fresh random bytes for this input. Ids and jitter are made from them.
     pub random: [u8; 32],
 }
 
-/// A row of the journal: opaque text, numbered from 1 without holes, kept in the order of `n`. Only [`Effect::Purge`]
-/// takes rows away, always from the beginning.
+/// A row of the journal: opaque text, numbered from 1 without holes, stored in the order of `n`. Only [`Effect::Purge`]
+/// removes rows, always from the beginning.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
-    /// Place in the journal.
+    /// The row's number in the journal.
     pub n: u64,
-    /// Tagged content; only the engine reads it.
+    /// The row's content. Only the engine reads it.
     pub text: String,
 }
 
 tagged! { "type" "Input":
-    /// An event outside the engine.
+    /// Something that happened outside the engine.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub enum Input {
-        /// The first input, once: what storage holds. Caches follow as [`Input::Cache`], then [`Input::Started`].
+        /// The first input, given once: what storage holds. Caches follow as [`Input::Cache`], then [`Input::Started`].
         Start {
-            /// Names this session's monotonic clock.
+            /// An id for this session and its monotonic clock.
             session_id: String,
             /// The whole journal, in order. After a purge its first row has a higher `n` than 1.
             rows: Vec<Row>,
-            /// Version of the app.
+            /// The app's version.
             app_version: String,
-            /// `ipad | phone | desktop | terminal`.
+            /// One of `ipad`, `phone`, `desktop` and `terminal`.
             device_type: String,
         },
-        /// A cached body saved by [`Effect::Save`], given back at start; its bytes are passed beside the input.
+        /// A body that [`Effect::Save`] cached, returned at start. Its bytes are passed separately, as `body`.
         Cache {
-            /// Its key.
+            /// The body's key.
             key: String,
         },
-        /// Storage is read: the engine verifies the list it has and says what to show.
+        /// Storage is read. The engine verifies its list and says what to show.
         Started,
-        /// Pair with the server: a pairing link, or the token alone (then `server` must be known: same origin).
+        /// Pair with the server by a pairing link, or by a token alone. In that case the server is the page's own
+        /// origin.
         Pair {
             /// The text that was scanned or pasted: `https://host/scan/#pair=TOKEN`, or `TOKEN`.
             code: String,
-            /// How staff call this device.
+            /// The name that staff give to this device.
             name: String,
         },
-        /// Show this phone's own code, for an organiser to approve (spec D11 way (b)).
+        /// Show a code of this phone, for an organiser to approve (spec D11 way (b)).
         AskPairing {
-            /// How staff call this device.
+            /// The name that staff give to this device.
             name: String,
         },
-        /// Staff gave the pairing up.
+        /// Staff cancelled the pairing.
         CancelPairing,
         /// A reader read a code.
         Code {
-            /// The text, untouched.
+            /// The text exactly as it was read.
             text: String,
-            /// The same code as another keyboard layout has it: a hardware reader sends keys and does not say which layout
-            /// it is set to. Absent where both read alike.
+            /// The same code under another keyboard layout. A hardware reader sends keys, and does not say for which
+            /// layout it is set. Absent if both give the same text.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             other: Option<String>,
             /// `qr` (camera or hardware scanner) or `manual`.
             method: Method,
         },
-        /// Staff look for a guest by beginnings of words of the name; answered at once by [`Effect::Found`].
+        /// Staff search for a guest by the beginnings of words of the name. [`Effect::Found`] answers at once.
         Search {
             /// The text that staff typed.
             text: String,
         },
-        /// Staff picked a guest: a scan of their ticket, by hand.
+        /// Staff picked a guest by hand: scan the guest's ticket.
         Guest {
-            /// The ticket they hold.
+            /// The guest's ticket.
             ticket_id: TicketId,
         },
-        /// How many of a party go in now: answers the screen `admit_party` (or `full`).
+        /// Staff say how many of a party go in now. It answers the screen `admit_party` (or `full`).
         Count {
             /// The scan asked about.
             scan_id: ScanId,
-            /// Persons; 0 = nobody, the door stays shut.
+            /// Number of persons. 0 means nobody, and the door stays shut.
             count: u32,
         },
         /// Staff move this device to another gate of its event, one of [`View::gates`].
@@ -108,154 +109,157 @@ tagged! { "type" "Input":
             /// The gate to move to.
             gate_id: GateId,
         },
-        /// Staff show that they know the event's PIN: answered by [`Effect::PinOk`] or [`Effect::PinRefused`].
+        /// Staff enter the event's PIN before the screen shows what it protects. [`Effect::PinOk`] or
+        /// [`Effect::PinRefused`] answers.
         Pin {
             /// The digits that staff typed.
             pin: String,
         },
-        /// Staff set a refusal aside (spec D18). A wrong PIN is told by [`Effect::PinRefused`].
+        /// Staff set a refusal aside (spec D18). [`Effect::PinRefused`] answers a wrong PIN.
         Override {
             /// The scan that was refused.
             scan_id: ScanId,
-            /// The digits.
+            /// The digits of the PIN that staff typed.
             pin: String,
             /// The name of the person who sets the refusal aside.
             by: String,
-            /// The reason that they give.
+            /// The reason that this person gives.
             reason: String,
             /// Number of persons to let in.
             count: u32,
         },
-        /// Let the others of a scan's booking in, each by a scan of its own.
+        /// Let in other tickets of a scan's booking, each by a scan of its own.
         Booking {
-            /// A scan of one of its tickets on this device.
+            /// The scan of one ticket of the booking, made on this device.
             scan_id: ScanId,
-            /// Which of the others.
+            /// The other tickets to let in.
             ticket_ids: Vec<TicketId>,
         },
-        /// Add a guest who has no ticket: their entry is recorded, and the server makes the ticket from it.
+        /// Add a guest who has no ticket. The scan records the entry, and the server makes the ticket from it.
         WalkIn {
             /// The guest's name.
             name: String,
-            /// Zone, one of the gate's.
+            /// The zone, one of those that the gate admits.
             zone: String,
-            /// Persons, who all go in.
+            /// Number of persons. All of them go in.
             party: u32,
-            /// The staff PIN, where the number is used up or the event has ended; else empty.
+            /// The staff PIN, needed if the number is used up or the event has ended. Empty otherwise.
             #[serde(default)]
             pin: String,
         },
         /// Staff counted people who have no ticket, or everybody in the area behind this gate.
         Headcount {
-            /// `{"change": {"class", "delta"}}` or `{"recount": {"inside"}}`.
+            /// The count: `{"change": {"class", "delta"}}` or `{"recount": {"inside"}}`.
             headcount: Headcount,
         },
-        /// Undo a scan of this device, or keep only some of its persons (spec D9).
+        /// Undo a scan of this device, wholly or but for some persons (spec D9).
         Undo {
-            /// Which; `None` = the last one that let somebody in or out.
+            /// The scan. `None` means the last one that let somebody in or out.
             scan_id: Option<ScanId>,
-            /// Persons that stay counted.
+            /// Number of persons that stay counted.
             keep: u32,
         },
-        /// Which way a gate of direction `both` is used now.
+        /// Use a gate of direction `both` in this direction from now on.
         Direction {
-            /// `in` or `out`.
+            /// The direction: `in` or `out`.
             direction: Direction,
         },
         /// The name of the person who operates the device from now on.
         Operator {
-            /// Name, or empty for nobody.
+            /// The person's name. Empty if nobody operates the device.
             name: String,
         },
-        /// The append with this number is durable.
+        /// The append with this number is durable now.
         Appended {
-            /// [`Effect::Append::append`].
+            /// The value of [`Effect::Append::append`].
             append: u64,
         },
-        /// The append with this number did not happen: nothing of it may count.
+        /// The append with this number failed. None of its rows may count.
         AppendFailed {
-            /// [`Effect::Append::append`].
+            /// The value of [`Effect::Append::append`].
             append: u64,
-            /// `quota`, `lost_lock`, `closed` or another word for staff.
+            /// The reason: `quota`, `lost_lock`, `closed` or another word for staff.
             reason: String,
         },
-        /// The body of an [`Effect::Save`] is not stored.
+        /// Storing the body of an [`Effect::Save`] failed.
         SaveFailed {
-            /// Its key.
+            /// The body's key.
             key: String,
         },
-        /// An answer; its body's bytes are passed beside the input. Whatever is not a well-formed answer of ours
-        /// (a captive portal's page) is treated as not delivered.
+        /// The answer to a request. Its bytes are passed separately, as `body`. An answer that is not a well-formed one
+        /// of Admit (a captive portal's page) counts as not delivered.
         Response {
-            /// [`Effect::Send::request`].
+            /// The value of [`Effect::Send::request`].
             request: u64,
             /// HTTP status.
             status: u16,
-            /// Headers, names in lower case.
+            /// The headers, with names in lower case.
             headers: Vec<(String, String)>,
-            /// Monotonic clock when the request was handed to the network.
+            /// The monotonic clock when the request was handed to the network.
             sent_mono_ms: i64,
         },
-        /// No answer: the network failed or the time ran out.
+        /// A request got no answer: the network failed or the time ran out.
         Failed {
-            /// [`Effect::Send::request`].
+            /// The value of [`Effect::Send::request`].
             request: u64,
         },
-        /// The system says there is a network again.
+        /// The operating system says that there is a network again.
         Online,
-        /// The time of [`Effect::Wake`] has come (earlier or later is harmless).
+        /// The time of [`Effect::Wake`] has come. A tick that is early or late does no harm.
         Tick,
-        /// Try now: staff pressed Sync.
+        /// Staff pressed Sync: send everything now.
         SyncNow,
-        /// Battery level, percent.
+        /// The battery's level changed.
         Battery {
-            /// 0–100.
+            /// The level in percent, 0–100.
             percent: u8,
         },
-        /// Hide a row of the problem list; it stays in the journal.
+        /// Hide a row of the problem list. The scan stays in the journal.
         HideProblem {
-            /// The scan.
+            /// The scan of that row.
             scan_id: ScanId,
         },
-        /// Staff want the unsent scans as a file: answered by [`Effect::Export`].
+        /// Staff ask for the unsent scans as a file. [`Effect::Export`] answers.
         Export,
     }
 }
 
 impl Input {
-    /// A code that a reader read in one way.
+    /// A code from a reader, with only one possible text.
     pub fn code(text: impl Into<String>) -> Self {
         Self::Code { text: text.into(), other: None, method: Method::Qr }
     }
 }
 
-/// An action for the page, to be carried out in order.
+/// An action for the page. The page carries actions out in order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Effect {
-    /// Write rows in one strict (flushed) transaction; answer with `appended` or `append_failed`.
+    /// Write rows in one strict (flushed) transaction. Answer with [`Input::Appended`] or [`Input::AppendFailed`].
     Append {
         /// Number of this append.
         append: u64,
-        /// Rows; `n` continues the journal.
+        /// The rows. Their numbers continue the journal's.
         rows: Vec<Row>,
     },
-    /// Keep a body in the cache database under a key. May be lost without harm to any scan; flush it before the effects
-    /// after it all the same: a device whose list is older than one it used before refuses it, and waits for a network.
+    /// Store a body in the cache database under a key. Losing it harms no scan. Flush it before later effects are
+    /// carried out all the same. Otherwise the device could find only a list older than one it used, refuse it, and
+    /// wait for a network.
     Save {
         /// The key in the cache.
         key: String,
-        /// The text to keep; absent: the body of the answer being handled.
+        /// The text to store. Absent: store the body of the answer being handled.
         text: Option<String>,
-        /// It holds guests' names: kept only under a key that cannot be read out of the device (spec §5 "names").
+        /// Whether it holds guests' names. If so, store it encrypted under a key that cannot be read out of the device
+        /// (spec §5 "names").
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         sealed: bool,
     },
-    /// In one strict (flushed) transaction, after the appends before it: write this row in the place of the one with its
-    /// `n`, and remove every row with a lower `n`. Nobody waits for it and nothing answers: where it fails the journal is
-    /// as it was, and a later start tries again.
+    /// In one strict (flushed) transaction, after the appends before it: replace the row with this `n`, and remove
+    /// every row with a lower `n`. No input answers it. If it fails, the journal stays unchanged and a later start
+    /// tries again.
     Purge {
-        /// The row with the sum of the rows up to `n`.
+        /// The row that sums up all rows up to its `n`.
         row: Row,
     },
     /// Remove a cached body.
@@ -263,7 +267,7 @@ pub enum Effect {
         /// The key in the cache.
         key: String,
     },
-    /// Send a request; answer with `response` or `failed`.
+    /// Send a request. Answer with [`Input::Response`] or [`Input::Failed`].
     Send {
         /// Number of this request.
         request: u64,
@@ -271,219 +275,221 @@ pub enum Effect {
         method: String,
         /// Path and query on the paired server.
         path: String,
-        /// Headers, `authorization` among them.
+        /// The headers, including `authorization`.
         headers: Vec<(String, String)>,
-        /// JSON body; the page may compress it.
+        /// The JSON body, which the page may compress. Absent for `GET`.
         body: Option<String>,
-        /// Give up after this long, milliseconds.
+        /// Give up after this time, in milliseconds.
         timeout_ms: u64,
-        /// Origin of the paired server where the pairing link named one, such as `https://host`; absent: the page's own.
+        /// Origin of the paired server, such as `https://host`, if the pairing link named one. Absent: the page's own
+        /// origin.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         server: Option<String>,
-        /// A person waits for the verdict that this asks about: send it before everything else.
+        /// Whether a person waits for the answer. If so, send the request before all others.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         urgent: bool,
     },
-    /// Give up waiting for an answer; its late arrival is ignored.
+    /// Stop waiting for an answer. A late answer is ignored.
     Cancel {
-        /// [`Effect::Send::request`].
+        /// The value of [`Effect::Send::request`].
         request: u64,
     },
-    /// Send [`Input::Tick`] when the monotonic clock reaches this; replaces the wake before.
+    /// Send [`Input::Tick`] when the monotonic clock reaches this time. It replaces the wake before.
     Wake {
-        /// Monotonic clock, milliseconds.
+        /// The monotonic clock of the wake, in milliseconds.
         at_mono_ms: i64,
     },
-    /// Show a verdict. Comes only after its scan is durable.
+    /// Show a verdict. Its scan is durable already.
     Show {
         /// The verdict.
         verdict: Box<VerdictView>,
     },
-    /// A scan was undone, wholly or in part; durable.
+    /// A scan was undone, wholly or in part, and the undo is durable.
     Undone {
         /// The scan that was undone.
         scan_id: ScanId,
-        /// Persons taken back.
+        /// Number of persons who no longer count.
         count: u32,
     },
-    /// The state of the scanner changed: draw it.
+    /// The scanner's state changed. Draw it.
     View {
-        /// All of it.
+        /// The whole state.
         view: Box<View>,
     },
     /// The guests that a search found.
     Found {
         /// The text that was searched for.
         text: String,
-        /// The best of them.
+        /// The best matches.
         guests: Vec<FoundGuest>,
-        /// There are more than are shown.
+        /// Whether there are more matches than these.
         more: bool,
     },
-    /// The PIN was wrong, or too many were.
+    /// The PIN was wrong, or the device pauses after too many wrong ones.
     PinRefused {
-        /// Tries left before the pause.
+        /// Number of tries left before the pause.
         tries_left: u32,
-        /// Until when no PIN is taken (monotonic clock), if paused.
+        /// Until when the device takes no PIN, by the monotonic clock. Absent without a pause.
         paused_until_mono_ms: Option<i64>,
     },
     /// The PIN of [`Input::Pin`] was right.
     PinOk,
-    /// Something staff asked for could not be done, in plain words; nothing was recorded.
+    /// Staff asked for something that could not be done. Nothing was recorded.
     Refused {
-        /// Stable word: `nothing_to_undo`, `not_paired`, `bad_pairing_code`, `no_list`, `no_pin`, `unknown_scan`,
-        /// `unknown_guest`, `no_walk_ins`, `bad_name`, `bad_zone`, `needs_pin`, `bad_count`, `bad_direction`, `bad_gate`, `storage_blocked`,
-        /// `pairing_failed`, `busy` (too many inputs wait: again).
+        /// A stable word: `nothing_to_undo`, `not_paired`, `bad_pairing_code`, `no_list`, `no_pin`, `unknown_scan`,
+        /// `unknown_guest`, `no_walk_ins`, `bad_name`, `bad_zone`, `needs_pin`, `bad_count`, `bad_direction`,
+        /// `bad_gate`, `storage_blocked`, `pairing_failed`, or `busy` (too many inputs wait, so try again).
         code: String,
-        /// For staff.
+        /// The reason in plain words, for staff.
         message: String,
     },
-    /// The unsent scans as a file.
+    /// The file that [`Input::Export`] asked for.
     Export {
         /// File name.
         name: String,
-        /// Content (JSON lines).
+        /// The content, as JSON lines.
         text: String,
     },
-    /// Guest data must go now: delete every cached body (the journal stays) (spec D10).
+    /// Delete every cached body now, since guest data must go (spec D10). The journal stays.
     WipeCaches,
 }
 
-/// A verdict as the screen needs it.
+/// A verdict in the form that the screen needs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct VerdictView {
-    /// Which screen (experience §8).
+    /// The screen to show (experience §8).
     pub screen: Screen,
-    /// Its scan; absent for `not_a_ticket` and `same_ticket`.
+    /// The scan of the verdict. Absent for `not_a_ticket`, and for `same_ticket` unless its booking offers other
+    /// tickets.
     pub scan_id: Option<ScanId>,
     /// Entry, exit or revert.
     pub kind: ScanKind,
     /// The outcome of the decision.
     pub outcome: Outcome,
-    /// Reason, one word of [`crate::decide::Reason`].
+    /// The reason, one word of [`crate::decide::Reason`]. Absent if the outcome is `valid`.
     pub reason: Option<String>,
     /// Whether the door opened.
     pub opened: bool,
-    /// Persons let in (or out) by this scan.
+    /// Persons whom this scan let in or out.
     pub count: u32,
-    /// Persons who may go in now: the most `count` may be.
+    /// Persons who may go in now, the highest value for [`Input::Count`].
     pub may_admit: u32,
-    /// The ticket's party size.
+    /// Persons that the ticket admits.
     pub entry_limit: u32,
-    /// Persons of the ticket in before this scan.
+    /// Persons of the ticket who were in before this scan.
     pub already_in: u32,
-    /// Ticket, where known.
+    /// The ticket. Absent if the code is unknown.
     pub ticket_id: Option<TicketId>,
-    /// First characters of the code's hash, for talk between staff.
+    /// The short code of the code's hash, by which staff talk about the ticket.
     pub short_code: String,
-    /// The ticket's zone.
+    /// The ticket's zone. Absent if the ticket is unknown.
     pub zone: Option<String>,
-    /// Guest name, where this gate may know it.
+    /// The guest's name. Absent if this gate may not know it.
     pub name: Option<String>,
-    /// Note for the door, where this gate may know it.
+    /// The note for the door. Absent if there is none, or this gate may not know it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// The check that staff are to make, such as an ID; absent where there is none or this gate may not know it.
+    /// The check that staff must make, such as an ID. Absent if there is none, or this gate may not know it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flag: Option<String>,
-    /// The guest's fields that the organiser wants shown, where this gate may know them.
+    /// The guest's fields that the organiser wants shown. Empty if this gate may not know them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<FieldView>,
-    /// Gates the ticket is good for, by name, for `wrong_place`.
+    /// For `wrong_place`: the names of the gates that admit the ticket.
     pub right_gates: Vec<String>,
-    /// Window, for `wrong_time`.
+    /// For `wrong_time`: the first moment at which the ticket admits. Absent without such a bound.
     pub valid_from: Option<Timestamp>,
-    /// Window, for `wrong_time`.
+    /// For `wrong_time`: the first moment at which the ticket no longer admits. Absent without such a bound.
     pub expires_at: Option<Timestamp>,
-    /// The entry it collides with.
+    /// The entry with which a duplicate collides. Absent otherwise.
     pub last_entry: Option<LastEntryView>,
-    /// Scan time.
+    /// The scan's time.
     pub at: Timestamp,
-    /// `device` (decided here: amber edge, "stored, will sync") or `server` (confirmed).
+    /// `device` (decided here: amber edge, "stored, will sync") or `server` (the server answered).
     pub decided_by: DecidedBy,
-    /// The list is past its expiry: never plainly green (spec §4).
+    /// Whether the list has expired. If so, the screen is never plain green (spec §4).
     pub list_expired: bool,
-    /// Version of the list decided by.
+    /// The version of the list by which the device decided.
     pub manifest_version: u64,
-    /// When that list was made.
+    /// When the server handed that list out. Absent if unknown.
     pub list_at: Option<Timestamp>,
-    /// Staff with the PIN may set it aside.
+    /// Whether staff with the PIN may set the refusal aside.
     pub can_override: bool,
-    /// It was an override.
+    /// Whether the scan was an override.
     pub overridden: bool,
-    /// Can be undone.
+    /// Whether the scan can be undone.
     pub can_undo: bool,
-    /// For `same_ticket`: milliseconds since its verdict here.
+    /// For `same_ticket`: milliseconds since the first verdict on this device. Absent otherwise.
     pub same_ticket_ms: Option<i64>,
-    /// It counts nothing: the event was a draft.
+    /// Whether the scan was practice, because the event is a draft. If so, it counts nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub practice: bool,
-    /// For `full`: how many more the area holds.
+    /// For `full`: how many more persons the area holds. Absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub places_left: Option<u32>,
-    /// The other tickets of its booking.
+    /// The other tickets of the ticket's booking. Absent if there is no booking to offer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub booking: Option<Booking>,
 }
 
-/// The side that decided.
+/// Who decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DecidedBy {
-    /// The device alone.
+    /// The device decided alone.
     Device,
-    /// The server confirmed.
+    /// The server answered before the door opened.
     Server,
 }
 
-/// The entry a duplicate collides with.
+/// The entry with which a duplicate collides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LastEntryView {
     /// When the entry was.
     pub at: Timestamp,
-    /// Where, by name.
+    /// The name of the entry's gate.
     pub gate: String,
-    /// Which device; unknown where only the server knows of the entry.
+    /// The device of the entry. Absent if only the server knows of the entry.
     pub device_id: Option<DeviceId>,
-    /// How staff call it; empty where that is not known here.
+    /// The name that staff use for that device. Empty if unknown here.
     pub device: String,
-    /// It was this device.
+    /// Whether that device is this one.
     pub own: bool,
 }
 
-/// Where the scanner stands.
+/// The phase of the scanner: what it can do now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// Not paired.
+    /// The device is not paired.
     Unpaired,
     /// A pairing is under way.
     Pairing,
-    /// Paired, no list yet.
+    /// The device is paired, but has no list yet.
     FirstSync,
-    /// The scanner scans.
+    /// The device scans.
     Ready,
-    /// The organiser revoked this device: guest data is gone, the log is being handed over.
+    /// The organiser revoked this device. Guest data is removed, and the log is being uploaded.
     Revoked,
-    /// The server does not know the key: pair again; nothing is erased.
+    /// The server does not know the key, so the device must be paired again. Nothing is erased.
     KeyUnknown,
-    /// Storage refuses: nothing can be recorded, so nothing is admitted.
+    /// Storage refuses to write. Nothing can be recorded, so nobody is admitted.
     Blocked,
 }
 
-/// The state of the scanner.
+/// The state of the scanner, as the page draws it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct View {
-    /// Where it stands.
+    /// The phase.
     pub phase: Phase,
-    /// For `blocked`, `first_sync` and failed pairing: why.
+    /// Why the phase is `blocked` or `first_sync`, or why a pairing failed. Absent otherwise.
     pub message: Option<String>,
-    /// While this phone waits for an organiser's approval: the token to show them.
+    /// The code to show to an organiser while this phone waits for approval. Absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pairing_code: Option<String>,
-    /// This device.
+    /// The id of this device. Absent until it has chosen one at random.
     pub device_id: Option<DeviceId>,
-    /// Its name.
+    /// The name that staff gave to this device.
     pub device_name: String,
     /// The event that the device is paired for; absent until it is paired.
     pub event_id: Option<EventId>,
@@ -493,68 +499,68 @@ pub struct View {
     pub gate_id: Option<GateId>,
     /// Gate's name.
     pub gate_name: String,
-    /// The gate's own direction.
+    /// The gate's own direction. Absent if the list does not have the gate.
     pub gate_direction: Option<Direction>,
     /// The direction in use: `in` or `out`.
     pub direction: Direction,
-    /// Gates of the event by this device's list, in order of their ids: it may be moved to any of them.
+    /// The event's gates in this device's list, in order of id. Staff may move the device to any of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<GateView>,
-    /// The list has no such gate as this device stands at: it was removed.
+    /// Whether the list lacks this device's gate, because the gate was removed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub gate_gone: bool,
     /// The name of the person who operates the device; empty for nobody.
     pub operator: String,
-    /// The list.
+    /// The list by which the device decides. Absent until there is one.
     pub list: Option<ListView>,
-    /// The server answered lately.
+    /// Whether the server answered lately.
     pub online: bool,
-    /// Answers that were not ours came back: no real network.
+    /// Whether answers came that were not from Admit, as behind a captive portal.
     pub captive: bool,
-    /// The server holds this device's uploads until the organiser counts them (spec D19); scanning goes on.
+    /// Whether the server holds this device's uploads until the organiser counts them (spec D19). Scanning goes on.
     #[serde(default)]
     pub suspended: bool,
-    /// Scans no receipt names yet.
+    /// Scans that no receipt names yet.
     pub unsent: u64,
     /// Scans in the upload under way.
     pub sending: u64,
-    /// Next try, milliseconds from now, while waiting after a failure.
+    /// Milliseconds until the next try after a failure. Absent if no upload waits.
     pub retry_in_ms: Option<i64>,
-    /// Last receipt.
+    /// The time of the last receipt. Absent before the first.
     pub last_sync_at: Option<Timestamp>,
-    /// Server time − wall clock, milliseconds.
+    /// Estimated server time minus the wall clock, in milliseconds. Absent before the first input.
     pub clock_offset_ms: Option<i64>,
-    /// ± milliseconds.
+    /// Half the width of that estimate's interval, in milliseconds.
     pub clock_uncertainty_ms: Option<u64>,
-    /// Persons this device let in (reverts taken off).
+    /// Persons whom this device let in, after reverts.
     pub own_admitted: u32,
-    /// Guests' names on this device.
+    /// Whether this device holds guests' names.
     #[serde(default)]
     pub names: NamesView,
-    /// The event's status by the list: a draft's scans are practice, one that ended admits nobody.
+    /// The event's status in the list. A draft's scans are practice, and an event that ended admits nobody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event_status: Option<EventStatus>,
-    /// When an organiser last looked for this device, if that was a moment ago: it makes itself noticed once.
+    /// When an organiser last looked for this device, if that was a moment ago. The app rings once for each such time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rung_at: Option<Timestamp>,
-    /// The guests that staff may add here; absent where they may add none.
+    /// What the screen needs to add guests. Absent if this gate adds none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub walk_ins: Option<WalkInsView>,
-    /// This device's count of people without a ticket; absent until it is paired.
+    /// This device's count of people without a ticket. Absent until it is paired.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headcounts: Option<HeadcountsView>,
-    /// The clocks of the event's zone, by which every time is shown; absent until a list says them.
+    /// The clock of the event's zone, by which every time is shown. Absent until a list brings it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<ZoneClock>,
-    /// Kinds of codes that the event wants read by camera beside QR.
+    /// Kinds of codes that the camera reads for this event in addition to QR.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub barcode_kinds: Vec<BarcodeKind>,
-    /// How staff call each zone; one that is not here is called by itself.
+    /// The name that staff use for each zone. A zone that is missing here is shown by its id.
     #[serde(default, skip_serializing_if = "ZoneNames::is_empty")]
     pub zone_names: ZoneNames,
-    /// The event has a staff PIN.
+    /// Whether the event has a staff PIN.
     pub has_pin: bool,
-    /// Rows the server refused, and why.
+    /// The scans that the server refused, with the reason.
     pub problems: Vec<Problem>,
     /// The last 50 scans, newest first.
     pub history: Vec<HistoryRow>,

@@ -1,66 +1,66 @@
-//! Guests and bookings as the screen needs them: what a search found, and the other tickets of a booking.
+//! Guests and bookings in the form that the screen needs: what a search found, and the other tickets of a booking.
 
 use serde::{Deserialize, Serialize};
 
 use crate::decide::Screen;
 use crate::ids::{ScanId, TicketId};
 
-/// A guest that a search found, and how they stand by what this device knows.
+/// A guest that a search found, with the state of the ticket as this device knows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FoundGuest {
-    /// The ticket they hold.
+    /// The guest's ticket.
     pub ticket_id: TicketId,
     /// The guest's name.
     pub name: String,
-    /// Persons expected with them, themselves among them.
+    /// Number of persons expected, with the guest.
     pub party_size: u32,
-    /// Note for the door.
+    /// The note for the door. Absent if there is none.
     pub note: Option<String>,
-    /// The check that staff are to make, such as an ID; absent where there is none.
+    /// The check that staff must make, such as an ID. Absent if there is none.
     pub flag: Option<String>,
-    /// The ticket's zone, where the list has it.
+    /// The ticket's zone. Absent if the list does not have the ticket.
     pub zone: Option<String>,
-    /// Persons of theirs in already.
+    /// Persons of this ticket who are in already.
     pub already_in: u32,
-    /// Persons who may go in (or out) now.
+    /// Persons of this ticket who may go in (or out) now.
     pub may_admit: u32,
-    /// Why nobody may, one word of [`crate::decide::Reason`].
+    /// Why nobody may go in, one word of [`crate::decide::Reason`]. Absent if somebody may.
     pub reason: Option<String>,
-    /// Other tickets of their booking in the list.
+    /// Number of other tickets of this booking in the list.
     #[serde(default)]
     pub booking: u32,
-    /// The search did not find this guest, but one of the same booking: shown behind them.
+    /// Whether the search found another guest of the same booking, and not this one. Such guests follow the one found.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub of_booking: bool,
 }
 
-/// The guests that staff at this gate may add (door.md "Walk-ins").
+/// What the screen needs to add guests at this gate (door.md "Walk-ins").
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WalkInsView {
     /// Zones that the gate admits.
     pub zones: Vec<String>,
-    /// Persons added at all doors, by what this device knows.
+    /// Persons added at all doors, as far as this device knows.
     pub added: u32,
-    /// How many may be; absent: no number.
+    /// The most persons that may be added. Absent if there is no limit.
     pub number: Option<u32>,
-    /// Places left in the area behind the gate, where it has a capacity.
+    /// Places left in the area behind the gate. Absent if the gate has no capacity, or the count is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub places_left: Option<u32>,
 }
 
-/// The other tickets of a scanned ticket's booking (door.md "Bookings"), by what this device knows.
+/// The other tickets of a scanned ticket's booking (door.md "Bookings"), as far as this device knows.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Booking {
-    /// Tickets of which all persons left may go in at once, by name and ticket: what "Admit the others" offers.
+    /// Tickets whose remaining persons may all go in at once, by name and ticket. "Admit the others" offers these.
     pub others: Vec<BookingTicket>,
-    /// Tickets that are in already.
+    /// Number of tickets that are in already.
     pub already_in: u32,
-    /// Tickets that need a scan of their own: they are refused here, or staff are to check something.
+    /// Number of tickets that need a scan of their own: they are refused here, or staff must check something.
     pub by_themselves: u32,
-    /// How many more the area holds, where the others are more.
+    /// How many more persons the area holds. Absent unless there are fewer places than persons.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub places_left: Option<u32>,
-    /// The result of each ticket that was let in with the others; empty before.
+    /// The result for each ticket that was let in together. Empty before that.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub became: Vec<BookingTicket>,
 }
@@ -70,16 +70,16 @@ pub struct Booking {
 pub struct BookingTicket {
     /// The ticket's id.
     pub ticket_id: TicketId,
-    /// Its guest, where this gate may know it.
+    /// The guest's name. Absent if this gate may not know it.
     pub name: Option<String>,
     /// The ticket's zone.
     pub zone: String,
-    /// Persons: who may go in, or, of what it became, who went in.
+    /// Persons who may go in. In a result, persons who went in.
     pub persons: u32,
-    /// Its scan, once it has one.
+    /// The ticket's scan. Absent until it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scan_id: Option<ScanId>,
-    /// The screen that its scan showed; absent until it was scanned.
+    /// The screen of the ticket's scan. Absent until it was scanned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub screen: Option<Screen>,
 }

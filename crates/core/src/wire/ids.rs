@@ -1,10 +1,10 @@
-//! The JSON form of identifiers, times, hashes and words: each a string, checked as it is read, so that an error names
-//! its field.
+//! The JSON form of identifiers, times, hashes and words. Each is a string that is checked as it is read. So an error
+//! names its field.
 
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
 
-/// Writes a text: in one place, not in each of three dozen types.
+/// Writes a text. The call is shared, so that its code is not repeated for three dozen types.
 #[inline(never)]
 fn put<S: Serializer>(to: S, text: &str) -> Result<S::Ok, S::Error> {
     to.serialize_str(text)

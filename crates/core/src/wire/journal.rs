@@ -1,6 +1,6 @@
-//! The rows of a device's journal: one JSON object each, tagged by `t`. The journal is the only truth of a device; what
-//! it has ever written it must be able to read for ever. Fields are only added, never renamed; a tag that this version
-//! does not know is kept and passed over.
+//! The rows of a device's journal. Each is a JSON object, tagged by `t`. A device keeps its state nowhere else, so
+//! every later version must read every row ever written. Fields are only added, never renamed. A row whose tag this
+//! version does not know is kept and ignored.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,76 +15,77 @@ use crate::rule::Epoch;
 use crate::scan::Scan;
 
 tagged! { "t" "Entry":
-    /// One row.
+    /// A row of the journal.
     #[derive(Debug, Clone, PartialEq)]
     pub enum Entry {
-        /// This phone's identity and its log, made with an empty journal (spec §3 "Log").
+        /// This phone's device id and its log, written into an empty journal (spec §3 "Log").
         Log {
-            /// Named by the phone itself, so that a pairing whose answer was lost can be repeated (spec D11).
+            /// The device id, which the phone chose at random. So a pairing whose answer was lost can be repeated (spec
+            /// D11).
             device_id: DeviceId,
-            /// 128 random bits.
+            /// The log's id: 128 random bits.
             log_id: LogId,
         },
-        /// Paired: a key, and where it scans.
+        /// The device was paired: its key, and where it scans.
         Paired(Box<Paired>),
-        /// The organiser sent this device to another gate or event.
+        /// The organiser assigned this device to another gate or event.
         Assigned {
-            /// The event that the device was sent to.
+            /// The event of the assignment.
             event_id: EventId,
-            /// The gate that the device was sent to.
+            /// The gate of the assignment.
             gate_id: GateId,
         },
-        /// Staff moved this device to another gate of its event; the server learns of it by the next heartbeat.
+        /// Staff moved this device to another gate of its event. The next heartbeat reports this to the server.
         Moved {
             /// The gate that staff chose.
             gate_id: GateId,
         },
-        /// A scan, as it was signed, and what the screen needs to show it again.
+        /// A scan as it was signed, with what the screen needs to show it again.
         Scan(Box<Scanned>),
         /// A receipt: the server has these scans.
         Received {
-            /// Epoch of the server's ledger.
+            /// The epoch of the server's ledger.
             epoch: Option<Epoch>,
-            /// Serial at or below which they are stored.
+            /// A serial at or below which the scans are stored.
             serial: u64,
             /// Ranges of `seq`, both ends included.
             seqs: Vec<(u64, u64)>,
-            /// Stored, but held until the organiser counts them (spec D10, D19).
+            /// Whether the server holds the scans until the organiser counts them (spec D10, D19).
             #[serde(default)]
             held: bool,
-            /// Server time of the receipt, milliseconds.
+            /// Server time of the receipt, in milliseconds since 1970.
             at_ms: i64,
         },
-        /// Scans the server refused for good, one by one.
+        /// Scans that the server refused and will not take later.
         Rejected {
-            /// Epoch of the server's ledger.
+            /// The epoch of the server's ledger.
             epoch: Option<Epoch>,
-            /// Which, and why.
+            /// The refused scans, each with its reason.
             items: Vec<RejectedScan>,
         },
-        /// A scan that no request gets past the server with: offered rarely, never dropped.
+        /// A scan that the server cannot read in any request. It is offered rarely and never dropped.
         Poison {
-            /// Its place.
+            /// The scan's place in the log.
             seq: u64,
             /// The server's reason.
             reason: String,
         },
-        /// The server began a new epoch: no receipt of an older one stands (spec §3).
+        /// The server began a new epoch. Receipts of older epochs must be confirmed (spec §3).
         Epoch {
             /// The new one.
             epoch: Epoch,
         },
-        /// The server's newest witness for an event, as it gave it.
+        /// The server's newest witness for an event, as the server wrote it.
         Witness {
             /// The event of the witness.
             event_id: EventId,
-            /// The header's text.
+            /// The text of the header.
             text: String,
-            /// Older ones that the server has not been asked about, oldest first.
+            /// Older witnesses that the server has not been asked with, oldest first.
             #[serde(default, skip_serializing_if = "Vec::is_empty")]
             also: Vec<String>,
         },
-        /// The list scans are decided by: none older is ever taken again (trust I15).
+        /// The list by which scans are decided from now on. An older one is never taken again (trust I15).
         List {
             /// The event of the list.
             event_id: EventId,
@@ -92,59 +93,59 @@ tagged! { "t" "Entry":
             epoch: Epoch,
             /// Serial of the last rule change in the list.
             version: u64,
-            /// Its content hash, as the list names it.
+            /// The list's content hash, as the list names it.
             content_hash: String,
-            /// When the event ends by this list, milliseconds. Absent in rows of versions that purged nothing: the end
-            /// is then unknown, and the event's scans stay.
+            /// When the event ends by this list, in milliseconds since 1970. Absent in rows of versions that purged
+            /// nothing. In that case the end is unknown, and the event's scans stay.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             ends_at_ms: Option<i64>,
         },
-        /// Settings of the operator.
+        /// Choices of the operator.
         Settings {
-            /// The name of the person who operates the device; empty for nobody. Absent where it did not change.
+            /// The name of the person who operates the device. Empty if nobody does. Absent if it did not change.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             operator: Option<String>,
-            /// Which way a gate of both directions is used.
+            /// The direction at a gate that leads both ways. Absent if it did not change.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             direction: Option<Direction>,
         },
-        /// A row of the problem list is hidden.
+        /// Staff hid a row of the problem list.
         Hidden {
-            /// The scan.
+            /// The scan of that row.
             scan_id: ScanId,
         },
-        /// True time, as well as it was known, beside the wall clock.
+        /// The estimate of true time, together with the wall clock.
         Clock {
-            /// Wall clock, milliseconds.
+            /// The wall clock, in milliseconds since 1970.
             wall_ms: i64,
-            /// Estimate, milliseconds.
+            /// The estimate, in milliseconds since 1970.
             at_ms: i64,
-            /// ± milliseconds.
+            /// Half the width of the estimate's interval, in milliseconds.
             uncertainty_ms: u64,
         },
-        /// A PIN was tried.
+        /// Somebody tried the PIN.
         Pin {
-            /// It was right.
+            /// Whether the PIN was right.
             ok: bool,
-            /// When, by the device's clock, milliseconds.
+            /// When that was by the device's clock, in milliseconds since 1970.
             at_ms: i64,
         },
         /// The organiser revoked this device (spec D10).
         Revoked {
-            /// When it was learned, milliseconds.
+            /// When the device learned of it, in milliseconds since 1970.
             at_ms: i64,
         },
-        /// The key is erased: the log is handed over, or no more of it is taken.
+        /// The key is erased, because the log is handed over or the server takes no more of it.
         KeyErased {
-            /// When, milliseconds.
+            /// When that was, in milliseconds since 1970.
             at_ms: i64,
         },
-        /// The sum of the rows up to this place. It stands in the place of the last of them. Only the first row of a
-        /// journal can be one.
+        /// The sum of the rows up to this number. It replaces the last of them. Only the first row of a journal can be
+        /// a summary.
         Summary(Box<Summary>),
-        /// Nothing: tries whether storage takes rows again.
+        /// An empty row, which tests whether storage takes rows again.
         Probe {},
-        /// Of a newer version.
+        /// A row of a newer version.
         #[serde(other)]
         Unknown,
     }
@@ -153,16 +154,16 @@ tagged! { "t" "Entry":
 /// A pairing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Paired {
-    /// Origin of the server, where the pairing link named one.
+    /// Origin of the server. Absent if the pairing link named none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// As the server knows this device.
+    /// The id by which the server knows this device.
     pub device_id: DeviceId,
-    /// How staff call it.
+    /// The name that staff use for it.
     pub name: String,
-    /// Bearer and signing key.
+    /// The bearer token and signing key.
     pub api_key: String,
-    /// Its name in signatures.
+    /// The key's id in signatures.
     pub key_id: KeyId,
     /// The organisation that the device belongs to.
     pub organization_id: OrganizationId,
@@ -170,102 +171,102 @@ pub struct Paired {
     pub event_id: EventId,
     /// The gate that it scans at.
     pub gate_id: GateId,
-    /// Epoch at pairing.
+    /// The server's epoch at pairing. Absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub epoch: Option<Epoch>,
-    /// The gate was chosen on this device, and the server has not said yes yet.
+    /// Whether staff chose the gate on this device and the server has not confirmed it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub moved: bool,
 }
 
-/// A journalled scan.
+/// A scan in the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Scanned {
-    /// The signed content.
+    /// The signed content of the scan.
     pub scan: Scan,
-    /// Its signature, as sent.
+    /// The signature, as it is sent.
     pub signature: String,
-    /// The fields that its verdict showed.
+    /// The fields that the scan's verdict showed.
     pub shown: Shown,
-    /// The name of the guest whom it added.
+    /// The name of the guest whom the scan added. Absent if it added none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub named: Option<Named>,
 }
 
-/// The fields that a verdict showed beyond its scan's own.
+/// The fields that a verdict showed and the scan itself does not hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shown {
     /// The screen of the verdict.
     pub screen: Screen,
-    /// Reason, unless valid.
+    /// Why the outcome is not `valid`. Absent if it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
     /// Persons who could go in.
     #[serde(default)]
     pub may_admit: u32,
-    /// Party size.
+    /// Persons that the ticket admits.
     #[serde(default)]
     pub entry_limit: u32,
-    /// Persons in before it.
+    /// Persons who were in before the scan.
     #[serde(default)]
     pub already_in: u32,
-    /// How many more the area held, where that was fewer than could go in.
+    /// How many more persons the area held. Absent unless there were fewer places than persons who could go in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub places_left: Option<u32>,
-    /// The server was asked first, and this is what it said (spec §5 `POST /api/scans`).
+    /// Whether the server was asked first and its answer was shown (spec §5 `POST /api/scans`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub confirmed: bool,
 }
 
-/// The summary of rows that were purged, scans apart: they were received, and their events ended long ago.
+/// The summary of rows that were purged. It holds no scans: they were received, and their events ended long ago.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
-    /// This phone, as it named itself.
+    /// This phone's device id, which it chose at random.
     pub device_id: DeviceId,
-    /// Its log.
+    /// The log of this device.
     pub log_id: LogId,
-    /// `seq` of the last purged scan: the next scan of the log has the one after it. 0 where none was purged yet.
+    /// The `seq` of the last purged scan. The log's next scan has the seq after it. 0 if none was purged yet.
     pub seq: u64,
-    /// Content digest of that scan, in hexadecimal; absent where none was purged yet.
+    /// The content digest of that scan, in hexadecimal. Absent if none was purged yet.
     #[serde(default, with = "hex::option", skip_serializing_if = "Option::is_none")]
     pub head: Option<[u8; 32]>,
-    /// Signed time of that scan, milliseconds.
+    /// The signed time of that scan, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_ms: Option<i64>,
-    /// The newest pairing, with event and gate as assigned since.
+    /// The newest pairing, with the event and gate assigned since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paired: Option<Paired>,
-    /// The key before it, until a list under the new key is active.
+    /// The key of the former pairing, kept until a list under the new key is active.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old_key: Option<String>,
-    /// Revoked by the organiser.
+    /// Whether the organiser revoked this device.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub revoked: bool,
-    /// The key is erased.
+    /// Whether the key is erased.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub key_erased: bool,
-    /// The server's epoch.
+    /// The server's epoch. Absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub epoch: Option<Epoch>,
-    /// The summary of each event.
+    /// The summary for each event.
     #[serde(default)]
     pub events: Vec<EventSummary>,
-    /// The name of the person who operates the device; empty for nobody.
+    /// The name of the person who operates the device. Empty if nobody does.
     #[serde(default)]
     pub operator: String,
-    /// Which way a gate of both directions is used.
+    /// The direction at a gate that leads both ways. Absent if none was chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub direction: Option<Direction>,
-    /// Wrong PINs in a row.
+    /// Number of wrong PINs in a row.
     #[serde(default)]
     pub wrong_pins: u32,
-    /// The wrong PIN that began the pause, by the device's clock, milliseconds.
+    /// When the wrong PIN came that began the pause, by the device's clock, in milliseconds. Absent without a pause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused_at_ms: Option<i64>,
-    /// Newest pair of clocks.
+    /// The newest pair of wall clock and estimate. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<ClockSummary>,
-    /// Server time of the newest receipt, milliseconds.
+    /// Server time of the newest receipt, in milliseconds. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_receipt_ms: Option<i64>,
 }
@@ -278,67 +279,68 @@ pub struct EventSummary {
     /// The server's witnesses, the newest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub witnesses: Vec<String>,
-    /// The newest list this device ever decided by.
+    /// The newest list by which this device ever decided. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<ListSummary>,
-    /// When it ends, milliseconds, where a list said so.
+    /// When the event ends, in milliseconds since 1970. Absent if no list said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends_at_ms: Option<i64>,
-    /// Persons this device let in, reverts taken off.
+    /// Persons whom this device let in, after reverts.
     #[serde(default)]
     pub admitted: u32,
 }
 
-/// Which list it was.
+/// What identifies a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListSummary {
     /// The epoch of the list.
     pub epoch: Epoch,
     /// Serial of the last rule change in the list.
     pub version: u64,
-    /// Its content hash; absent where only a scan told of the list.
+    /// The list's content hash. Absent if only a scan is known to have used the list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_hash: Option<String>,
 }
 
-/// True time, as well as it was known, beside the wall clock.
+/// The estimate of true time, together with the wall clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockSummary {
-    /// Wall clock, milliseconds.
+    /// The wall clock, in milliseconds since 1970.
     pub wall_ms: i64,
-    /// Estimate, milliseconds.
+    /// The estimate, in milliseconds since 1970.
     pub at_ms: i64,
-    /// ± milliseconds.
+    /// Half the width of the estimate's interval, in milliseconds.
     pub uncertainty_ms: u64,
 }
 
-/// A scan the server refused for good.
+/// A scan that the server refused and will not take later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RejectedScan {
-    /// Its place in the log.
+    /// The scan's place in the log.
     pub seq: u64,
     /// The server's reason.
     pub reason: String,
-    /// Whether the server keeps its bytes: then it is a receipt.
+    /// Whether the server keeps the scan's bytes. If so, this is a receipt.
     pub kept: bool,
 }
 
-/// A page of `changes` as the cache keeps it.
+/// A page of `changes` in the form in which the cache keeps it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CachedPage {
-    /// Cursor it was asked from; empty = the start.
+    /// The cursor that the request named. Empty means from the start.
     pub from: String,
     /// The answer's body.
     pub body: String,
-    /// `(place, of how many)` of a page that belongs to a folded whole: counts only when all of them are there.
+    /// `(index, number of parts)` of a page that is one part of a whole. The parts count only if all are there. Absent
+    /// for a page as the server sent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<(u64, u64)>,
-    /// Of such a page: how new the rules of each item are.
+    /// For such a part: the serial of each item's rules.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub serials: Vec<u64>,
 }
 
-/// Reads a row. `None` = this version cannot read it.
+/// Reads a row. `None` if this version cannot read it.
 pub fn read(text: &str) -> Option<Entry> {
     serde_json::from_slice(text.as_bytes()).ok()
 }
@@ -348,7 +350,8 @@ pub fn write(entry: &Entry) -> String {
     super::stored::to_text(entry)
 }
 
-/// Whether a row that cannot be read says it is a scan: then the log's end is not known, and no scan may be added.
+/// Whether a row that cannot be read says that it is a scan. If so, the end of the log is unknown and no scan may be
+/// added.
 pub fn is_scan(text: &str) -> bool {
     #[derive(Deserialize)]
     struct Tag {

@@ -1,7 +1,8 @@
 //! The signed list as JSON: S1 §2.2, with the members of spec §5 added before `signature`.
 //!
-//! Member order is part of the format: the large part (up to and with `tickets`) is the same for every device and is
-//! built, hashed and compressed once; the per-request members follow it; `signature` is last (spec D5).
+//! The order of members is part of the format. The large part (up to and with `tickets`) is the same for every device.
+//! It is built, hashed and compressed once. The members made for each request follow it, and `signature` is last (spec
+//! D5).
 
 use std::borrow::Cow;
 
@@ -21,55 +22,55 @@ use crate::rule::Epoch;
 use crate::ticket::{Group, TicketRules, TicketStatus};
 use crate::time::Timestamp;
 
-/// The members before `tickets` (or, of a delta, before `since`).
+/// The members before `tickets`. In a delta these are the members before `since`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ManifestHead {
     /// The event of the list.
     pub event_id: EventId,
-    /// Its name.
+    /// The event's name.
     pub event_name: String,
     /// Serial of the last rule change in it.
     pub manifest_version: u64,
     /// The organisation that the list belongs to.
     pub organization_id: OrganizationId,
-    /// `sha256:` + hash over all codes: what an index made of them must hash to.
+    /// `sha256:` and the hash over all codes. An index made of them must have this hash.
     pub content_hash: ContentHash,
     /// When the event starts.
     pub starts_at: Timestamp,
     /// When the event ends.
     pub ends_at: Timestamp,
-    /// The staff PIN, where one is set.
+    /// The staff PIN. Absent if none is set.
     pub staff_pin: Option<StaffPin>,
     /// Re-entry mode.
     pub re_entry: ReEntry,
-    /// Gap of `after_gap`, seconds.
+    /// Seconds that must pass before re-entry in the mode `after_gap`.
     pub min_gap_seconds: u32,
-    /// Status: a draft's scans are practice, and an event that ended admits nobody.
+    /// The event's status. A draft's scans are practice, and an event that ended admits nobody.
     pub status: EventStatus,
-    /// When its days begin; absent where nothing is daily.
+    /// When the event's days begin. Absent if nothing is daily.
     #[serde(default, skip_serializing_if = "Days::is_empty")]
     pub days: Days,
-    /// Limits of zones that have their own; absent without any.
+    /// Limits of those zones that have their own. Absent if none has.
     #[serde(default, skip_serializing_if = "ZoneLimits::is_empty")]
     pub limits: ZoneLimits,
-    /// Persons whom staff may add at the doors; absent: no number.
+    /// Persons whom staff may add at the doors altogether. Absent if there is no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub walk_ins: Option<u32>,
-    /// The clocks of the event's zone; absent where they are not known.
+    /// The clock of the event's zone. Absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<ZoneClock>,
-    /// Kinds of codes that cameras read beside QR; absent where there are none.
+    /// Kinds of codes that cameras read in addition to QR. Absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub barcode_kinds: Vec<BarcodeKind>,
-    /// How staff call each zone; absent where no zone has a name.
+    /// The name that staff use for each zone. Absent if no zone has a name.
     #[serde(default, skip_serializing_if = "ZoneNames::is_empty")]
     pub zone_names: ZoneNames,
-    /// Gates, in order of id.
+    /// The gates, in order of id.
     pub gates: Vec<ManifestGate>,
 }
 
 impl ManifestHead {
-    /// The event's rules as a device needs them. When its doors opened is the server's affair.
+    /// The event's rules as a device needs them. Only the server needs the time when doors opened, so it is absent.
     pub fn event_rules(&self) -> EventRules {
         EventRules {
             name: self.event_name.clone(),
@@ -85,7 +86,8 @@ impl ManifestHead {
             walk_ins: self.walk_ins,
         }
     }
-    /// The event's settings for devices that are no rules. The names part says which fields a verdict shows.
+    /// The event's settings for devices that have no effect on decisions. The names part says which fields a verdict
+    /// shows.
     pub fn door_settings(&self) -> DoorSettings {
         let (clock, barcode_kinds) = (self.clock.clone(), self.barcode_kinds.clone());
         DoorSettings { clock, barcode_kinds, zone_names: self.zone_names.clone(), ..DoorSettings::default() }
@@ -124,30 +126,30 @@ impl<'de> Deserialize<'de> for Group {
 pub struct ManifestGate {
     /// The gate's id.
     pub gate_id: GateId,
-    /// Its name.
+    /// The gate's name.
     pub name: String,
-    /// S1's part.
+    /// The gate's rules in S1's form.
     pub access_rules: AccessRules,
-    /// Which way it leads; S1's gates lead in.
+    /// The direction in which people go. S1's gates lead in.
     #[serde(default = "leads_in")]
     pub direction: Direction,
-    /// Whether devices here may carry guest names.
+    /// Whether devices at this gate may carry guest names.
     #[serde(default)]
     pub names_on_devices: bool,
-    /// Whether staff here may add guests who have no ticket.
+    /// Whether staff at this gate may add guests who have no ticket.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub walk_ins: bool,
 }
 
-/// S1's rules of a gate.
+/// The rules of a gate in S1's form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AccessRules {
-    /// Zones it admits.
+    /// Zones that the gate admits.
     pub zones: Vec<String>,
-    /// Persons its area holds; advice only.
+    /// Most persons in the gate's area, for advice only. Absent if there is no limit.
     pub max_concurrent: Option<u32>,
-    /// Which checks it makes.
+    /// The checks that the gate makes.
     pub entry_rules: Vec<EntryRule>,
 }
 
@@ -156,7 +158,7 @@ fn leads_in() -> Direction {
 }
 
 impl ManifestGate {
-    /// A gate's rules as the list has them.
+    /// A gate and its rules in the list's form.
     pub fn of(gate_id: &GateId, rules: &GateRules) -> Self {
         Self {
             gate_id: gate_id.clone(),
@@ -171,7 +173,7 @@ impl ManifestGate {
             walk_ins: rules.walk_ins,
         }
     }
-    /// Back to the gate and its rules.
+    /// The gate's id and its rules in the model's form.
     pub fn into_rules(self) -> (GateId, GateRules) {
         let rules = GateRules {
             name: self.name,
@@ -186,37 +188,37 @@ impl ManifestGate {
     }
 }
 
-/// A code in a list; a ticket with several codes stands once for each.
+/// A code in a list. A ticket with several codes has one entry per code.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ManifestTicket<'a> {
     /// The ticket's id.
     pub ticket_id: Cow<'a, TicketId>,
     /// Hash of the code.
     pub barcode_hash: BarcodeHash,
-    /// The booking it belongs to, 12 hexadecimal digits; absent without one.
+    /// The ticket's booking, as 12 hexadecimal digits. Absent if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<Group>,
     /// The ticket's zone.
     #[serde(borrow)]
     pub zone: Cow<'a, str>,
-    /// Gates it admits at; empty = any whose zones hold its zone.
+    /// The gates at which the ticket admits. If empty, every gate that admits the ticket's zone.
     pub gate_ids: Cow<'a, [GateId]>,
-    /// Persons it admits.
+    /// Persons that the ticket admits.
     pub entry_limit: u32,
-    /// S1's: its status is `active`.
+    /// S1's member: whether the status is `active`.
     pub is_valid: bool,
-    /// Good until, exclusive.
+    /// The first moment at which the ticket no longer admits. Absent if there is no such bound.
     pub expires_at: Option<Timestamp>,
-    /// Status; of a list without it, from `is_valid`.
+    /// The status. Absent in S1's lists, where it follows from `is_valid`.
     #[serde(default)]
     pub status: Option<TicketStatus>,
-    /// Good from.
+    /// The first moment at which the ticket admits. Absent if there is no such bound.
     #[serde(default)]
     pub valid_from: Option<Timestamp>,
 }
 
 impl<'a> ManifestTicket<'a> {
-    /// A code and its ticket's rules as the list has them.
+    /// A code and its ticket's rules in the list's form.
     pub fn of(
         barcode_hash: BarcodeHash,
         ticket_id: &'a TicketId,
@@ -250,40 +252,41 @@ impl<'a> ManifestTicket<'a> {
     }
 }
 
-/// The members made anew for each request.
+/// The members that are made for each request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ManifestTail {
-    /// When it was handed out.
+    /// When the server handed the list out.
     pub generated_at: Timestamp,
-    /// Past this, verdicts by it are amber (spec §4).
+    /// From this time on, verdicts by this list are amber (spec §4).
     pub expires_at: Timestamp,
-    /// Server time − the device's `X-Device-Time`, seconds; 0 without.
+    /// Server time minus the device's `X-Device-Time`, in seconds. 0 without that header.
     pub offset_seconds: i64,
     /// The server's epoch.
     pub epoch: Epoch,
-    /// The event's head when it was handed out.
+    /// The event's head serial when the server handed the list out.
     pub serial: u64,
 }
 
-/// The counts of the compact form, behind the members of [`ManifestHead`].
+/// The members of the compact form that follow those of [`ManifestHead`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompactCounts {
-    /// Rules that codes share; each code names its place here.
+    /// The rules that codes share. Each code names an index into this array.
     pub classes: Vec<TicketRules>,
-    /// Codes in the columns.
+    /// Number of codes in the columns.
     pub codes: u64,
-    /// There is a column of bookings.
+    /// Whether there is a column of bookings.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub groups: bool,
-    /// Of a delta: the version it starts from.
+    /// For a delta: the version from which it starts. Absent for a whole list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<u64>,
-    /// Of a delta: codes that are gone.
+    /// For a delta: the number of codes that are gone. Absent for a whole list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tombstones: Option<u64>,
 }
 
-/// The names part, without what is made for each request: guests for the door, never their e-mail or phone (spec §5).
+/// The names part, without what is made for each request. It holds what the door needs of guests, and never their
+/// e-mail or phone (spec §5).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamesHead {
     /// The event of the names.
@@ -292,54 +295,55 @@ pub struct NamesHead {
     pub organization_id: OrganizationId,
     /// Serial of the last change of a guest.
     pub names_version: u64,
-    /// `sha256:` + hash over all names: what those held must hash to.
+    /// `sha256:` and the hash over all names. The names that a device holds must have this hash.
     pub content_hash: ContentHash,
-    /// Labels of the fields that verdicts show, in their order; absent where they show none.
+    /// Labels of the guest fields that verdicts show, in their order. Absent if verdicts show none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
-    /// All names, in order of ticket; a delta has `since` and `upserts` instead.
+    /// All names, in order of ticket. Absent in a delta, which has `since` and `upserts`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub names: Option<Vec<GuestName>>,
-    /// The version that a delta starts from.
+    /// For a delta: the version from which it starts. Absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<u64>,
-    /// Names that are new or changed since.
+    /// For a delta: names that are new or changed. Absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upserts: Option<Vec<GuestName>>,
 }
 
-/// A guest as a device at a gate with names shows them.
+/// A guest in the form that a device at a gate with names shows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct GuestName {
-    /// The ticket they hold.
+    /// The guest's ticket.
     pub ticket_id: TicketId,
     /// The guest's name.
     pub name: String,
-    /// Persons expected with them, themselves among them.
+    /// Number of persons expected, with the guest.
     pub party_size: u32,
-    /// Note for the door.
+    /// The note for the door. Absent if there is none.
     pub note: Option<String>,
-    /// Flag for the door.
+    /// The check that staff must make. Absent if there is none.
     pub flag: Option<String>,
-    /// Values of the fields that verdicts show, one a label, empty where the guest has none; absent where all would be empty.
+    /// Values of the fields that verdicts show, one per label. A value is empty if the guest lacks it. Absent if all
+    /// would be empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<String>,
 }
 
-/// The members of the names part made anew for each request.
+/// The members of the names part that are made for each request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamesTail {
-    /// When it was handed out.
+    /// When the server handed the names out.
     pub generated_at: Timestamp,
     /// The server's epoch.
     pub epoch: Epoch,
-    /// The event's head when it was handed out.
+    /// The event's head serial when the server handed the names out.
     pub serial: u64,
 }
 
-/// A list as read: the codes stay text until [`each_code`] looks at one after the other, so that a list of a million
-/// never stands twice in memory.
+/// A list as it was read. The codes stay text until [`each_code`] reads one after the other. So a list of a million
+/// codes never stands twice in memory.
 #[derive(Debug, Deserialize)]
 pub struct ManifestJson<'a> {
     event_id: EventId,
@@ -370,22 +374,22 @@ pub struct ManifestJson<'a> {
     offset_seconds: i64,
     epoch: Epoch,
     serial: u64,
-    /// All codes, of a whole list.
+    /// All codes. Absent in a delta.
     #[serde(borrow, default)]
     pub tickets: Option<&'a RawValue>,
-    /// The version that a delta starts from.
+    /// For a delta: the version from which it starts. Absent otherwise.
     #[serde(default)]
     pub since: Option<u64>,
-    /// Codes that are new or changed since.
+    /// For a delta: codes that are new or changed. Absent otherwise.
     #[serde(borrow, default)]
     pub upserts: Option<&'a RawValue>,
-    /// Codes that are gone since.
+    /// For a delta: codes that are gone. Absent otherwise.
     #[serde(default)]
     pub tombstones: Option<Vec<BarcodeHash>>,
 }
 
 impl ManifestJson<'_> {
-    /// Takes out the members that every list has.
+    /// Takes the members that every list has.
     pub fn into_head_and_tail(self) -> (ManifestHead, ManifestTail) {
         let head = ManifestHead {
             event_id: self.event_id,
@@ -418,7 +422,7 @@ impl ManifestJson<'_> {
     }
 }
 
-/// Calls `take` with every code of a `tickets` or `upserts` array, in its order. `member` names the array in errors.
+/// Calls `take` with every code of a `tickets` or `upserts` array, in order. `member` names the array in errors.
 pub fn each_code(
     member: &str,
     array: &RawValue,
@@ -431,7 +435,7 @@ pub fn each_code(
         Ok(()) => Ok(()),
         Err(error) => Err(match own_error {
             Some(own) => own.under(member),
-            // Read again the slow way: it names the field.
+            // Read the array again with the slower reader, which names the field.
             None => match problem::read::<Vec<ManifestTicket<'_>>>(array.get().as_bytes()) {
                 Err(named) => named.under(member),
                 Ok(_) => FieldError::new(member, error),
@@ -440,7 +444,7 @@ pub fn each_code(
     }
 }
 
-/// Walks the array without keeping it.
+/// Walks the array without keeping its items.
 struct Codes<'a, F> {
     take: &'a mut F,
     own_error: &'a mut Option<FieldError>,

@@ -6,23 +6,23 @@ use serde_json::{Map, Value};
 
 use super::tree::Tree;
 
-/// A field that is wrong, and how to mend it.
+/// A field that is wrong, and how to correct it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{path}: {message}")]
 pub struct FieldError {
-    /// Path of the field, such as `scans[3].count`; empty for the document itself.
+    /// The path of the field, such as `scans[3].count`. Empty for the document itself.
     pub path: String,
-    /// The error and the right value, to be read after the field's name: "must be 1 to 10000".
+    /// What the field must be, in words that follow the field's name: "must be 1 to 10000".
     pub message: String,
 }
 
 impl FieldError {
-    /// A problem of the field at `path`.
+    /// The error of the field at `path`.
     pub fn new(path: impl Into<String>, message: impl std::fmt::Display) -> Self {
         Self { path: path.into(), message: message.to_string() }
     }
-    /// The same problem seen from one level above: `count` under `scans[3]` is `scans[3].count`, `[3].count` under
-    /// `scans` too.
+    /// The same error with a longer path: `count` under `scans[3]` becomes `scans[3].count`, and so does `[3].count`
+    /// under `scans`.
     pub fn under(self, parent: &str) -> Self {
         let path = match self.path.as_str() {
             own if own.is_empty() || parent.is_empty() => format!("{parent}{own}"),
@@ -33,7 +33,7 @@ impl FieldError {
     }
 }
 
-/// `application/problem+json`: what every error answer is.
+/// `application/problem+json`: the body of every error answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Problem {
     /// A URI reference that names the kind of problem.
@@ -43,14 +43,14 @@ pub struct Problem {
     pub title: String,
     /// HTTP status.
     pub status: u16,
-    /// Stable word for programs, such as `batch_id_reused`.
+    /// A stable word for programs, such as `batch_id_reused`.
     pub code: String,
-    /// This occurrence in plain words.
+    /// What is wrong this time, in plain words.
     pub detail: String,
-    /// The fields that are wrong, if that is the problem.
+    /// The fields that are wrong. Empty if the problem is another.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<FieldError>,
-    /// Members that belong to the code, such as `kept` and `quota_left` of `device_revoked` (spec D10).
+    /// Members that only this code has, such as `kept` and `quota_left` of `device_revoked` (spec D10).
     #[serde(flatten)]
     pub details: Map<String, Value>,
 }
@@ -69,16 +69,17 @@ impl<'de> Deserialize<'de> for Problem {
     }
 }
 
-/// Longest piece of a sender's own text that an error repeats, in characters.
+/// Longest part of a sender's own text that an error repeats, in characters.
 const REPEATED_CHARS: usize = 80;
 
-/// Reads a JSON document. On failure the error names the field; reading again to find it costs only those who err.
+/// Reads a JSON document. If it fails, the document is read again to find the field's name. Only faulty documents cost
+/// that time.
 pub fn read<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, FieldError> {
     serde_json::from_slice(json).map_err(|error| named::<T>(json, &error))
 }
 
-/// Reads a document as [`read`] does and calls `unknown` with the path of each field that its shape does not know, such
-/// as `scans.3.mood`. A newer device's fields are tolerated (spec §5); who calls keeps what they said.
+/// Reads a document as [`read`] does. Calls `unknown` with the path of each field that the shape lacks, such as
+/// `scans.3.mood`. A newer device's fields are accepted (spec §5), and the caller keeps their content.
 pub fn read_noting<'a, T: Deserialize<'a>>(json: &'a [u8], mut unknown: impl FnMut(&str)) -> Result<T, FieldError> {
     let mut source = serde_json::Deserializer::from_slice(json);
     let mut note = |path: serde_ignored::Path<'_>| unknown(&path.to_string());
@@ -86,24 +87,25 @@ pub fn read_noting<'a, T: Deserialize<'a>>(json: &'a [u8], mut unknown: impl FnM
     read.and_then(|read| source.end().map(|()| read)).map_err(|error| named::<T>(json, &error))
 }
 
-/// The same error with its field's name.
+/// The same error with the name of its field.
 #[cfg(feature = "field-paths")]
 fn named<'a, T: Deserialize<'a>>(json: &'a [u8], first: &serde_json::Error) -> FieldError {
     let mut source = serde_json::Deserializer::from_slice(json);
     match serde_path_to_error::deserialize::<_, T>(&mut source) {
-        // The document is fine but something follows it.
+        // The document itself is right, but more text follows it.
         Ok(_) => FieldError::new("", format_args!("is not one JSON document: {first}")),
         Err(error) => explain(&error.path().to_string(), error.inner()),
     }
 }
 
-/// Without the name: a phone reads what the server wrote, and must not fetch a second reader for every shape.
+/// Leaves the field's name out. A phone reads only what the server wrote, and a second reader for every shape would
+/// make the app larger.
 #[cfg(not(feature = "field-paths"))]
 fn named<'a, T: Deserialize<'a>>(_json: &'a [u8], first: &serde_json::Error) -> FieldError {
     explain("", first)
 }
 
-/// Serde's words into ours.
+/// Says serde's error in our own words.
 fn explain(path: &str, error: &serde_json::Error) -> FieldError {
     let path = if path == "." { "" } else { path };
     if error.is_syntax() || error.is_eof() {
@@ -123,7 +125,7 @@ fn explain(path: &str, error: &serde_json::Error) -> FieldError {
         return FieldError::new(path, format_args!("must be {}, not {found}", in_words(expected)));
     }
     if text.starts_with("invalid length ") && text.contains("expected struct ") {
-        // Serde would take an array of the members in order for an object.
+        // Serde would accept an array of the members, in order, for an object.
         return FieldError::new(path, "must be an object, not an array");
     }
     FieldError::new(path, text.chars().take(REPEATED_CHARS * 4).collect::<String>())

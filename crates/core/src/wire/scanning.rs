@@ -1,4 +1,4 @@
-//! `/api/scanning/*`: what devices send and get (S1 §4, §8; spec §5 "Devices").
+//! `/api/scanning/*`: what devices send and receive (S1 §4, §8; spec §5 "Devices").
 
 mod figures;
 mod item;
@@ -27,37 +27,38 @@ use crate::ticket::TicketRules;
 use crate::time::Timestamp;
 use crate::words::words;
 
-/// Header: the newest [`Witness`], in answers and requests.
+/// The header with the newest [`Witness`], in answers and requests.
 pub const WITNESS_HEADER: &str = "x-admit-witness";
-/// Header: HMAC of the body as received (spec D5).
+/// The header with the HMAC of the body as received (spec D5).
 pub const SIGNATURE_HEADER: &str = "x-signature";
-/// Header: the device's wall clock at a manifest request, RFC 3339.
+/// The header with the device's wall clock at a manifest request, in RFC 3339.
 pub const DEVICE_TIME_HEADER: &str = "x-device-time";
-/// Header: the server's time.
+/// The header with the server's time.
 pub const SERVER_TIME_HEADER: &str = "x-server-time";
 
 // ------------------------------------------------------------------------------------------------ cursor and witness
 
-/// A place in an event's changes: the epoch and the serial, written `epoch.serial` (spec §3). Where one serial changed
-/// more tickets than an answer holds, `/` and the last ticket given follow, in hexadecimal.
+/// A place in an event's changes: the epoch and the serial, written `epoch.serial` (spec §3). If one serial changed
+/// more tickets than an answer holds, `/` and the id of the last ticket given follow, in hexadecimal.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cursor {
-    /// The epoch the serial belongs to.
+    /// The epoch to which the serial belongs.
     pub epoch: Epoch,
-    /// Everything up to and with this serial is known.
+    /// The device knows everything up to and including this serial.
     pub serial: u64,
-    /// Of the serial after `serial`, only the tickets up to this one are known. `None`: nothing of it is.
+    /// For the serial after `serial`, the device knows only the tickets up to this one. `None` if it knows none of
+    /// them.
     pub after: Option<TicketId>,
 }
 
 impl Cursor {
-    /// Everything up to and with `serial`.
+    /// The cursor of a device that knows everything up to and including `serial`.
     pub fn at(epoch: Epoch, serial: u64) -> Self {
         Self { epoch, serial, after: None }
     }
 }
 
-/// Why a text is not a cursor.
+/// The error for a text that is not a cursor.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("must be a cursor as the server gave it")]
 pub struct CursorError;
@@ -102,26 +103,26 @@ impl<'de> Deserialize<'de> for Cursor {
     }
 }
 
-/// The server's statement about how far an event's ledger once was. Devices keep the newest and show it with every
-/// request, so that a server that was rolled back finds out (spec §3 "Epoch and witness"). In a header it is one line
-/// of compact JSON.
+/// The server's statement about how far an event's ledger once was. Devices keep the newest and send it with every
+/// request, so that a server that was rolled back notices (spec §3 "Epoch and witness"). In a header it is one line of
+/// compact JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Witness {
     /// The server's epoch.
     pub epoch: Epoch,
-    /// The event whose ledger it is.
+    /// The event of the ledger.
     pub event_id: EventId,
-    /// The event's head.
+    /// The event's head serial.
     pub serial: u64,
     /// Head of the event's audit chain at that serial.
     #[serde(with = "hex")]
     pub audit_head: [u8; 32],
-    /// Proves that the server said so.
+    /// The proof that the server made this statement.
     #[serde(with = "hex")]
     pub mac: [u8; 32],
 }
 
-/// Why a header is not a witness.
+/// The error for a header that is not a witness.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("must be a witness as the server gave it")]
 pub struct WitnessError;
@@ -132,7 +133,7 @@ impl Witness {
         let mac = sign::witness_mac(secret, epoch, event_id, serial, &audit_head);
         Self { epoch, event_id: event_id.clone(), serial, audit_head, mac }
     }
-    /// Whether this server's secret made it.
+    /// Whether this server's secret made the witness.
     pub fn is_ours(&self, secret: &[u8]) -> bool {
         sign::check_witness_mac(secret, self.epoch, &self.event_id, self.serial, &self.audit_head, &self.mac)
     }
@@ -151,29 +152,30 @@ impl FromStr for Witness {
 
 // -------------------------------------------------------------------------------------------------------------- sync
 
-/// `POST /api/scanning/sync`. The items stay raw text: each is read alone ([`ScanV1::read`], [`ScanV2::read`]).
+/// `POST /api/scanning/sync`. The items stay raw text, since each is read separately ([`ScanV1::read`],
+/// [`ScanV2::read`]).
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SyncRequest {
-    /// Must be the authenticated device.
+    /// The device, which must be the authenticated one.
     pub device_id: DeviceId,
-    /// Idempotency key of the batch (spec D2).
+    /// The idempotency key of the batch (spec D2).
     pub sync_batch_id: BatchId,
-    /// Absent or 1: S1's items; 2: ours.
+    /// Absent or 1 for items in S1's form, 2 for ours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<u8>,
     /// When this attempt was made, by the device's corrected clock (spec D13).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch_created_at: Option<Timestamp>,
-    /// S1: server time − device time, seconds. Not content (spec D2).
+    /// S1: server time minus device time, in seconds. It is not content (spec D2).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset_seconds: Option<i64>,
-    /// Ours: the sender's own log.
+    /// Our form: the sender's own log. Absent in S1's form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_id: Option<LogId>,
-    /// Ours: highest `seq` of that log.
+    /// Our form: the highest `seq` of that log. Absent in S1's form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<u64>,
-    /// The scans; reading stops where there are too many.
+    /// The scans. Reading stops if there are too many.
     #[serde(deserialize_with = "scans")]
     pub scans: Vec<Box<RawValue>>,
 }
@@ -183,11 +185,11 @@ fn scans<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<Box<RawValue>>, D::
 }
 
 impl SyncRequest {
-    /// Whether the items are ours.
+    /// Whether the items have our form.
     pub fn is_ours(&self) -> bool {
         self.format == Some(2)
     }
-    /// Checks the envelope against the limits in force: scans of S1's form, scans of ours.
+    /// Checks the envelope against the limits in force: the most scans in S1's form, and in ours.
     pub fn check(&self, most_v1: usize, most_v2: usize) -> Result<(), FieldError> {
         if !matches!(self.format, None | Some(1 | 2)) {
             return Err(FieldError::new("format", "must be 1 or 2"));
@@ -206,37 +208,38 @@ impl SyncRequest {
     }
 }
 
-/// The answer to a sync; its stored bytes are given again to a repeat (spec D2).
+/// The answer to a sync. A repeated batch gets the same stored bytes (spec D2).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SyncAnswer {
     /// The batch.
     pub batch_id: BatchId,
-    /// Every scan now stored, new or known: receipts.
+    /// Receipts: every scan of the batch that is stored now, new or known before.
     pub processed: Vec<ScanId>,
     /// Always empty (S1's invariant 3).
     pub skipped: Vec<ScanId>,
-    /// Items refused for good.
+    /// Items that are refused and will not be taken later.
     pub rejected: Vec<Rejected>,
-    /// The conflicts that this upload brought to light.
+    /// The conflicts that this upload revealed.
     pub conflicts: Vec<Conflict>,
-    /// The present event's changes cursor after this batch.
+    /// The cursor of the device's event after this batch.
     pub cursor: Cursor,
     /// The server's time.
     pub server_time: Timestamp,
 }
 
-/// An item refused for good: it leaves the outbox for a problem list, never the journal.
+/// An item that is refused and will not be taken later. The device moves it from the outbox to a problem list. It stays
+/// in the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Rejected {
-    /// Its id, where it could be read.
+    /// The item's id. Absent if it could not be read.
     pub scan_id: Option<String>,
-    /// Place in the request, from 0.
+    /// The item's index in the request, from 0.
     pub index: usize,
-    /// Which field, and what would be right.
+    /// The wrong field, and what it must be.
     pub reason: String,
-    /// Whether the server keeps its bytes: then this is a receipt.
+    /// Whether the server keeps the item's bytes. If so, this is a receipt.
     pub kept: bool,
 }
 
@@ -248,11 +251,11 @@ words! {
         /// A door stayed shut for someone who was in.
         DuplicateScan = "DUPLICATE_SCAN",
     }
-    /// S1's word of its severity.
+    /// The severity that S1 gives to a conflict.
     ConflictSeverity {
-        /// Of `DUPLICATE_SCAN`.
+        /// The severity of `DUPLICATE_SCAN`.
         Low = "LOW",
-        /// Of `DOUBLE_ENTRY`.
+        /// The severity of `DOUBLE_ENTRY`.
         Critical = "CRITICAL",
     }
     /// The kind of a device.
@@ -268,28 +271,28 @@ words! {
     }
 }
 
-/// A finding caused by an upload (spec §5).
+/// A finding that an upload caused (spec §5).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Conflict {
-    /// The uploaded scan it is about.
+    /// The uploaded scan that the finding is about.
     pub scan_id: ScanId,
-    /// Its ticket.
+    /// The ticket of that scan. Absent if the code is unknown.
     pub ticket_id: Option<TicketId>,
     /// The kind of conflict.
     pub result: ConflictResult,
-    /// How bad.
+    /// The severity of the conflict.
     pub severity: ConflictSeverity,
-    /// The same in the words of the scan's record.
+    /// The same kind, in the word that the scan's record uses.
     pub conflict_reason: ConflictReason,
-    /// The entries that hold.
+    /// The scans that took the entry.
     pub entry_scans: Vec<ConflictScan>,
-    /// Those that came on top.
+    /// The scans that let persons in beyond the limit.
     pub double_entry_scans: Vec<ConflictScan>,
 }
 
 impl Conflict {
-    /// S1's result and severity of a conflict reason.
+    /// The result and the severity that S1 gives to a conflict reason.
     pub fn words(reason: ConflictReason) -> (ConflictResult, ConflictSeverity) {
         match reason {
             ConflictReason::DoubleEntry => (ConflictResult::DoubleEntry, ConflictSeverity::Critical),
@@ -310,7 +313,7 @@ pub struct ConflictScan {
     pub gate_id: GateId,
     /// When the scan was made.
     pub at: Timestamp,
-    /// ± milliseconds.
+    /// Half the width of the interval in which the true time lies, in milliseconds.
     pub uncertainty_ms: u64,
     /// Number of persons.
     pub count: u32,
@@ -319,12 +322,12 @@ pub struct ConflictScan {
 /// Members of a `device_revoked` problem (spec D10).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RevokedDetails {
-    /// Scans kept unverified: receipts.
+    /// Receipts: scans that the server keeps unverified.
     pub kept: Vec<ScanId>,
-    /// Items refused for good, and stored as they came.
+    /// Items that are refused. The server keeps their bytes.
     #[serde(default)]
     pub rejected: Vec<Rejected>,
-    /// How many more the server will keep.
+    /// How many more scans the server will keep.
     pub quota_left: u64,
 }
 
@@ -334,20 +337,20 @@ pub struct RevokedDetails {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PairRequest {
-    /// From the organiser's screen, or from this device's own request.
+    /// The token from the organiser's screen, or from this device's own request.
     pub pairing_token: String,
-    /// The device's own id, kept over re-pairing.
+    /// The device's own id, which stays the same when it is paired again.
     pub device_id: DeviceId,
-    /// Only for a request the device made itself.
+    /// The secret of the device's own request. Absent if the token came from an organiser's screen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim_secret: Option<String>,
-    /// How staff call it.
+    /// The name that staff give to the device. Absent if they gave none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The device's kind; absent from S1's clients, which do not say it.
+    /// The device's kind. Absent from S1's clients, which do not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_type: Option<DeviceType>,
-    /// Version of its app.
+    /// The version of the device's app. Absent if it does not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app_version: Option<String>,
 }
@@ -358,9 +361,9 @@ pub struct PairRequest {
 pub struct PairAnswer {
     /// The device.
     pub device_id: DeviceId,
-    /// Its key, shown this once.
+    /// The device's key, which the server shows only this once.
     pub api_key: String,
-    /// The key's name, for v2 signatures.
+    /// The key's id, for v2 signatures.
     pub key_id: KeyId,
     /// The organisation that the device now belongs to.
     pub organization_id: OrganizationId,
@@ -370,12 +373,13 @@ pub struct PairAnswer {
     pub gate_id: GateId,
     /// The server's epoch.
     pub epoch: Epoch,
-    /// How staff call the device: as it asked, unless the server gave it the next of its gate's numbers.
+    /// The name that staff use for the device. It is the one asked for, unless the server gave the next of the gate's
+    /// numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 impl fmt::Debug for PairAnswer {
-    /// Without the key: it never reaches a log.
+    /// Leaves the key out, so that it never reaches a log.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PairAnswer")
             .field("device_id", &self.device_id)
@@ -384,21 +388,21 @@ impl fmt::Debug for PairAnswer {
     }
 }
 
-/// `POST /api/scanning/pairing-requests`: a device asks for itself (spec D11 way (b)).
+/// `POST /api/scanning/pairing-requests`: a device asks to be paired (spec D11 way (b)).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PairingAsk {
-    /// The device's own id, kept over re-pairing.
+    /// The device's own id, which stays the same when it is paired again.
     pub device_id: DeviceId,
-    /// How staff call it.
+    /// The name that staff give to the device. Absent if they gave none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The device's kind; absent where it does not say it.
+    /// The device's kind. Absent if it does not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_type: Option<DeviceType>,
 }
 
-/// The answer to it.
+/// The answer to a device that asks to be paired.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PairingTicket {
@@ -406,55 +410,56 @@ pub struct PairingTicket {
     pub pairing_token: String,
     /// The secret that the device shows to nobody.
     pub claim_secret: String,
-    /// The end of both.
+    /// When the token and the secret expire.
     pub expires_at: Timestamp,
 }
 impl fmt::Debug for PairingTicket {
-    /// Without the secret: it never reaches a log.
+    /// Leaves the secret out, so that it never reaches a log.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PairingTicket").field("expires_at", &self.expires_at).finish_non_exhaustive()
     }
 }
 
-/// Members of a `device_suspended` problem (spec D19): what of the batch is stored, and held.
+/// Members of a `device_suspended` problem (spec D19): the scans of the batch that are stored and held.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SuspendedDetails {
-    /// Scans stored: receipts.
+    /// Receipts: scans that are stored.
     pub kept: Vec<ScanId>,
-    /// Items refused for good.
+    /// Items that are refused and will not be taken later.
     #[serde(default)]
     pub rejected: Vec<Rejected>,
 }
 
 // ------------------------------------------------------------------------------------- heartbeat, time, log, changes
 
-/// `POST /api/scanning/events/{id}/heartbeat`, every 30 s while online.
+/// `POST /api/scanning/events/{id}/heartbeat`. A device sends it every 30 s while it is online.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct HeartbeatRequest {
     /// The device's log.
     pub log_id: LogId,
-    /// Its highest `seq`; 0 = empty.
+    /// The highest `seq` of that log. 0 if it is empty.
     pub head: u64,
     /// Scans no receipt names yet.
     pub pending: u64,
-    /// Battery level in percent; absent where the device does not know it.
+    /// Battery level in percent. Absent if the device does not know it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 100))]
     pub battery: Option<u8>,
-    /// Version of its app.
+    /// The version of the device's app. Absent if it does not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app_version: Option<String>,
-    /// The list it decides by; 0 without one.
+    /// The version of the list by which the device decides. 0 if it has none.
     #[serde(default)]
     pub manifest_version: u64,
-    /// Server time − device wall clock as the device measured it, milliseconds.
+    /// Server time minus the device's wall clock as the device measured it, in milliseconds. Absent if it measured
+    /// none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_offset_ms: Option<i64>,
-    /// The figures that only the device can measure; absent from clients that measure none.
+    /// The figures that only the device can measure. Absent from clients that measure none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figures: Option<Figures>,
-    /// The gate that staff chose on the device, until an answer names it; absent where they chose none.
+    /// The gate that staff chose on the device. It is sent until an answer names it. Absent if they chose none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate_id: Option<GateId>,
 }
@@ -465,25 +470,25 @@ pub struct HeartbeatRequest {
 pub struct HeartbeatAnswer {
     /// The server's time.
     pub server_time: Timestamp,
-    /// The device's event now.
+    /// The event to which the device is assigned now.
     pub event_id: EventId,
-    /// The device's gate now.
+    /// The gate to which the device is assigned now.
     pub gate_id: GateId,
     /// The newest list's version.
     pub manifest_version: u64,
     /// The event's newest change.
     pub cursor: Cursor,
-    /// The device's uploads are held until the organiser counts them (spec D19).
+    /// Whether the device's uploads are held until the organiser counts them (spec D19).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub suspended: bool,
-    /// Persons in the area that the device's gate leads to, as far as the server knows; left out for a gate without a
+    /// Persons in the area that the device's gate leads to, as the server counts them. Absent if the gate has no
     /// capacity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub area_inside: Option<u32>,
-    /// Persons added at all doors of the event; absent where this gate adds none.
+    /// Persons added at all doors of the event. Absent if this gate adds none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub walk_ins: Option<u32>,
-    /// When an organiser last looked for this device, within two minutes: it makes itself noticed.
+    /// When an organiser looked for this device, if that was within two minutes. The device then rings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rung_at: Option<Timestamp>,
 }
@@ -496,7 +501,7 @@ pub struct TimeAnswer {
     pub received_at_ms: i64,
     /// When the answer left, milliseconds since 1970.
     pub sent_at_ms: i64,
-    /// The same as RFC 3339.
+    /// The same time as `sent_at_ms`, as RFC 3339.
     pub server_time: Timestamp,
 }
 
@@ -506,7 +511,7 @@ pub struct TimeAnswer {
 pub struct LogStatusRequest {
     /// The log.
     pub log_id: LogId,
-    /// Its highest `seq`; 0 = empty.
+    /// The highest `seq` of the log. 0 if it is empty.
     pub head: u64,
 }
 
@@ -514,7 +519,7 @@ pub struct LogStatusRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LogStatusAnswer {
-    /// Ranges `[from, to]`, both inclusive, rising, not touching.
+    /// Ranges `[from, to]` of `seq`, in rising order. Both ends are included, and ranges don't touch.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<Vec<u64>>))]
     pub missing: Vec<(u64, u64)>,
 }
@@ -524,23 +529,24 @@ pub struct LogStatusAnswer {
 pub struct ChangesAnswer {
     /// Changed tickets, at most 1,000.
     pub items: Vec<ChangedTicket>,
-    /// The event's values, when one of them changed.
+    /// The event's values. Absent if none of them changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<EventRules>,
-    /// All gates, when one of them changed.
+    /// All gates. Absent if none of them changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gates: Option<Vec<ChangedGate>>,
-    /// The other devices whose scans stand in `items`, as staff call them: a duplicate says on which one it came first.
+    /// The other devices whose scans stand in `items`, with their names. A duplicate's screen names the device of the
+    /// first entry.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<NamedDevice>,
     /// The newest list's version.
     pub manifest_version: u64,
-    /// Ask from here next.
+    /// The cursor for the next request.
     pub cursor: Cursor,
-    /// There is more: ask again at once.
+    /// Whether there is more. If so, ask again at once.
     pub more: bool,
-    /// The cursor asked from belongs to another epoch: fetch the list anew, drop what was learned from changes and
-    /// go on from `cursor`.
+    /// Whether the request's cursor belongs to another epoch. If so, fetch the list again, drop what changes told
+    /// before, and go on from `cursor`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub resync: bool,
     /// The server's time.
@@ -550,25 +556,25 @@ pub struct ChangesAnswer {
 /// A ticket that changed: its newest rules and the scans that count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangedTicket {
-    /// The ticket.
+    /// The ticket's id.
     pub ticket_id: TicketId,
-    /// Its newest rules.
+    /// The ticket's newest rules.
     pub rules: TicketRules,
-    /// Its codes.
+    /// The hashes of all codes of the ticket.
     pub barcode_hashes: Vec<BarcodeHash>,
-    /// The sum of the scans before those of `scans`.
+    /// The sum of the older scans, which `scans` leaves out.
     pub prefix: TicketState,
     /// The newest scans that count, at most 16, in the reducer's order.
     pub scans: Vec<EffectiveScan>,
 }
 
-/// A device and how staff call it.
+/// A device and the name that staff use for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NamedDevice {
     /// The device.
     pub device_id: DeviceId,
-    /// Its name.
+    /// The name that staff use for it.
     pub name: String,
 }
 
@@ -577,7 +583,7 @@ pub struct NamedDevice {
 pub struct ChangedGate {
     /// The gate.
     pub gate_id: GateId,
-    /// Its newest rules.
+    /// The newest rules of the gate.
     pub rules: GateRules,
 }
 

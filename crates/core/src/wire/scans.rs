@@ -1,4 +1,4 @@
-//! `/api/scans` and `/api/scans/sync`: S2's form of scans, asked of the server or brought later (S2 §3–§5; spec §5).
+//! `/api/scans` and `/api/scans/sync`: scans in S2's form, asked of the server or uploaded later (S2 §3–§5; spec §5).
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::limits;
 use crate::scan::{Form, Method, Outcome, Scan, ScanKind, Stage};
 use crate::time::Timestamp;
 
-/// The message of S2's repeat beside the stored answer (S2 §4).
+/// The message that S2 adds to the stored answer of a repeated batch (S2 §4).
 pub const REPEATED: &str = "Batch already synced (idempotent)";
 
 /// A scan in S2's form (S2 §5 step 8).
@@ -25,19 +25,19 @@ pub struct ScanS2 {
     /// The code as read.
     #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 512))]
     pub ticket_code: String,
-    /// When, by the device's clock: S2's form has no correction, this is canonical (spec §4).
+    /// The scan's time by the device's clock. S2's form has no correction, so this is the canonical time (spec §4).
     pub scanned_at: Timestamp,
-    /// Its id within the device; without it, one is made of device, code and time.
+    /// The scan's id within the device. Without it, the id is made of device, code and time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, min_length = 1, max_length = 128, pattern = "^[!-~]+$"))]
     pub offline_id: Option<ScanId>,
-    /// The scan as sent, where it holds a field that this version does not know: see [`Evidence::sent`].
+    /// The scan as sent. Absent unless it holds a field that this version does not know: see [`Evidence::sent`].
     #[serde(skip)]
     pub sent: Option<String>,
 }
 
 impl ScanS2 {
-    /// Reads one scan. The error's path starts at it.
+    /// Reads one scan. The error's path starts at the scan.
     pub fn read(json: &[u8]) -> Result<Self, FieldError> {
         let mut unknown = false;
         let mut scan: Self = problem::read_noting(json, |_| unknown = true)?;
@@ -45,12 +45,12 @@ impl ScanS2 {
         scan.sent = unknown.then(|| String::from_utf8_lossy(json).into_owned());
         Ok(scan)
     }
-    /// The texts to try for its code, in order; the first known one wins (spec D12). Fails on a text that can be no
+    /// The texts to look up for the code, in order. The first known one wins (spec D12). Fails if the text cannot be a
     /// code: over 512 bytes, empty, with control characters.
     pub fn spellings(&self) -> Result<Vec<String>, FieldError> {
         candidates(&self.ticket_code).map_err(|error| FieldError::new("ticket_code", error))
     }
-    /// Its id: `offline_id`, else the UUID v5 of (device, code, time) (spec §4).
+    /// The scan's id: `offline_id`, otherwise the UUID v5 of (device, code, time) (spec §4).
     pub fn scan_id(&self, device_id: &DeviceId) -> Result<ScanId, FieldError> {
         if let Some(offline_id) = &self.offline_id {
             return Ok(offline_id.clone());
@@ -58,9 +58,9 @@ impl ScanS2 {
         let made = uuid_v5(&[device_id.as_str(), &self.ticket_code, &self.scanned_at.to_string()]);
         ScanId::new(made).map_err(|error| FieldError::new("offline_id", error))
     }
-    /// As a scan of `device_id`: an entry of one person who was let in. The device's assignment at that time was
-    /// `event_id` and `gate_id`. The argument `matched` is the spelling that a ticket held; where none did, it is the
-    /// first spelling. The caller sets the server's answer, where the server was asked.
+    /// The scan in the model's form: an entry of one person who was let in. `device_id` made it, and was assigned to
+    /// `event_id` and `gate_id` at that time. `matched` is the spelling that a ticket held, or the first spelling if
+    /// none did. The caller adds the server's answer, if the server was asked.
     pub fn into_scan(
         self,
         device_id: &DeviceId,
@@ -108,17 +108,17 @@ impl ScanS2 {
 
 // ------------------------------------------------------------------------------------------------------------ online
 
-/// A request to `POST /api/scans`: one scan of S2's form, or a claim of ours.
+/// A request to `POST /api/scans`: one scan in S2's form, or a claim in ours.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OnlineRequest {
-    /// S2's online scan.
+    /// A scan in S2's form.
     S2(ScanS2),
-    /// A claim with its signature, and what else came with it (spec §5).
+    /// A claim in our form with its signature, and what else came with it (spec §5).
     Claim(Box<(Scan, Evidence)>),
 }
 
 impl OnlineRequest {
-    /// Reads a body: an object with `ticket_code` is S2's form, any other must be a signed claim of ours.
+    /// Reads a body. An object with `ticket_code` has S2's form. Any other must be a signed claim in ours.
     pub fn read(json: &[u8]) -> Result<Self, FieldError> {
         let keys: Keys = problem::read(json)?;
         if keys.stage.is_none() && keys.scan_id.is_none() {
@@ -140,7 +140,7 @@ impl OnlineRequest {
     }
 }
 
-/// Which of the two forms a body has.
+/// The keys that tell which of the two forms a body has.
 #[derive(Deserialize)]
 struct Keys {
     #[serde(default)]
@@ -149,25 +149,25 @@ struct Keys {
     scan_id: Option<serde::de::IgnoredAny>,
 }
 
-/// The answer to `POST /api/scans`: the server's verdict under the head.
+/// The answer to `POST /api/scans`: the server's verdict, made under the event's head.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct OnlineAnswer {
-    /// The scan.
+    /// The id of the scan.
     pub scan_id: ScanId,
-    /// Its ticket, where the code is known.
+    /// The ticket. Absent if the code is unknown.
     pub ticket_id: Option<TicketId>,
-    /// The outcome to show.
+    /// The outcome that the device shows.
     pub outcome: Outcome,
-    /// Why, unless valid.
+    /// Why the outcome is not `valid`. Absent if it is.
     pub reason: Option<Reason>,
-    /// Persons who may go in now (entries), or who are inside (exits).
+    /// For an entry: persons who may go in now. For an exit: persons who are inside.
     pub may_admit: u32,
-    /// When the ticket last let somebody in.
+    /// When the ticket last let somebody in. Absent if it never did.
     pub last_scan_at: Option<Timestamp>,
-    /// The gate of the ticket's last entry; absent where it had none.
+    /// The gate of the ticket's last entry. Absent if there was none.
     pub last_gate_id: Option<GateId>,
-    /// The event's changes cursor with this scan.
+    /// The event's cursor, with this scan included.
     pub cursor: Cursor,
     /// The server's time.
     pub server_time: Timestamp,
@@ -179,19 +179,19 @@ pub struct OnlineAnswer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ScansSyncRequest {
-    /// Idempotency key.
+    /// The idempotency key of the batch.
     #[cfg_attr(feature = "openapi", schema(value_type = String, min_length = 1, max_length = 128, pattern = "^[!-~]+$"))]
     pub batch_id: BatchId,
-    /// Must be the authenticated device.
+    /// The device, which must be the authenticated one.
     #[cfg_attr(feature = "openapi", schema(value_type = String, min_length = 1, max_length = 128, pattern = "^[!-~]+$"))]
     pub device_id: DeviceId,
     /// When this attempt was made.
     pub batch_created_at: Timestamp,
-    /// The scans; reading stops where there are too many.
+    /// The scans. Reading stops if there are too many.
     #[serde(deserialize_with = "scans")]
     #[cfg_attr(feature = "openapi", schema(min_items = 1, max_items = 10000))]
     pub scans: Vec<ScanS2>,
-    /// How many they are, as the sender counted them.
+    /// Number of scans, as the sender counted them.
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 10000))]
     pub batch_size: u64,
 }
@@ -217,7 +217,7 @@ impl ScansSyncRequest {
         batch.keep_as_sent(json, &unknown)?;
         Ok(batch)
     }
-    /// Keeps the text of each scan whose place is in `unknown`. Nearly every batch has none and is not read again.
+    /// Keeps the text of each scan whose index is in `unknown`. Nearly every batch has none, and is not read again.
     fn keep_as_sent(&mut self, json: &[u8], unknown: &BTreeSet<usize>) -> Result<(), FieldError> {
         #[derive(Deserialize)]
         struct Texts<'a> {
@@ -235,7 +235,7 @@ impl ScansSyncRequest {
     }
 }
 
-/// The place of the scan that a path of a batch lies in: of `scans.3.mood` it is 3.
+/// The index of the scan that a path in a batch belongs to. For `scans.3.mood` it is 3.
 fn scan_of(path: &str) -> Option<usize> {
     path.strip_prefix("scans.")?.split('.').next()?.parse().ok()
 }
@@ -244,26 +244,26 @@ fn scans<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<ScanS2>, D::Error> 
     at_most(source, limits::SYNC_S2_SCANS, "scans")
 }
 
-/// The answer to a batch (S2 §4); its stored bytes are given again to a repeat, with [`REPEATED`] beside.
+/// The answer to a batch (S2 §4). A repeated batch gets the same stored bytes, with [`REPEATED`] added.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ScansSyncAnswer {
     /// The batch.
     pub batch_id: BatchId,
-    /// `completed`, or `partial_success` where an error is other than `already_scanned`.
+    /// `completed`, or `partial_success` if an error is other than `already_scanned`.
     pub status: String,
-    /// Scans without an error.
+    /// Number of scans without an error.
     pub processed_count: u64,
-    /// Scans listed in `errors`.
+    /// Number of scans listed in `errors`.
     pub error_count: u64,
-    /// The same by kind.
+    /// The numbers of scans by kind.
     pub summary: Summary,
-    /// The scans that S2 would not have inserted. Every scan is stored all the same: being listed is a receipt.
+    /// The scans that S2 would not have inserted. Admit stores them all the same, so each entry is a receipt.
     pub errors: Vec<ScanError>,
-    /// Times of the oldest and the newest scan.
+    /// The times of the oldest and the newest scan.
     pub timestamp_range: [Timestamp; 2],
     /// The server's time.
     pub timestamp: Timestamp,
-    /// How long it took, seconds.
+    /// How long the sync took, in seconds.
     pub sync_duration_seconds: f64,
 }
 
@@ -271,15 +271,15 @@ pub struct ScansSyncAnswer {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Summary {
-    /// All scans of the batch.
+    /// Number of all scans of the batch.
     pub total_scans: u64,
-    /// Without an error.
+    /// Number of scans without an error.
     pub new_scans: u64,
-    /// `already_scanned`.
+    /// Number of scans with the error `already_scanned`.
     pub duplicate_scans: u64,
-    /// `ticket_not_found`.
+    /// Number of scans with the error `ticket_not_found`.
     pub missing_tickets: u64,
-    /// With a status that forbids.
+    /// Number of scans whose ticket has a status that forbids entry.
     pub invalid_tickets: u64,
 }
 
@@ -287,18 +287,18 @@ pub struct Summary {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ScanError {
-    /// Its id: as sent, or as made for it.
+    /// The scan's id, as sent or as made for it.
     pub offline_id: ScanId,
     /// The code as read.
     pub ticket_code: String,
     /// `already_scanned`, `ticket_not_found`, `ticket_voided`, `ticket_refunded` or `ticket_already_used`.
     pub reason: String,
-    /// `already_scanned`: when the ticket let somebody in before.
+    /// For `already_scanned`: when the ticket let somebody in before. Absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_scan_at: Option<Timestamp>,
 }
 
-/// The answer to a repeat: the stored bytes with S2's message beside, the same for every repeat (spec D2).
+/// The answer to a repeated batch: the stored bytes with S2's message added. It is the same for every repeat (spec D2).
 pub fn repeated(stored: &str) -> String {
     match stored.strip_suffix('}') {
         Some(open) => format!("{open},\"message\":\"{REPEATED}\"}}"),
@@ -348,7 +348,7 @@ mod tests {
         assert_eq!(second("7"), "scans[1]");
     }
 
-    /// S2 §3, §9: at most 10,000 scans.
+    /// S2 §3, §9: a batch has at most 10,000 scans.
     #[test]
     fn s2_3_ten_thousand_scans_are_read_and_one_more_is_not() {
         let of = |n: usize| batch(&format!("[{}]", vec![scan("A"); n].join(",")), n as u64);
@@ -357,7 +357,7 @@ mod tests {
         assert_eq!((error.path.as_str(), error.message.as_str()), ("scans", "must hold at most 10000 scans"));
     }
 
-    /// Spec §4: the id is the client's, or made of device, code and time.
+    /// Spec §4: the id is the client's own, or made of device, code and time.
     #[test]
     fn a_scan_without_an_id_gets_the_same_one_every_time() {
         let of = |device: &str, json: &str| {
@@ -371,7 +371,8 @@ mod tests {
         assert_eq!(of("d", &scan("A").replacen('{', r#"{"offline_id":"mine","#, 1)).as_str(), "mine");
     }
 
-    /// Spec D2: what the server found out for a scan (its event, its gate, the spelling a ticket held) is no content.
+    /// Spec D2: what the server found out for a scan (its event, its gate, the spelling that a ticket held) is not
+    /// content.
     #[test]
     fn the_same_scan_has_the_same_digest_wherever_it_is_put() {
         let (device, sent) = (DeviceId::new("d").unwrap(), ScanS2::read(scan("3KQR7F924M1X").as_bytes()).unwrap());

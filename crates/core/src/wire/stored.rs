@@ -1,5 +1,5 @@
-//! The JSON of facts and findings as they are stored, and as other shapes carry them: lossless, every field by its
-//! name in the model. A value that is read back equals what was written.
+//! The JSON of facts and findings, as stores and other shapes hold it. It loses nothing, and every field has the name
+//! it has in the model. A value that is read back equals what was written.
 
 mod rules;
 
@@ -41,7 +41,7 @@ fn offsets<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<Offset>, D::Error
 }
 
 /// Gives types of the model their JSON. Every field is named with its type, so a field added to the model does not
-/// compile until its JSON is decided. The name stands twice because serde wants it as a literal.
+/// compile until its JSON is decided. The type's name stands twice because serde wants it as a literal.
 macro_rules! json_of {
     ($($name:tt = $model:ident { $($(#[$meta:meta])* $field:ident: $type:ty),* $(,)? })*) => {$(
         const _: () = {
@@ -356,7 +356,7 @@ impl<'de> Deserialize<'de> for Headcount {
 }
 
 impl Serialize for Subject {
-    /// As [`Subject::key`].
+    /// Writes the subject as its [`Subject::key`].
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.key())
     }
@@ -368,7 +368,7 @@ impl<'de> Deserialize<'de> for Subject {
     }
 }
 
-/// A cause's subject as an object: identifiers may hold any punctuation, so its key alone could not be read back.
+/// A cause's subject as an object. Identifiers may hold any punctuation, so the key alone could not be read back.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum SubjectJson {

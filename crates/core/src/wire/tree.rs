@@ -1,7 +1,7 @@
-//! Reading shapes from a JSON tree.
+//! Reads shapes from a JSON tree.
 //!
-//! `serde_json` can do this too, but keeps more code for each shape: it would take arrays for objects, and knows how to
-//! lend. A phone fetches the code of every shape it reads, so this reader is as small as can be.
+//! `serde_json` can do this too, but it compiles more code for each shape: it accepts arrays for objects, and can
+//! borrow. A phone fetches the code of every shape it reads, so this reader is as small as possible.
 
 use serde::de::value::StringDeserializer;
 use serde::de::{
@@ -11,7 +11,7 @@ use serde::de::{
 use serde::{Deserialize, forward_to_deserialize_any};
 use serde_json::{Error, Map, Value};
 
-/// A value on its way into a shape.
+/// A JSON value that a shape is read from.
 pub(crate) struct Tree(pub(crate) Value);
 
 #[cold]
@@ -174,17 +174,17 @@ impl<'de> MapAccess<'de> for Members {
     }
 }
 
-/// An enum's variant by its tag, and what belongs to it.
+/// An enum's variant by its tag, with the variant's content.
 ///
-/// Serde's own way of reading objects that carry their tag among their members keeps a copy of the code of every shape
-/// inside them, for a source of its own.
+/// Serde's own reader for tagged objects compiles the code of every shape inside them a second time, for a source of
+/// its own.
 pub(crate) struct Tagged {
     tag: String,
     content: Value,
 }
 
 impl Tagged {
-    /// Of an object that carries its tag as `member`.
+    /// Reads an object that carries its tag as `member`.
     pub(crate) fn read<'de, D: Deserializer<'de>>(source: D, member: &'static str) -> Result<Self, D::Error> {
         let mut rest = Map::deserialize(source)?;
         match rest.remove(member) {
@@ -231,8 +231,8 @@ impl<'de> VariantAccess<'de> for Tree {
     }
 }
 
-/// Declares an enum with its JSON: an object tagged by the member `$tag`, variants in snake_case. The name stands twice
-/// because serde wants it as a literal.
+/// Declares an enum with its JSON: an object tagged by the member `$tag`, variants in snake_case. The enum's name
+/// stands twice because serde wants it as a literal.
 macro_rules! tagged {
     ($tag:literal $twin:literal: $(#[$meta:meta])* pub enum $name:ident { $($body:tt)* }) => {
         $(#[$meta])*

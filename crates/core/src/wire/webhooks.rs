@@ -1,4 +1,4 @@
-//! `POST /api/webhooks/guests/{endpoint}`: a row of an organiser's own table of guests that changed (spec §5).
+//! `POST /api/webhooks/guests/{endpoint}`: a changed row of an organiser's own table of guests (spec §5).
 
 use std::collections::BTreeMap;
 
@@ -9,40 +9,40 @@ use serde_json::value::RawValue;
 use crate::words::words;
 
 words! {
-    /// A change of a row.
+    /// What happened to a row.
     RowChange {
-        /// It is new.
+        /// The row is new.
         Insert = "INSERT",
-        /// It has new values.
+        /// The row has new values.
         Update = "UPDATE",
-        /// It is gone.
+        /// The row was deleted.
         Delete = "DELETE",
     }
     /// The result of a message.
     WebhookStatus {
-        /// A guest was made, with a ticket.
+        /// A guest was created, with a ticket.
         Created = "created",
-        /// The guest has new values.
+        /// The guest was changed.
         Updated = "updated",
-        /// The guest stands as the row says already.
+        /// The guest already has the row's values.
         Unchanged = "unchanged",
-        /// A newer change of the row came before.
+        /// A newer change of the row arrived before this one.
         Ignored = "ignored",
-        /// The row was deleted: that is on record, and the ticket is as good as before.
+        /// The row was deleted. The deletion is on record, and the ticket still admits.
         Recorded = "recorded",
     }
 }
 
-/// A column's value as it came. Numbers are kept digit by digit: an id of twenty digits is no number that a computer counts with.
+/// A column's value as it came. Numbers are kept digit by digit, since an id of twenty digits fits no number type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cell {
-    /// NULL.
+    /// The SQL value NULL.
     Null,
     /// A text.
     Text(String),
-    /// A number, in the sender's own digits.
+    /// A number, in the digits that the sender wrote.
     Number(String),
-    /// Anything else, as JSON.
+    /// Any other value, as JSON.
     Other(String),
 }
 
@@ -59,51 +59,52 @@ impl<'de> Deserialize<'de> for Cell {
     }
 }
 
-/// A row of the sender's table: its columns by their names.
+/// A row of the sender's table: its values by column name.
 pub type Cells = BTreeMap<String, Cell>;
 
-/// A message: the body that Supabase's database webhooks have. `{"record": {…}}` alone is enough.
+/// A message: the body of Supabase's database webhooks. `{"record": {…}}` alone is enough.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct GuestMessage {
-    /// The change; an update where absent. A new row and one with new values are taken in alike.
+    /// What happened to the row. Absent means an update. New and changed rows are handled alike.
     #[serde(rename = "type", default)]
     pub change: Option<String>,
-    /// The row as it is now; null of a deleted one.
+    /// The row as it is now. Null or absent for a deleted row.
     #[serde(default)]
     pub record: Option<Cells>,
-    /// The row as it was; read of a deleted one alone.
+    /// The row as it was. It is read only for a deleted row.
     #[serde(default)]
     pub old_record: Option<Cells>,
-    /// Place of this change in the sender's outbox: rises with every change of a row.
+    /// The place of this change in the sender's outbox, which rises with every change of a row. Absent if the sender
+    /// has none.
     #[serde(default)]
     pub sequence: Option<u64>,
 }
 
-/// Which column of the sender's table means what; a column that is `None` is not read.
+/// Which column of the sender's table holds which value. A value whose column is `None` is not read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WebhookColumns {
-    /// The row's id, by which its guest is found again.
+    /// The column of the row's id, by which the guest is found again.
     #[serde(default = "external_id")]
     pub external_id: String,
-    /// The guest's name.
+    /// The column of the guest's name.
     #[serde(default = "name")]
     pub name: Option<String>,
-    /// E-mail.
+    /// The column of the e-mail address.
     #[serde(default = "email")]
     pub email: Option<String>,
-    /// The column of the phone number; where absent, none is read.
+    /// The column of the phone number.
     #[serde(default = "phone")]
     pub phone: Option<String>,
-    /// The column of the number of persons; where absent, none is read.
+    /// The column of the number of persons.
     #[serde(default = "party_size")]
     pub party_size: Option<String>,
-    /// Guest list, by its name; one that is new is made.
+    /// The column of the guest list's name. A list that does not exist yet is created.
     #[serde(default = "guest_list")]
     pub guest_list: Option<String>,
-    /// Entry type, by its name or id.
+    /// The column of the entry type's name or id.
     #[serde(default = "entry_type")]
     pub entry_type: Option<String>,
-    /// When the row was last changed, RFC 3339: an older change than the one known is ignored.
+    /// The column of the time when the row last changed, in RFC 3339. A change older than the one known is ignored.
     #[serde(default = "updated_at")]
     pub updated_at: Option<String>,
 }
@@ -151,13 +152,13 @@ impl Default for WebhookColumns {
 /// The answer to a message. A repeated message gets the same bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WebhookAnswer {
-    /// The result of the message, a word of [`WebhookStatus`].
+    /// The result, a word of [`WebhookStatus`].
     pub status: String,
     /// The row's id.
     pub external_id: String,
-    /// The guest, where the row has one.
+    /// The guest's id. Absent if the row has no guest.
     pub guest_id: Option<String>,
-    /// Their ticket.
+    /// The id of the guest's ticket. Absent if there is none.
     pub ticket_id: Option<String>,
 }
 

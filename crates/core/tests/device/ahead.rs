@@ -1,4 +1,4 @@
-//! Scans of a phone that the server may not have: its word lacks them, so it opens no second door.
+//! Scans of a phone that the server may not have. The server's answer lacks them, so it must not open a second door.
 
 use admit_core::decide::Screen;
 use admit_core::limits;
@@ -16,7 +16,7 @@ fn told(phone: &mut Phone, server: &mut Server, sent: &Sent) {
     let reply = server.answer(sent, phone.at_ms).unwrap();
     phone.answer(sent, &reply);
 }
-/// The server's word is asked for, and comes.
+/// Shows a code, and answers the phone's question to the server. Returns the screen.
 fn confirmed(phone: &mut Phone, server: &mut Server, text: &str) -> Screen {
     code(phone, text);
     let sent = phone.take(ASK);
@@ -24,7 +24,7 @@ fn confirmed(phone: &mut Phone, server: &mut Server, text: &str) -> Screen {
     assert_eq!(phone.last_shown().decided_by, DecidedBy::Server);
     phone.last_shown().screen
 }
-/// Everything but uploads gets through.
+/// Lets time pass while the server answers everything but uploads.
 fn pass_without_uploads(phone: &mut Phone, server: &mut Server, ms: i64) {
     let end = phone.at_ms + ms;
     while phone.at_ms < end {
@@ -75,7 +75,7 @@ fn of_an_entry_it_confirmed_the_server_is_asked_again_until_it_may_have_lost_it(
     assert_eq!(confirmed(&mut phone, &mut server, "A-1"), Screen::Admit);
     pass_without_uploads(&mut phone, &mut server, limits::SAME_TICKET_MS + 1_000);
     assert_eq!(confirmed(&mut phone, &mut server, "A-1"), Screen::AlreadyIn, "it has the claim, and counts it");
-    // The server is put back to before the claim; the phone learns of the new epoch and of nothing else.
+    // The server is restored to a state before the claim. The phone learns of the new epoch and of nothing else.
     server.roll_back(before);
     pass_without_uploads(&mut phone, &mut server, limits::SAME_TICKET_MS + 60_000);
     code(&mut phone, "A-1");
@@ -111,7 +111,7 @@ fn two_scans_that_cannot_be_read_are_offered_in_turn() {
     phone.scan("A-1");
     phone.scan("A-2");
     let second = phone.scans()[1].scan_id.clone();
-    // The first is never readable, the second from the tenth minute on.
+    // The server can never read the first scan. It can read the second from the tenth minute on.
     let begun = phone.at_ms;
     while phone.at_ms < begun + 3 * limits::POISON_EVERY_MS {
         while phone.asks(SYNC) {

@@ -1,4 +1,4 @@
-//! A full area: advice to hold the queue, never a refusal (spec §4 `area_full`, S1 `max_concurrent`).
+//! A full area gives advice to hold the queue, and never refuses anybody (spec §4 `area_full`, S1 `max_concurrent`).
 
 use admit_core::decide::Screen;
 use admit_core::gate::Direction;
@@ -13,7 +13,7 @@ use super::server::Server;
 const BEAT: &str = "/api/scanning/events/event/heartbeat";
 const SYNC: &str = "/api/scanning/sync";
 
-/// A phone at a gate whose area holds 100, where the server counts so many.
+/// A phone at a gate whose area holds 100 persons. The server counts `inside` of them.
 fn behind(inside: u32) -> (Phone, Server) {
     behind_gate("north", inside)
 }
@@ -60,7 +60,7 @@ fn of_them_only_who_went_in_counts_and_who_went_out_makes_room() {
     assert_eq!([phone.screen("A-2"), phone.screen("A-3")], [Screen::Admit, Screen::Full]);
 }
 
-/// The server has them, but the count it told is of before: FULL does not go away until the next one.
+/// The server has these scans, but its last count is older. FULL stays until the next count.
 #[test]
 fn this_devices_scans_count_towards_it_when_the_server_has_them_too() {
     let (mut phone, mut server) = behind(98);
@@ -75,7 +75,7 @@ fn this_devices_scans_count_towards_it_when_the_server_has_them_too() {
     assert_eq!(phone.screen("A-3"), Screen::Admit, "somebody went");
 }
 
-/// A count is of a moment of the server's: what it had received by then is in it, however late the receipt comes.
+/// A server's count includes everything that it had received by then, however late the receipt reaches the phone.
 #[test]
 fn an_upload_that_the_count_holds_already_is_not_counted_twice() {
     let (mut phone, mut server) = behind(97);
@@ -97,7 +97,7 @@ fn an_upload_that_the_count_holds_already_is_not_counted_twice() {
     assert_eq!([phone.screen("A-4"), phone.screen("A-5")], [Screen::Admit, Screen::Full], "nor is the other one");
 }
 
-/// The server counts whom it says to let in; that the door was opened comes with the next upload.
+/// The server counts a person from its answer on. The upload then says that the door was opened.
 #[test]
 fn whom_the_server_let_in_by_its_word_is_not_counted_twice() {
     let mut server = Server::new();
@@ -111,7 +111,7 @@ fn whom_the_server_let_in_by_its_word_is_not_counted_twice() {
     let word = server.answer(&asked, phone.at_ms).unwrap();
     phone.answer(&asked, &word);
     assert_eq!((phone.last_shown().screen, phone.last_shown().decided_by), (Screen::Admit, DecidedBy::Server));
-    // Its upload is on the way as the next heartbeat leaves.
+    // The phone's upload is under way when the next heartbeat leaves.
     while !phone.asks(BEAT) {
         phone.pass(500);
         for sent in std::mem::take(&mut phone.requests) {
@@ -140,7 +140,7 @@ fn what_was_undone_before_the_server_counted_it_is_as_if_it_had_not_been() {
     assert_eq!(phone.screen("A-2"), Screen::Full);
     phone.input(Input::Undo { scan_id: entry, keep: 0 });
     assert_eq!([phone.screen("A-2"), phone.screen("A-3")], [Screen::Admit, Screen::Full]);
-    // An exit by mistake.
+    // Staff record an exit by mistake.
     let (mut phone, _) = behind_gate("both", 100);
     phone.offline();
     phone.input(Input::Direction { direction: Direction::Out });
@@ -151,7 +151,7 @@ fn what_was_undone_before_the_server_counted_it_is_as_if_it_had_not_been() {
     assert_eq!(phone.screen("A-2"), Screen::Full);
 }
 
-/// Persons whose entries a restored server lacks went in all the same.
+/// Persons went in although a restored server lacks their entries.
 #[test]
 fn what_a_rolled_back_server_lost_counts_as_soon_as_it_says_so() {
     let (mut phone, mut server) = behind(98);
@@ -187,7 +187,7 @@ fn how_full_it_is_behind_one_gate_says_nothing_of_another() {
     assert_eq!(phone.screen("A-2"), Screen::Admit);
 }
 
-/// Persons whom the phone let in at another gate are no crowd here.
+/// Persons whom the phone let in at another gate don't fill this gate's area.
 #[test]
 fn of_what_it_did_at_another_gate_a_phone_counts_what_leads_to_the_same_area() {
     for (from, screen) in [("north", Screen::Admit), ("both", Screen::Full)] {

@@ -1,5 +1,5 @@
-//! Bookings at once: the others of an order are offered with one of its tickets, and each has a scan of its own
-//! (door.md "Bookings").
+//! Bookings: the other tickets of an order are offered with one of them, and each gets a scan of its own (door.md
+//! "Bookings").
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::decide::Screen;
@@ -12,7 +12,7 @@ use admit_core::wire::engine::{Booking, Effect, FoundGuest, Input};
 use super::phone::Phone;
 use super::server::{Server, ticket};
 
-/// Tickets of one order: five singles, of whom `A-5` is flagged where names are allowed.
+/// Tickets of one order: five tickets for one person each. `A-5` carries a flag if names are allowed.
 fn venue(codes: &[&str]) -> Server {
     let mut server = Server::new();
     for code in codes {
@@ -35,7 +35,7 @@ fn offered(phone: &mut Phone, code: &str) -> Booking {
 fn ids(booking: &Booking) -> Vec<TicketId> {
     booking.others.iter().map(|other| other.ticket_id.clone()).collect()
 }
-/// Scans `code` and lets the others in.
+/// Scans `code` and lets in the other tickets of its booking.
 fn admit_all(phone: &mut Phone, code: &str) -> Booking {
     let shown = phone.scan(code);
     let ticket_ids = ids(shown.booking.as_ref().expect("a booking"));
@@ -103,7 +103,8 @@ fn one_of_them_is_undone_by_itself() {
     assert_eq!(admitted(&server, &FIVE), [(1, 0), (1, 0), (0, 0), (1, 0), (1, 0)]);
 }
 
-/// Done when: a booking of five, one reverted, one in already elsewhere; right after the sync in either order.
+/// Acceptance test: a booking of five, one reverted and one already in elsewhere. The result is right as soon as both
+/// phones have synced, in either order.
 #[test]
 fn one_who_is_in_elsewhere_already_is_told_after_either_order_of_sync() {
     for first_is_here in [true, false] {
@@ -143,7 +144,7 @@ fn who_is_refused_or_to_be_checked_is_not_let_in_with_the_others() {
     let flagged = id_of(&server, "A-5");
     let voided = id_of(&server, "V-1");
     let scan_id = phone.last_shown().scan_id.clone().unwrap();
-    // A page of before may still name them: judged, and the door stays shut.
+    // A page that is out of date may still name these tickets. The phone judges them and does not open.
     phone.input(Input::Booking { scan_id, ticket_ids: vec![flagged.clone(), voided.clone()] });
     let became = phone.last_shown().booking.clone().unwrap().became;
     let of = |id: &TicketId| became.iter().find(|ticket| ticket.ticket_id == *id).unwrap();
@@ -161,7 +162,7 @@ fn a_full_area_is_told_of_the_whole_booking() {
     phone.pass_online(&mut server, 40_000);
     let booking = offered(&mut phone, "A-1");
     assert_eq!((booking.others.len(), booking.places_left), (4, Some(2)));
-    // Advice only: who lets them in all the same has them counted.
+    // The free places are advice only: if staff let more persons in, those are counted.
     let scan_id = phone.last_shown().scan_id.clone().unwrap();
     phone.input(Input::Booking { scan_id, ticket_ids: ids(&booking) });
     assert_eq!((phone.last_shown().screen, phone.last_shown().count), (Screen::Admit, 4));

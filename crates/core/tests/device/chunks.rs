@@ -1,5 +1,5 @@
-//! The answer to a refused upload: the fate of its scans, and the size of the next upload (spec D2, §5; trust fault
-//! 4).
+//! What follows when the server refuses an upload: the fate of its scans, and the size of the next upload (spec D2, §5;
+//! trust fault 4).
 
 use admit_core::limits;
 use admit_core::wire::engine::Input;
@@ -10,7 +10,7 @@ use super::server::{Reply, Server};
 
 const SYNC: &str = "/api/scanning/sync";
 
-/// A phone with so many scans whose first upload is under way; answered by hand.
+/// A phone with this many scans and its first upload under way. The test answers the upload by hand.
 fn with_scans(scans: usize) -> (Phone, Server, Sent) {
     let mut server = Server::new();
     let mut phone = Phone::ready(1, &mut server);
@@ -49,7 +49,7 @@ fn what_a_proxy_finds_too_large_is_halved_until_it_passes_and_doubled_again_afte
         sent = next(&mut phone);
         assert_eq!(scans_of(&sent), expected);
     }
-    // One alone cannot be made smaller: the same batch is offered again.
+    // A batch of one scan cannot be made smaller, so the phone offers the same batch again.
     let one = sent.body.clone();
     phone.answer(&sent, &Reply::html(413));
     sent = next(&mut phone);
@@ -104,13 +104,13 @@ fn a_receipt_is_for_the_scans_it_names_and_for_none_between_them() {
     assert!(sent.body.unwrap().contains(unnamed.as_str()));
 }
 
-/// A 404 of its own event is no answer to the batch: it keeps its id and its bytes.
+/// A 404 for the phone's own event does not settle the batch: the batch keeps its id and its bytes.
 #[test]
 fn only_scans_of_another_event_stand_aside_when_the_server_has_none_such() {
     let (mut phone, _, sent) = with_scans(2);
     phone.answer(&sent, &Reply::problem(404, "not_found"));
     assert_eq!(next(&mut phone).body, sent.body);
-    // Of another event: after an hour they are offered again, with nothing but this to wake the phone.
+    // The scans are of another event: the phone offers them again after an hour, and nothing else wakes it then.
     let (mut phone, mut second) = (with_scans(1).0, Server::new());
     second.event_id = "another".parse().unwrap();
     second.one_event = true;

@@ -1,4 +1,4 @@
-//! The clock: true time within its own interval, whatever the phone's clocks do (spec §4 Time; trust faults 8–10).
+//! The clock's interval contains the true time, whatever the phone's clocks do (spec §4 Time; trust faults 8–10).
 
 use admit_core::device::clock::{Anchor, Clock, Exchange};
 use admit_core::scan::Scan;
@@ -8,7 +8,7 @@ use admit_core::wire::engine::Now;
 use super::phone::{EVENING, Phone};
 use super::server::Server;
 
-/// A phone's clocks around a true time.
+/// A phone's wall clock and monotonic clock, simulated around a true time.
 struct Clocks {
     clock: Clock,
     at_ms: i64,
@@ -35,7 +35,7 @@ impl Clocks {
         self.at_ms += ms;
         self.observe();
     }
-    /// An exchange whose request and answer took so long.
+    /// An exchange whose request took `out_ms` and whose answer took `back_ms`.
     fn exchange(&mut self, out_ms: i64, back_ms: i64) -> Option<Anchor> {
         let (sent_mono_ms, gaps_ms) = (self.mono_ms, self.clock.gaps_ms());
         self.pass(out_ms);
@@ -95,7 +95,7 @@ fn a_sleep_is_carried_by_the_wall_clock_and_the_interval_says_so() {
     clocks.sleep(2_400_000);
     assert!(clocks.clock.read().at_ms.abs_diff(clocks.at_ms) < 50, "centred on what most likely happened");
     assert!(clocks.uncertainty() >= 2_400_000, "never a false narrow interval");
-    // A step of the wall clock looks the same, and lies within the same interval.
+    // A step of the wall clock looks the same to the phone. The true time lies within the same interval.
     let mut stepped = Clocks::new(0);
     stepped.exchange(10, 10);
     stepped.wall_off_ms = 2_400_000;
@@ -159,7 +159,7 @@ fn an_exchange_across_a_clock_set_back_measures_nothing_and_a_new_one_is_asked_f
     let (sent_mono_ms, gaps_ms) = (clocks.mono_ms, clocks.clock.gaps_ms());
     let served = clocks.at_ms + 10;
     clocks.pass(20);
-    // Slept for five minutes, and set back by ten.
+    // The phone slept for five minutes, and its wall clock was set back by ten.
     clocks.wall_off_ms -= 600_000;
     clocks.sleep(300_000);
     let exchange = Exchange { sent_mono_ms, received_ms: served, answered_ms: served, gaps_ms };
@@ -173,7 +173,7 @@ fn a_worse_exchange_does_not_replace_a_better_one_unless_it_proves_it_wrong() {
     clocks.exchange(5, 5);
     assert!(clocks.exchange(2_000, 2_000).is_none());
     assert!(clocks.uncertainty() < 20);
-    // Impossible stamps are no exchange at all.
+    // An exchange with impossible time stamps is ignored.
     let exchange =
         Exchange { sent_mono_ms: clocks.mono_ms, received_ms: EVENING, answered_ms: EVENING + 9_000, gaps_ms: 0 };
     assert_eq!(clocks.clock.exchange(exchange), None);
@@ -202,7 +202,7 @@ fn a_new_session_carries_on_by_the_wall_clock_with_more_doubt() {
     assert!(third.honest() && third.clock.read().at_ms >= anchor.at_ms);
 }
 
-/// A clock that an exchange of no length has just set: ± 2 ms, for the rounding of both clocks.
+/// A clock that was set by an exchange of zero length: ± 2 ms, for the rounding of both clocks.
 fn exact() -> Clocks {
     let mut clocks = Clocks::new(0);
     clocks.exchange(0, 0).unwrap();

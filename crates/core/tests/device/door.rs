@@ -1,4 +1,4 @@
-//! The screen's answer to a code, and the scan that is recorded of it.
+//! What the screen shows for a code, and the scan that the phone records.
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::decide::Screen;
@@ -44,7 +44,7 @@ fn each_answer_of_decide_has_its_screen() {
     assert_eq!((early.right_gates, early.expires_at), (vec!["Gate east".to_owned()], None));
     assert_eq!((late.right_gates, late.expires_at.map(|at| at.ms())), (vec![], Some(EVENING - 1_000)));
     assert!(!late.can_undo, "it let nobody in");
-    // What staff say to each other of a code another phone takes typed.
+    // Staff can read this short code to a colleague, who types it into another phone.
     let short = ShortCode::of(&BarcodeHash::of("A-1")).to_string();
     assert_eq!((phone.scan("A-1").short_code, phone.view().own_admitted), (short, 1));
     assert_eq!(phone.view().history.len(), 7);
@@ -56,7 +56,8 @@ fn nobody_who_wants_in_is_sent_to_a_way_out() {
     let gate_ids = vec![GateId::new("exit").unwrap(), GateId::new("east").unwrap()];
     server.add_ticket("EAST-1", TicketRules { gate_ids, ..ticket(1) });
     assert_eq!(Phone::ready(1, &mut server).scan("EAST-1").right_gates, ["Gate east"]);
-    // By its zone alone: at a gate for others, the ways in are told and the way out is not.
+    // The ticket is bound by its zone alone. At a gate of another zone the screen names the entry gates and not the
+    // exit.
     server.gate_id = GateId::new("east").unwrap();
     assert_eq!(Phone::ready(2, &mut server).scan("A-1").right_gates, ["Gate both", "Gate north"]);
 }
@@ -167,7 +168,8 @@ fn a_gate_that_leads_out_records_exits() {
     assert_eq!(phone.screen("A-1"), Screen::SameTicket, "a held code is one exit");
 }
 
-/// Out of a party one after the other goes with the same code: a held code is one exit, shown anew it is the next.
+/// The persons of a party leave one after the other with the same code. A code that stays before the camera is one
+/// exit. A code that is shown again is the next.
 #[test]
 fn the_next_of_a_party_leaves_from_five_seconds_on_while_any_is_inside() {
     let (mut phone, _) = at_gate("both");
@@ -216,7 +218,7 @@ fn every_field_of_the_record_says_what_the_device_knew() {
     assert_eq!(scan.ticket_id.unwrap().as_str(), "t-A-1");
 }
 
-/// The keys of a reader that is set to the computer's own layout, as a US keyboard and as that layout has them.
+/// The keys of a reader, read as a US keyboard and as the computer's own layout.
 fn by_keys(us: &str, own: &str) -> Input {
     Input::Code { text: us.into(), other: Some(own.into()), method: Method::Qr }
 }
@@ -226,7 +228,8 @@ fn of_two_readings_of_one_code_the_one_that_a_ticket_holds_is_the_only_scan() {
     let (mut phone, _) = ready();
     phone.input(by_keys("Q!1", "A-1"));
     assert_eq!((phone.last_shown().screen, phone.scans().len()), (Screen::Admit, 1));
-    // Neither is a ticket, or no code at all: one scan, of the reading by the layout that found a ticket last.
+    // If neither reading is a ticket, or both are no code, the phone records one scan. It takes the reading by the
+    // layout that found a ticket last.
     phone.input(by_keys("X-1", "Y-1"));
     assert_eq!((phone.last_shown().screen, phone.scans().len()), (Screen::NotInList, 2));
     assert_eq!(phone.scans()[1].barcode_hash, Some(BarcodeHash::of("Y-1")));
@@ -238,7 +241,7 @@ fn of_two_readings_of_one_code_the_one_that_a_ticket_holds_is_the_only_scan() {
     phone.input(by_keys("V-1", "Y-1"));
     phone.input(by_keys("X-1", "Y-1"));
     assert_eq!(phone.scans().last().unwrap().barcode_hash, Some(BarcodeHash::of("X-1")));
-    // The camera's one reading tells nothing of the reader.
+    // The camera gives one reading only, which says nothing about the keyboard layout of the reader.
     phone.input(by_keys("Q!1", "A-1"));
     phone.scan("V-1");
     phone.input(by_keys("X-1", "Y-1"));
@@ -275,7 +278,8 @@ fn past_its_expiry_a_list_gives_no_plain_green() {
     assert!(phone.view().list.as_ref().unwrap().expired);
 }
 
-/// Or the two would be about different subjects where no ticket holds the code any more, after a restore for example.
+/// The undo uses the method of the scan that it undoes. Otherwise the two scans could be about different subjects where
+/// no ticket holds the code any more, for example after a restore.
 #[test]
 fn an_undo_finds_its_ticket_in_the_way_of_what_it_undoes() {
     let (mut phone, _) = ready();
@@ -334,7 +338,7 @@ fn a_short_code_that_staff_type_is_the_ticket_itself() {
     assert_eq!(scan.ticket_id.as_ref().map(|id| id.as_str()), Some("t-A-1"));
     assert_eq!((scan.barcode_hash, scan.raw_hash), (None, None), "no code was read");
     assert_eq!(phone.scan("A-1").screen, Screen::SameTicket, "it is one ticket however it came");
-    // A ticket that only the changes tell of.
+    // The phone knows this ticket only from the changes feed.
     server.add_ticket("NEW-1", ticket(1));
     phone.pass_online(&mut server, 120_000);
     typed(&mut phone, &ShortCode::of(&BarcodeHash::of("NEW-1")).to_string());
@@ -348,7 +352,7 @@ fn a_short_code_of_nobody_or_of_a_reader_is_a_code_like_others() {
     assert_eq!(phone.scan(&short).screen, Screen::NotInList, "no reader reads short codes");
     typed(&mut phone, "ZZZZ-ZZZZ");
     assert_eq!(phone.scans().last().unwrap().barcode_hash, Some(BarcodeHash::of("ZZZZ-ZZZZ")));
-    // A ticket's own code goes before somebody's short code.
+    // A ticket's own code takes precedence over another ticket's short code.
     server.add_ticket(&ShortCode::of(&BarcodeHash::of("A-1")).to_string(), ticket(1));
     let mut phone = Phone::ready(2, &mut server);
     typed(&mut phone, &short);

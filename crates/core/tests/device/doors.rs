@@ -1,4 +1,4 @@
-//! Before the doors open and after the event: practice, and an end that staff with the PIN may set aside (door.md).
+//! Before doors open and after the event: practice, and an end that staff with the PIN may set aside (door.md).
 
 use admit_core::barcode::{BarcodeHash, SAMPLE_CODE};
 use admit_core::decide::Screen;
@@ -28,7 +28,7 @@ fn a_drafts_scans_are_practice_and_the_screen_says_what_the_night_will() {
     assert!(phone.scans().iter().all(|scan| scan.practice), "signed as what it is");
     assert_eq!(phone.view().own_admitted, 0, "and counts nowhere");
     assert!(phone.view().history.iter().all(|row| row.practice));
-    // Also once the server has it, which tells nobody of practice.
+    // The same holds once the server has the scan: the server tells no device about practice scans.
     phone.settle(&mut server);
     phone.pass_online(&mut server, 61_000);
     assert_eq!(phone.view().unsent, 0);
@@ -60,7 +60,8 @@ fn when_the_doors_open_all_practice_is_gone() {
     assert_eq!(server.reduced_code("A-1").state.persons(), 1);
 }
 
-/// A scan within a minute of practice with the same code is no "same ticket again", and undo does not reach back.
+/// A live scan within a minute of a practice scan with the same code is not shown as "same ticket again". Undo does not
+/// reach back to the practice scan.
 #[test]
 fn practice_of_a_moment_ago_does_not_stand_in_the_way() {
     let (mut phone, mut server) = with_status(EventStatus::Draft);
@@ -136,7 +137,8 @@ fn the_sample_of_the_check_before_doors_shows_a_green_and_writes_nothing() {
     }
 }
 
-/// A code that no list knows says nothing about the reader; the sample does, before the first ticket.
+/// A code that is in no list says nothing about the reader's keyboard layout. The sample code does, even before the
+/// first ticket.
 #[test]
 fn the_sample_teaches_which_keyboard_layout_a_hardware_reader_is_set_to() {
     let (mut phone, _) = with_status(EventStatus::Live);

@@ -1,4 +1,5 @@
-//! No verdict before its row is durable; the state after a restart is the rows that were (trust I1, promises 1 and 2).
+//! No verdict is shown before its row is durable. The state after a restart is the sum of the durable rows (trust I1,
+//! promises 1 and 2).
 
 use admit_core::decide::Screen;
 use admit_core::wire::engine::{Effect, Input, ListView, Phase, Row};
@@ -66,7 +67,7 @@ fn a_failed_append_shows_no_verdict_blocks_and_leaves_no_trace() {
     assert_eq!(phone.view().message.as_deref(), Some("quota"));
     code(&mut phone, "A-2");
     assert!(phone.appends.is_empty() && phone.shown.is_empty(), "while blocked nothing is admitted");
-    // Storage is tried again by itself; the next scan takes the place of the one that never was.
+    // The phone tries its storage again by itself. The next scan takes the number of the scan that was not stored.
     phone.pass(5_000);
     phone.flush_one();
     assert_eq!(phone.view().phase, Phase::Ready);
@@ -123,8 +124,8 @@ fn when_too_many_inputs_wait_staff_are_told() {
     assert!(told > 0);
 }
 
-/// Drives a phone through an evening, killing it after the n-th input, with a disk that has or has not flushed the
-/// append under way; checks what must hold of every such moment.
+/// Kills a phone after the n-th input of an evening, with the append under way flushed or not. Checks what must hold at
+/// every such moment.
 fn killed_after(n: usize, flushed: bool) -> bool {
     let (mut phone, mut server) = ready();
     phone.flushes = false;
@@ -196,7 +197,8 @@ fn the_state_after_a_restart_is_the_state_before_it() {
         (after.unsent, after.own_admitted, after.operator),
         (before.unsent, before.own_admitted, before.operator)
     );
-    // That its list was called the newest a moment ago is no fact worth a row: the server says it again.
+    // The journal has no row for the time at which the server confirmed the list as the newest: the server says it
+    // again.
     let list = before.list.map(|list| ListView { checked_at: list.generated_at, ..list });
     assert_eq!((after.history, after.list, after.phase), (before.history, list, before.phase));
     assert_eq!(phone.scan("P-4").already_in, 3, "what the server told is in the cache");

@@ -1,4 +1,4 @@
-//! A server that was rolled back: nothing a device ever had acknowledged is lost (spec §3; trust fault 25, I11, I26).
+//! A server that was rolled back: no scan that a device had acknowledged is lost (spec §3; trust fault 25, I11, I26).
 
 use admit_core::decide::Screen;
 use admit_core::ids::{EventId, ScanId};
@@ -204,7 +204,8 @@ fn a_newer_witness_is_no_reason_to_give_up_one_the_server_was_not_asked_about() 
         let receipt = server.answer(&sent, phone.at_ms).unwrap();
         let proof = server.witness();
         assert!(carried(&poll).serial < proof.serial);
-        // Now the server goes back to before A-2, nobody knows, and when the poll is answered its ledger is the longer.
+        // Now the server is restored to a state before A-2, and nobody knows. When it answers the poll, its ledger is
+        // the longer.
         let other = Witness::new(b"secret", server.epoch, &server.event_id, proof.serial + 3, [2; 32]);
         let later = Reply::problem(503, "later").with(WITNESS_HEADER, other.clone());
         if overtaken {
@@ -226,15 +227,15 @@ fn a_newer_witness_is_no_reason_to_give_up_one_the_server_was_not_asked_about() 
         }
         let places: Vec<_> = [&proof, &other].map(|it| seen.iter().position(|held| held == it)).to_vec();
         assert!(places[0].is_some() && places[0] < places[1], "first the proof that A-2 was acknowledged: {places:?}");
-        // The same after a restart: what was kept beside the receipt is no less.
+        // The same holds after a restart: the phone kept the witness beside the receipt.
         std::mem::swap(&mut phone.rows, &mut restarted);
         phone.start();
         assert!(phone.requests.iter().any(|sent| carried(sent) == proof));
     }
 }
 
-/// Pairing is somebody's act. A phone that was tried out with a younger database at the same address works with the older
-/// one that is meant, and keeps what it has not sent.
+/// A person chooses the server by pairing. A phone that was tried out with a younger database at the same address works
+/// with the older one that is meant, and keeps its unsent scans.
 #[test]
 fn a_phone_that_knew_a_younger_epoch_works_where_it_is_paired_next() {
     let mut trial = Server::new();
@@ -256,7 +257,8 @@ fn a_phone_that_knew_a_younger_epoch_works_where_it_is_paired_next() {
     assert_eq!((phone.view().phase, row(&phone, &here).sync.as_str()), (Phase::Ready, "sent"));
 }
 
-/// A scan that was refused for good stays refused where the new epoch has it. Else it is offered again (trust §2).
+/// A scan that was refused finally stays refused where the new epoch has it. Where the new epoch lacks it, the phone
+/// offers it again (trust §2).
 #[test]
 fn a_new_epoch_takes_nothing_off_the_problem_list() {
     for lacking in [false, true] {
@@ -275,7 +277,7 @@ fn a_new_epoch_takes_nothing_off_the_problem_list() {
         server.roll_back(serial);
         phone.pass_online(&mut server, 40_000);
         assert!(phone.entries().iter().any(|row| matches!(row, Entry::Epoch { .. })));
-        // The server of this test takes it the second time.
+        // The test's server takes the scan when it is offered the second time.
         assert_eq!(phone.view().problems.len(), usize::from(!lacking), "lacking: {lacking}");
         assert_eq!(server.ids().len(), 1);
     }
@@ -284,7 +286,7 @@ fn a_new_epoch_takes_nothing_off_the_problem_list() {
 const LIST: &str = "/api/scanning/events/event/manifest";
 const CHANGES: &str = "/api/scanning/events/event/changes";
 
-/// Time goes by; what these paths ask for takes longer.
+/// Lets `seconds` pass with the server reachable. Requests for the paths in `slow` stay unanswered.
 fn pass_but(slow: &[&str], phone: &mut Phone, server: &mut Server, seconds: usize) {
     for _ in 0..seconds {
         phone.pass(1_000);
@@ -297,8 +299,9 @@ fn pass_but(slow: &[&str], phone: &mut Phone, server: &mut Server, seconds: usiz
     }
 }
 
-/// Simulator, level 1, seed 9110168: the server leaves rules out of changes that the list a phone names has already. A list
-/// of the lost epoch has a number that is given anew: a ticket voided since was in neither, and went in.
+/// Found by the simulator, level 1, seed 9110168: the server leaves rules out of the changes if the phone's list has
+/// them already. A new epoch reuses the version numbers of the lost one. A ticket voided since was in neither, and went
+/// in.
 #[test]
 fn what_is_voided_after_a_restore_is_not_missed_by_who_has_a_list_of_before() {
     for pages_lost in [false, true] {
@@ -309,7 +312,7 @@ fn what_is_voided_after_a_restore_is_not_missed_by_who_has_a_list_of_before() {
         phone.pass_online(&mut server, 40_000);
         assert_eq!(phone.view().list.as_ref().unwrap().version, backup + 1);
         if pages_lost {
-            // It has the list, and of the changes it knows nothing: it asks from the start, before it knows the epoch.
+            // The phone has the list and no changes: it asks for changes from the start, before it knows the epoch.
             phone.caches.retain(|key, _| !key.contains("changes"));
             phone.start();
             phone.input(Input::Online);

@@ -11,7 +11,7 @@ fn figures(sent: &Sent) -> Figures {
     beat.figures.expect("figures")
 }
 
-/// The figures of every heartbeat that left, first to last.
+/// The figures in every heartbeat that left, in order.
 fn told(phone: &Phone) -> Vec<Figures> {
     phone.log.iter().filter(|sent| sent.path.contains("/heartbeat")).map(figures).collect()
 }

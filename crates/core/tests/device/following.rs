@@ -32,7 +32,7 @@ fn a_phone_names_itself_durably_before_it_asks_to_be_paired() {
             .iter()
             .any(|it| { matches!(it, Effect::Send { server: Some(server), .. } if server == "https://x.example") })
     );
-    // The answer is lost and the phone restarts: the same device asks again.
+    // The answer is lost and the phone restarts: the same device id asks again.
     phone.start();
     phone.input(Input::Pair { code: "a-pairing-token".into(), name: "North".into() });
     let sent = phone.take("/api/scanning/pair");
@@ -235,7 +235,7 @@ fn a_newer_list_outranks_what_changes_told_before_it() {
     phone.at_ms = other.at_ms;
     phone.pass_online(&mut server, 2_000); // Changes told of P-4, as it was.
     server.change_ticket("P-4", TicketChange::Status(TicketStatus::Voided), phone.at_ms);
-    // The list comes first; and of a change that a device's list has, the changes say nothing any more.
+    // The list arrives first. The changes then leave out each change that the device's list has.
     for _ in 0..80 {
         for sent in std::mem::take(&mut phone.requests) {
             match server.answer(&sent, phone.at_ms) {
@@ -278,7 +278,8 @@ fn between_two_pages_of_changes_nothing_of_the_first_is_believed_yet() {
         };
         phone.answer(&sent, &Reply::json(200, &answer));
     };
-    // A-1 changed once more meanwhile: it is on the second page, though its scan is older than the first one's end.
+    // A-1 has changed once more meanwhile. It is on the second page, though its scan is older than the end of the first
+    // page.
     page(&mut phone, &server, Vec::new(), true);
     phone.pass(61_000);
     assert_eq!(phone.screen("A-1"), Screen::AlreadyIn, "its own scan is in no page yet");
@@ -306,8 +307,8 @@ fn a_timer_that_fires_early_is_set_again() {
     assert!(phone.effects.iter().any(|it| matches!(it, Effect::Wake { at_mono_ms } if *at_mono_ms > phone.mono_ms)));
 }
 
-/// A change of many tickets comes in pages, and a page inside it ends before its serial. Its tickets are no staler than a
-/// list that was made just before it.
+/// A change of many tickets comes in several pages, and a page may end before the change's serial is complete. The
+/// tickets on such a page are no older than a list that was made just before it.
 #[test]
 fn a_ticket_of_a_page_inside_a_change_is_known_before_the_list_that_holds_it() {
     let mut server = Server::new();
@@ -344,7 +345,7 @@ fn a_ticket_of_a_page_inside_a_change_is_known_before_the_list_that_holds_it() {
     assert_eq!([phone.screen("A-1"), phone.screen("A-2")], [Screen::Refuse, Screen::Refuse], "over a restart too");
 }
 
-/// It is said with the heartbeat, and gone with the first that no longer says it.
+/// The heartbeat's answer says that the organiser looks for the device. The sign goes with the first answer without it.
 #[test]
 fn an_organiser_who_looks_for_the_device_is_told_on_its_screen() {
     let mut server = Server::new();

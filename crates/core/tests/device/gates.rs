@@ -11,11 +11,11 @@ use super::phone::{EVENING, Phone};
 use super::server::Server;
 
 impl Server {
-    /// A gate changes: how many persons the area behind it holds, which zones it admits.
+    /// Changes a gate: for example the limit of persons in its area, or the zones that it admits.
     pub fn change_gate(&mut self, gate_id: &str, change: GateChange) {
         self.rule(Change::Gate(GateId::new(gate_id).unwrap(), change), Effective::Start);
     }
-    /// Rules above this serial were never made: what a restored backup lacks.
+    /// Drops every rule above this serial, as a restored backup does that lacks them.
     pub fn forget_rules(&mut self, serial: u64) {
         self.rules.retain(|rule| rule.serial <= serial);
         self.changed.retain(|_, of| *of <= serial);
@@ -55,7 +55,7 @@ fn a_gate_that_staff_chose_holds_at_once_over_a_restart_and_until_the_server_mov
     let where_at: Vec<_> = phone.scans().iter().map(|scan| scan.gate_id.to_string()).collect();
     assert_eq!(where_at, ["north", "exit", "exit"], "each scan names the gate it was taken at");
     assert_eq!(phone.view().unsent, 0, "and all are at the server");
-    // From now on the organiser's word holds again.
+    // From here on the organiser's choice of gate holds again.
     server.gate_id = gate("both");
     phone.pass_online(&mut server, 2 * limits::HEARTBEAT_MS);
     assert_eq!(at(&phone), "both");
@@ -78,7 +78,8 @@ fn an_answer_that_left_before_the_choice_does_not_move_the_device_back() {
     assert_eq!(told.gate_id, Some(gate("both")));
 }
 
-/// Found by a browser: an answer met a row on its way, the choice was told again, and overruled the organiser's word.
+/// Found in a browser: an answer arrived while a row was being written. The phone reported its gate again and overruled
+/// the organiser's choice.
 #[test]
 fn a_choice_that_the_server_heard_is_not_told_again_over_the_organisers_word() {
     let (mut phone, mut server) = ready();

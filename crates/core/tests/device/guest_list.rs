@@ -1,4 +1,5 @@
-//! How a phone's guests' names follow the server's: when they are asked for, as what, and what an answer does to them.
+//! How a phone's guest names follow the server's: when the phone asks for them, in which form, and what it does with an
+//! answer.
 
 use admit_core::wire::engine::{Effect, Input, NamesView};
 
@@ -17,7 +18,7 @@ fn ready() -> (Phone, Server) {
     let mut server = venue();
     (Phone::ready(1, &mut server), server)
 }
-/// Everything but names is answered, until they are asked for.
+/// Answers everything but requests for names, until the phone asks for names.
 fn asks_for_names(phone: &mut Phone, server: &mut Server) -> Sent {
     for _ in 0..200 {
         let (names, rest) = std::mem::take(&mut phone.requests).into_iter().partition(|sent| sent.is(NAMES));
@@ -82,7 +83,8 @@ fn after_names_that_do_not_verify_and_after_a_rotated_key_the_whole_is_asked_for
     let good = server.answer(&sent, phone.at_ms).unwrap();
     phone.answer(&sent, &good);
     assert_eq!(found(&mut phone, "brunel").0, 1);
-    // Signed under the key before: nothing of it can be continued under the new one, nor called unchanged.
+    // The list was signed under the former key. Under the new key the phone can neither continue it nor call it
+    // unchanged.
     phone.input(Input::Pair { code: server.pairing_link(), name: "North 1".into() });
     let pair = phone.take("/api/scanning/pair");
     let reply = server.answer(&pair, phone.at_ms).unwrap();

@@ -1,4 +1,4 @@
-//! The sum of a journal's rows, where no whole phone is needed to test it.
+//! The sum of a journal's rows, tested without a whole phone.
 
 use admit_core::device::journal::Journal;
 use admit_core::ids::{DeviceId, EventId, GateId, KeyId, OrganizationId};
@@ -18,7 +18,7 @@ fn add_up(rows: impl IntoIterator<Item = Entry>) -> Journal {
     rows.into_iter().for_each(|row| journal.apply(row));
     journal
 }
-/// The list of an event that scans are decided by from here on.
+/// The list by which an event's scans are decided from here on.
 fn list(of: &str, began: i64, version: u64, content_hash: &str) -> Entry {
     Entry::List {
         event_id: event(of),
@@ -28,7 +28,7 @@ fn list(of: &str, began: i64, version: u64, content_hash: &str) -> Entry {
         ends_at_ms: None,
     }
 }
-/// A scan that was decided by a list.
+/// A journal row with a scan that was decided by the list `version` of the epoch that began at `began`.
 fn decided_by(began: i64, version: u64) -> Entry {
     let mut scan = scan(1, 1, false);
     (scan.epoch, scan.manifest_version) = (Some(epoch(began)), version);
@@ -49,7 +49,8 @@ fn paired(began: Option<i64>) -> Entry {
     }))
 }
 
-/// Trust I15: none older is ever taken again, so the newest is remembered, whichever row tells of it.
+/// Trust I15: a phone never takes a list older than one it used. So the journal remembers the newest list, whether a
+/// list row or a scan row names it.
 #[test]
 fn the_newest_list_ever_used_is_remembered_by_its_row_or_by_a_scan_that_it_decided() {
     type Newest = Option<(i64, u64, Option<&'static str>)>;
@@ -73,7 +74,8 @@ fn the_newest_list_ever_used_is_remembered_by_its_row_or_by_a_scan_that_it_decid
     }
 }
 
-/// Pairing is somebody's act with the server they mean: a list of a younger database at the same address is none of its.
+/// A person who pairs chooses the server. A list of a younger database at the same address does not belong to that
+/// server.
 #[test]
 fn a_pairing_forgets_the_lists_of_later_epochs_than_its_own_and_keeps_the_others() {
     let rows = || [list("before", 1, 3, "a"), list("same", 2, 3, "b"), list("later", 3, 3, "c")];

@@ -1,4 +1,5 @@
-//! The list: verified, swapped whole, never back (spec D5, §5; trust faults 18–20, I15).
+//! The list is verified, replaced as a whole, and never replaced by an older one (spec D5, §5; trust faults 18–20,
+//! I15).
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::decide::Screen;
@@ -23,7 +24,7 @@ fn manifest(server: &Server, sent: &Sent, phone: &Phone) -> Reply {
     server.manifest(&key(sent), phone.at_ms)
 }
 
-/// Until the phone asks for a list.
+/// Answers everything until the phone asks for a list.
 fn asks_for_list(phone: &mut Phone, server: &mut Server) -> Sent {
     for _ in 0..200 {
         if let Some(at) = phone.requests.iter().position(|sent| sent.path.contains("/manifest")) {
@@ -91,7 +92,7 @@ fn the_view_says_since_when_the_list_is_known_to_be_the_newest_and_that_a_newer_
     assert!(phone.at_ms - current.generated_at.ms() >= 3_600_000);
     phone.pass_offline(600_000);
     assert_eq!(list(&phone).checked_at, current.checked_at, "and grows old without it");
-    // A newer one exists, and does not come.
+    // A newer list exists and does not arrive.
     server.add_ticket("LATE-1", ticket(1));
     phone.input(Input::Online);
     let held = asks_for_list(&mut phone, &mut server);
@@ -103,7 +104,7 @@ fn the_view_says_since_when_the_list_is_known_to_be_the_newest_and_that_a_newer_
     assert_eq!(list(&phone).checked_at, list(&phone).generated_at);
 }
 
-/// The journal says that it was used: without it the next start would take no list at all.
+/// The journal says that the list was used. Without the stored list, the next start would take no list at all.
 #[test]
 fn a_list_that_could_not_be_stored_is_fetched_whole_and_stored_a_while_later() {
     let mut server = Server::new();
@@ -126,13 +127,13 @@ fn a_list_that_could_not_be_stored_is_fetched_whole_and_stored_a_while_later() {
     phone.pass_online(&mut server, 2_000);
     phone.start();
     assert_eq!((phone.view().phase, phone.screen("LATE-2")), (Phase::Ready, Screen::Admit), "without a network");
-    // Of anything else that is cached the next start asks again.
+    // If any other cached part cannot be stored, the next start asks for it again.
     phone.input(Input::SaveFailed { key: "changes:e:1".into() });
     phone.pass_online(&mut server, 120_000);
     assert_eq!((asked(&phone), phone.view().message.clone()), (before + 2, None));
 }
 
-/// Trust I15: also where the cache was lost, and the journal alone remembers how new the list was.
+/// Trust I15: this holds also where the cache was lost and only the journal remembers how new the list was.
 #[test]
 fn a_list_older_than_one_ever_used_is_refused_also_by_a_phone_that_lost_its_own() {
     let mut server = Server::new();
@@ -205,7 +206,7 @@ fn an_older_list_is_refused_also_after_a_restart_that_lost_the_newer() {
     assert_eq!(phone.view().list.as_ref().unwrap().version, newer);
 }
 
-/// docs/faults.md, 18: a good answer of before, played again by somebody in between.
+/// docs/faults.md, 18: somebody on the network replays an earlier good answer.
 #[test]
 fn an_older_list_that_is_played_again_is_refused_and_the_newer_stays() {
     let mut server = Server::new();
@@ -381,7 +382,7 @@ fn after_a_key_rotation_the_kept_list_still_opens_until_one_under_the_new_key_is
 
 #[test]
 fn every_scan_is_what_decide_says_of_the_rules_it_claims_to_know() {
-    // I25, through rule changes, changes and lists that arrive in any order.
+    // I25 holds in whatever order rule changes, changes and lists arrive.
     let mut server = Server::new();
     let mut phone = Phone::ready(1, &mut server);
     for round in 0..12_usize {
@@ -392,7 +393,7 @@ fn every_scan_is_what_decide_says_of_the_rules_it_claims_to_know() {
             server.re_entry([ReEntry::Never, ReEntry::AfterGap, ReEntry::AfterExit][round % 3]);
         }
         for sent in std::mem::take(&mut phone.requests) {
-            // The list comes late, or the changes do.
+            // Either the list arrives late, or the changes do.
             let late = if round % 2 == 0 { "/manifest" } else { "/changes" };
             match server.answer(&sent, phone.at_ms) {
                 Some(reply) if !sent.path.contains(late) => phone.answer(&sent, &reply),

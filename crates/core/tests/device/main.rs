@@ -1,5 +1,5 @@
-//! The scanner engine by its rules. The tests give it a phone whose disk may lose unflushed writes, a clock that may
-//! lie, and a network that may fail. The server is the bare fact sets and `reduce`.
+//! Tests of the scanner engine by its rules. The tests give it a phone whose disk may lose unflushed writes, a clock
+//! that may be wrong, and a network that may fail. The test server is only the sets of facts and `reduce`.
 
 mod phone;
 mod reply;

@@ -16,7 +16,7 @@ use admit_core::wire::scanning::SIGNATURE_HEADER;
 use super::phone::{EVENING, Phone};
 use super::server::{Reply, Server, ticket};
 
-/// A gate that allows names; three guests, of whom one brings three more.
+/// An event whose gate `north` allows names, with three named guests. One of them brings three more.
 fn venue() -> Server {
     let mut server = Server::new();
     server.allow_names("north", true);
@@ -97,7 +97,7 @@ fn names_are_saved_sealed_and_are_there_after_a_restart_without_a_network() {
     phone.start();
     assert_eq!(names_of(&search(&mut phone, "anejo")), ["Bébé Añejo"]);
     assert_eq!(phone.view().names, NamesView::Held { guests: 4 });
-    // Of a cached part that was tampered with nothing is believed, and it is fetched anew.
+    // A cached part that was tampered with is dropped whole and fetched again.
     phone.caches.insert("names:event".into(), b"{}".to_vec());
     phone.start();
     assert!(search(&mut phone, "anejo").is_empty());
@@ -117,7 +117,7 @@ fn names_follow_the_server_by_what_changed_and_are_not_asked_for_without_news() 
     phone.pass_online(&mut server, 60_000);
     assert_eq!(names_of(&search(&mut phone, "amelie")), ["Amélie Brunel"]);
     assert!(phone.log.iter().any(|sent| sent.path.contains("/names?since=")));
-    // Scans of others move the event on: then it is asked, and told that no name changed.
+    // Scans by other devices raise the event's serial. The phone then asks for names and is told that none changed.
     let before = asked(&phone);
     phone.scan("A-5");
     phone.pass_online(&mut server, 60_000);
@@ -146,7 +146,7 @@ fn no_name_stays_when_the_gate_allows_them_no_more_nor_on_a_revoked_device() {
     assert!(!phone.caches.keys().any(|key| key.starts_with("names:")), "{:?}", phone.caches.keys());
 }
 
-/// trust.md §2: names are wiped at the event's end and at a dead-man date, also offline.
+/// trust.md §2: the phone wipes names at the event's end and at the list's last moment, also offline.
 #[test]
 fn no_name_stays_past_the_lists_last_moment_on_a_phone_that_hears_nothing() {
     const LAST: i64 = EVENING + 12 * 3_600_000;
@@ -163,12 +163,12 @@ fn no_name_stays_past_the_lists_last_moment_on_a_phone_that_hears_nothing() {
     assert_eq!(phone.view().names, NamesView::Off);
     assert!(search(&mut phone, "amelie").is_empty());
     assert_eq!(phone.scan("A-2").name, None);
-    // A phone that was off at that moment forgets at its next start.
+    // A phone that was off at that moment wipes the names at its next start.
     phone.caches = held;
     phone.start();
     assert!(!phone.caches.keys().any(|key| key.starts_with("names:")), "{:?}", phone.caches.keys());
     assert!(search(&mut phone, "amelie").is_empty());
-    // Nor does it ask for them again.
+    // The phone does not ask for names again either.
     phone.pass_online(&mut server, 60_000);
     let asked = phone.log.iter().filter(|sent| sent.path.contains("/names")).count();
     assert_eq!((asked, phone.view().names), (1, NamesView::Off));
@@ -290,16 +290,16 @@ fn a_flagged_guest_asks_staff_before_the_door_opens_by_code_or_by_hand() {
     assert_eq!(phone.last_shown().screen, Screen::Check);
 }
 
-/// S0 "Smart merge protection": what was checked in here survives a list that does not know it yet; what the list brings
-/// besides still arrives.
+/// S0 "Smart merge protection": a check-in on this phone survives a list that does not have it yet. What else the list
+/// brings still arrives.
 #[test]
 fn a_guest_scanned_offline_stays_in_when_the_list_is_refreshed_with_stale_data() {
     let (mut phone, mut server) = ready();
     phone.offline();
     phone.scan("A-1");
     pick(&mut phone, "A-2");
-    // The list is refreshed while nothing of this was sent: the server's data knows of no entry. A new name and a void
-    // come with it.
+    // The list is refreshed before any of these scans is sent, so the server knows of no entry. The refresh brings a
+    // new name and a voided ticket.
     server.name("A-1", "Amélie Brunel", None);
     server.change_ticket("A-2", TicketChange::Status(TicketStatus::Voided), phone.at_ms);
     for _ in 0..120 {
@@ -379,12 +379,13 @@ fn a_verdict_shows_the_fields_that_the_organiser_chose_and_no_others() {
     assert_eq!(fields(&mut phone, "P-4"), wanted(&[]));
     let whole = |phone: &Phone| phone.log.iter().filter(|sent| sent.path.ends_with("/names")).count();
     let asked = whole(&phone);
-    // A guest's change comes as a change.
+    // If one guest changes, the phone receives only that change.
     server.give_fields("A-1", &[("Company", "ACME"), ("Table", "8")]);
     phone.pass_online(&mut server, 60_000);
     assert_eq!(fields(&mut phone, "A-1"), wanted(&[("Table", "8"), ("Company", "ACME")]));
     assert_eq!(whole(&phone), asked, "only what changed");
-    // Another choice comes with everybody's, in one answer, and what is shown no more is on the phone no more.
+    // If the organiser shows other fields, the phone receives all guests in one answer. It keeps no field that is not
+    // shown any more.
     server.show_fields(&["Company"], phone.at_ms);
     phone.pass_online(&mut server, 60_000);
     assert_eq!(fields(&mut phone, "A-1"), wanted(&[("Company", "ACME")]));
@@ -393,7 +394,7 @@ fn a_verdict_shows_the_fields_that_the_organiser_chose_and_no_others() {
     let texts: Vec<String> = held.map(|(_, body)| String::from_utf8_lossy(body).into_owned()).collect();
     assert!(texts.iter().any(|text| text.contains("ACME")));
     assert!(!texts.iter().any(|text| text.contains("Table") || text.contains("vegan")), "{texts:?}");
-    // They go by the way names go: where the gate allows none any more.
+    // The fields go as the names do, where the gate does not allow names any more.
     server.allow_names("north", false);
     phone.pass_online(&mut server, 60_000);
     assert_eq!(fields(&mut phone, "A-1"), wanted(&[]));

@@ -1,4 +1,4 @@
-//! Asking before the door opens: claim, answer, final (S2 §2 "online first", spec §5 `POST /api/scans`).
+//! Asking the server before the door opens: claim, answer, final (S2 §2 "online first", spec §5 `POST /api/scans`).
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::decide::Screen;
@@ -17,7 +17,7 @@ use super::server::{Reply, Server, ticket};
 const ASK: &str = "/api/scans";
 const SYNC: &str = "/api/scanning/sync";
 
-/// A phone that has found the way to the server to be quick. Nothing but what a test answers is answered.
+/// A phone that knows its round trip to be quick. It gets no answers but those that a test gives.
 fn quick() -> (Phone, Server) {
     let mut server = Server::new();
     let phone = another(1, &mut server);
@@ -32,7 +32,7 @@ fn another(seed: u64, server: &mut Server) -> Phone {
 fn code(phone: &mut Phone, text: &str) {
     phone.input(Input::code(text));
 }
-/// Shows a code and gives the question that left; nothing is on the screen yet.
+/// Shows a code and returns the question that left. The screen shows nothing yet.
 fn asked(phone: &mut Phone, text: &str) -> Sent {
     let before = phone.shown.len();
     code(phone, text);
@@ -91,7 +91,7 @@ fn claim_and_final_go_up_together_and_are_one_scan_that_was_asked_about() {
     let upload = phone.take(SYNC);
     let batch: SyncRequest = serde_json::from_str(upload.body.as_ref().unwrap()).unwrap();
     assert_eq!((batch.scans.len(), phone.view().unsent), (2, 1), "two records of one scan");
-    // The question, too, comes a second time: its answer was believed lost.
+    // The question is delivered twice, too, as its answer was believed lost.
     assert_eq!(server.judge(&sent, &batch.device_id, phone.at_ms).body, server.judged.values().next().unwrap().body);
     told(&mut phone, &mut server, &upload);
     assert_eq!((server.stored.len(), server.ids().len(), within(&server, "A-1")), (2, 1, (1, 0)));
@@ -102,18 +102,18 @@ fn claim_and_final_go_up_together_and_are_one_scan_that_was_asked_about() {
 #[test]
 fn online_the_servers_word_stands_over_the_phones() {
     let (mut phone, mut server) = quick();
-    // Voided a moment ago: the phone does not know.
+    // The ticket was voided a moment ago, and the phone does not know.
     server.change_ticket("A-1", TicketChange::Status(TicketStatus::Voided), phone.at_ms);
     assert_eq!(confirmed(&mut phone, &mut server, "A-1"), Screen::Refuse);
     let last = phone.scans().pop().unwrap();
     assert_eq!((last.outcome, last.opened), (Outcome::Invalid, false));
-    // Sold a moment ago.
+    // The ticket was sold a moment ago.
     let id = TicketId::new("t-late").unwrap();
     server.codes.insert(BarcodeHash::of("LATE-1"), id.clone());
     server.first(admit_core::rule::Change::Ticket(id.clone(), TicketChange::First(ticket(1))));
     assert_eq!(confirmed(&mut phone, &mut server, "LATE-1"), Screen::Admit);
     assert_eq!(phone.scans().pop().unwrap().ticket_id, Some(id));
-    // Let in at another gate a moment ago.
+    // The guest was let in at another gate a moment ago.
     let mut south = another(2, &mut server);
     assert_eq!(confirmed(&mut south, &mut server, "A-2"), Screen::Admit);
     assert_eq!(confirmed(&mut phone, &mut server, "A-2"), Screen::AlreadyIn);
@@ -121,7 +121,7 @@ fn online_the_servers_word_stands_over_the_phones() {
     assert_eq!((entry.gate.as_str(), entry.device_id, entry.own), ("Gate north", None, false));
     phone.pass_online(&mut server, 7_000);
     south.pass_online(&mut server, 7_000);
-    // Once the changes have told of it, also on which device.
+    // Later the changes have told the phone of that entry, and on which device it was.
     phone.pass_online(&mut server, 7_000);
     assert_eq!(confirmed(&mut phone, &mut server, "A-2"), Screen::AlreadyIn);
     let entry = phone.last_shown().last_entry.clone().unwrap();
@@ -144,7 +144,7 @@ fn without_an_answer_in_200_ms_the_phone_decides_alone_and_a_late_answer_changes
     assert_eq!((shown.screen, shown.opened, shown.decided_by), (Screen::Admit, true, DecidedBy::Device));
     told(&mut phone, &mut server, &sent);
     assert_eq!((phone.shown.len(), stages(&phone)), (1, vec![Stage::Claim, Stage::Final]));
-    // What happened at the door is what the upload says; that it was a mistake the server finds.
+    // The upload reports what happened at the door. The server finds that it was a mistake.
     phone.pass_online(&mut server, 7_000);
     let reduced = server.reduced_code("A-1");
     assert_eq!((reduced.state.persons(), reduced.verdicts[0].admitted_in_error), (1, true));
@@ -153,14 +153,14 @@ fn without_an_answer_in_200_ms_the_phone_decides_alone_and_a_late_answer_changes
 #[test]
 fn an_answer_too_late_that_let_somebody_in_gives_way_to_the_final_that_did_not() {
     let (mut phone, mut server) = quick();
-    // Valid again for the server only.
+    // The ticket is valid again, and only the server knows.
     server.change_ticket("V-1", TicketChange::Status(TicketStatus::Active), phone.at_ms);
     let sent = asked(&mut phone, "V-1");
     phone.pass(limits::ASK_WAIT_MS);
     assert_eq!(phone.last_shown().screen, Screen::Refuse);
     told(&mut phone, &mut server, &sent);
     assert_eq!(within(&server, "V-1"), (1, 0), "the claim alone stands for its answer");
-    // The phone hears of the ticket and of the person who counts there before its own upload is through: it knows better.
+    // Before its own upload is through, the phone hears of the ticket and of a person in on it. It uses what it knows.
     let upload = phone.take(SYNC);
     phone.pass(limits::CHANGES_PAUSE_MS - limits::ASK_WAIT_MS);
     phone.settle(&mut server);
@@ -176,16 +176,16 @@ fn a_phone_that_knows_no_quick_way_decides_at_once() {
     let mut server = Server::new();
     let mut phone = Phone::ready(1, &mut server);
     assert_eq!(phone.scan("A-1").decided_by, DecidedBy::Device);
-    // Old: more than ten seconds ago.
+    // Old: the last round trip was more than ten seconds ago.
     let (mut phone, _) = quick();
     phone.pass(limits::ASK_FRESH_MS);
     assert_eq!(phone.scan("A-1").decided_by, DecidedBy::Device);
-    // Gone: something else was not answered.
+    // Not online: another request was not answered.
     let (mut phone, mut server) = quick();
     phone.pass_online(&mut server, 30_000);
     phone.offline();
     assert_eq!(phone.scan("A-1").decided_by, DecidedBy::Device);
-    // Slept through: nobody knows how long ago it was.
+    // The phone slept: it cannot know how long ago the last round trip was.
     let (mut phone, _) = quick();
     phone.sleep(3_600_000);
     assert_eq!(phone.scan("A-1").decided_by, DecidedBy::Device);
@@ -214,7 +214,7 @@ fn a_bad_network_costs_the_queue_two_waits_and_no_more() {
         let text = format!("unknown {n}");
         let (shown, start) = (phone.shown.len(), phone.mono_ms);
         code(&mut phone, &text);
-        // Everything is answered at once but the questions, which are lost: the worst there is.
+        // The worst case: every request is answered at once, and only the questions are lost.
         while phone.shown.len() == shown {
             phone.pass(50);
         }
@@ -225,7 +225,7 @@ fn a_bad_network_costs_the_queue_two_waits_and_no_more() {
     let waited: Vec<usize> = (0..waits.len()).filter(|n| waits[*n] > 0).collect();
     assert!(waits.iter().all(|wait| *wait <= limits::ASK_WAIT_MS), "{waits:?}");
     assert!(waited.len() <= 4, "of sixty guests in a minute few wait: {waited:?}");
-    // Good again: asked again, and forgiven.
+    // The network is good again: the phone asks again and forgets the lost questions.
     phone.pass_online(&mut server, limits::ASK_PAUSE_MAX_MS);
     assert_eq!(confirmed(&mut phone, &mut server, "A-1"), Screen::Admit);
     let sent = asked(&mut phone, "A-2");
@@ -338,20 +338,20 @@ fn a_party_is_counted_by_staff_and_not_asked_about() {
     assert_eq!(within(&server, "P-4"), (0, 0));
 }
 
-/// A party of three that no list knows yet.
+/// A party of three that no list has yet.
 fn late_party(server: &mut Server) {
     let id = TicketId::new("t-late").unwrap();
     server.codes.insert(BarcodeHash::of("LATE-P"), id.clone());
     server.first(admit_core::rule::Change::Ticket(id, TicketChange::First(ticket(3))));
 }
-/// The phone hears by `changes` what the server has; nothing else is answered.
+/// Lets the phone learn by `changes` what the server has. Nothing else is answered.
 fn hears(phone: &mut Phone, server: &mut Server) {
     phone.pass(1_000);
     let sent = phone.take("/api/scanning/events/event/changes");
     told(phone, server, &sent);
 }
 
-/// As many as the server said, or fewer.
+/// Staff count as many persons as the server allowed, or fewer.
 #[test]
 fn a_party_that_only_the_server_knows_is_counted_after_its_word() {
     for count in [2, 3] {
@@ -414,7 +414,8 @@ fn a_party_is_counted_without_whom_the_server_let_in_since() {
     }
 }
 
-/// While staff count, others may come in elsewhere: the server's word is older than what the phone heard since.
+/// While staff count, others may come in elsewhere. The server's answer is then older than what the phone has heard
+/// since.
 #[test]
 fn a_party_is_counted_by_what_is_known_when_it_is() {
     let (mut phone, mut server) = quick();
@@ -525,7 +526,7 @@ fn a_server_that_lost_its_answer_gets_claim_and_final_again() {
     assert!(!server.reduced_code("A-1").verdicts[0].basis_mismatch);
 }
 
-/// An evening of codes, cut off after the n-th step: whatever was shown as let in is on record and counts once.
+/// Cuts an evening of codes off after the n-th step. Whatever was shown as let in is on record and counts once.
 fn cut_off_after(n: usize) -> bool {
     let (mut phone, mut server) = quick();
     phone.flushes = false;
@@ -581,7 +582,7 @@ fn cut_off_anywhere_between_claim_and_final_what_was_shown_is_what_counts() {
     assert!((0..200).any(cut_off_after), "the evening ends");
 }
 
-/// The server's word is of before what it was not sent: it would call a guest whose entry was undone a duplicate.
+/// The server does not have the undo yet, so its answer would call a guest whose entry was undone a duplicate.
 #[test]
 fn a_ticket_whose_undo_is_not_at_the_server_yet_is_decided_here() {
     let (mut phone, mut server) = quick();

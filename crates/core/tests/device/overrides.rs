@@ -1,4 +1,4 @@
-//! A refusal set aside by staff with the PIN (spec D18).
+//! Staff with the PIN set a refusal aside (spec D18).
 
 use admit_core::decide::Screen;
 use admit_core::event::ReEntry;
@@ -58,7 +58,7 @@ fn a_refusal_is_set_aside_once_unless_that_is_undone() {
     let (mut phone, _) = ready();
     let refused = phone.id_of("V-1");
     phone.flushes = false;
-    // An impatient thumb, while the storage is slow.
+    // Staff tap twice while the storage is slow.
     set_aside(&mut phone, &refused, "4711");
     set_aside(&mut phone, &refused, "4711");
     phone.flush_one();
@@ -112,7 +112,7 @@ fn an_override_stands_for_the_code_in_every_spelling_of_it_until_it_is_undone() 
     assert_eq!(phone.view().own_admitted, 1);
 }
 
-/// No code was read of either, so nothing but the ticket tells them apart.
+/// Neither guest's code was read, so only the ticket tells the two refusals apart.
 #[test]
 fn an_override_of_one_guest_picked_by_hand_leaves_anothers_refusal_to_be_set_aside() {
     let mut server = Server::new();
@@ -210,14 +210,15 @@ fn after_the_gap_of_re_entry_a_ticket_is_good_again() {
     assert_eq!(phone.screen("A-1"), Screen::Admit);
 }
 
-/// Which of the two clocks was wrong is no question for a door: somebody went in with it a moment ago.
+/// The phone cannot tell which of its two clocks was wrong. Somebody went in with the ticket a moment ago, so the phone
+/// refuses it as too soon.
 #[test]
 fn a_clock_that_is_set_right_finds_no_gap_behind_an_entry_it_wrote_ahead_of_itself() {
     let mut server = Server::new();
     server.re_entry(ReEntry::AfterGap);
     let mut phone = Phone::ready(1, &mut server);
     phone.offline();
-    // Taken for sleep: a phone cannot tell.
+    // The wall clock is set ahead. A phone cannot tell that from sleep.
     phone.wall_off_ms += 240_000;
     assert_eq!(phone.screen("A-1"), Screen::Admit);
     phone.wall_off_ms -= 240_000;

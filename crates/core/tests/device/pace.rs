@@ -1,4 +1,4 @@
-//! The moments of the phone's requests: at pairing, after news, after a failure (spec §5).
+//! When the phone sends its requests: at pairing, after news, after a failure (spec §5).
 
 use admit_core::limits;
 use admit_core::rule::EventChange;
@@ -21,7 +21,7 @@ fn ready() -> (Phone, Server) {
     let mut server = Server::new();
     (Phone::ready(1, &mut server), server)
 }
-/// A phone whose pairing was answered, and nothing since.
+/// A phone whose pairing was answered. It has had no other answer.
 fn just_paired() -> (Phone, Server) {
     let (mut phone, mut server) = (Phone::new(1), Server::new());
     phone.input(Input::Pair { code: server.pairing_link(), name: "North 1".into() });
@@ -33,7 +33,7 @@ fn told(phone: &mut Phone, server: &mut Server, sent: &Sent) {
     let reply = server.answer(sent, phone.at_ms).expect("an answer");
     phone.answer(sent, &reply);
 }
-/// Everything else is answered, until a request of a kind leaves.
+/// Answers everything else until a request of this kind leaves.
 fn until_asked(phone: &mut Phone, server: &mut Server, path: &str) -> Sent {
     for _ in 0..200 {
         if phone.asks(path) {
@@ -49,7 +49,7 @@ fn until_asked(phone: &mut Phone, server: &mut Server, path: &str) -> Sent {
     }
     panic!("{path} is never asked for");
 }
-/// How long until a request of a kind leaves, nothing being answered.
+/// How long it takes, without answers, until a request of this kind leaves, in milliseconds.
 fn asked_after(phone: &mut Phone, path: &str) -> i64 {
     let start = phone.mono_ms;
     while !phone.asks(path) {
@@ -74,7 +74,7 @@ fn at_pairing_the_list_waits_for_the_clock_or_for_the_news_that_it_does_not_come
     }
 }
 
-/// Stamps that measure nothing: nobody knows the time then, so the first is asked for again soon.
+/// An exchange with unusable time stamps measures nothing. The phone has no time then, so it asks again soon.
 #[test]
 fn the_first_exchange_is_tried_until_it_measures_and_a_later_one_that_does_not_waits_its_ten_minutes() {
     let nothing = |phone: &Phone| {
@@ -143,7 +143,7 @@ fn a_long_poll_may_take_what_any_request_may_and_the_wait_it_asks_for() {
     assert_eq!(poll.timeout_ms, 20_000 + 25_000);
 }
 
-/// An answer to `changes` that tells of none.
+/// An answer to `changes` that holds no change.
 fn nothing(server: &Server) -> ChangesAnswer {
     ChangesAnswer {
         items: Vec::new(),
@@ -171,7 +171,7 @@ fn where_changes_have_more_or_begin_anew_the_next_question_follows_at_once() {
 
 #[test]
 fn a_long_poll_that_comes_back_at_once_with_nothing_is_not_repeated_at_once() {
-    // The first question is none that waits.
+    // The first request for changes is not a long poll.
     let (mut phone, mut server) = just_paired();
     let time = phone.take(TIME);
     told(&mut phone, &mut server, &time);
@@ -217,7 +217,7 @@ fn a_heartbeat_says_what_the_app_is_and_news_it_brings_are_fetched_at_once() {
         phone.answer(&sent, &Reply::json(200, &answer));
         assert_eq!(phone.asks(CHANGES), news);
         if news {
-            // They came, and the next failures find nothing new.
+            // The new rules arrived. The next failures bring nothing new.
             server.serial += 1;
             phone.pass_online(&mut server, 61_000);
         }
@@ -244,7 +244,7 @@ fn a_lost_measure_of_the_way_is_no_news_of_its_end() {
     let mut phone = Phone::new(1);
     phone.quick = true;
     phone.pair(&mut server);
-    // A code was read: for a while the way is measured.
+    // A code was read, so the phone measures its round trip for a while.
     phone.input(Input::code("A-1"));
     phone.pass_online(&mut server, 1_000);
     let ping = (0..200).find_map(|_| {
@@ -258,7 +258,8 @@ fn a_lost_measure_of_the_way_is_no_news_of_its_end() {
     assert!(phone.view().online);
 }
 
-/// The answer to another request tells it first: the upload under way is answered all the same, and the next follows.
+/// The answer to another request reports the revocation first. The upload under way is still answered, and the next
+/// follows.
 #[test]
 fn revoked_by_another_answer_while_an_upload_is_under_way_a_phone_goes_on_handing_over() {
     let (mut phone, mut server) = ready();

@@ -1,4 +1,4 @@
-//! The view that the page is told to draw, and when it is told.
+//! The view that the page must draw, and when the page is told to draw it.
 
 use admit_core::decide::Screen;
 use admit_core::limits;
@@ -87,7 +87,7 @@ fn an_export_is_of_the_unsent_scans_and_of_all_where_none_is_left() {
     phone.requests.clear();
     phone.scan("A-3");
     assert_eq!((phone.view().unsent, exported(&mut phone)), (1, 1));
-    // Revoked, the file is what its owner keeps of it.
+    // After a revocation the exported file is the owner's own copy of the scans.
     let mut phone = Phone::ready(2, &mut server);
     phone.scan("A-4");
     phone.pass_online(&mut server, 7_000);

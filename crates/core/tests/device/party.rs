@@ -1,4 +1,4 @@
-//! Parties: asked first, counted then, in parts and at several gates (spec D8, §5).
+//! Parties: staff are asked first and count then, in parts and at several gates (spec D8, §5).
 
 use admit_core::decide::Screen;
 use admit_core::ids::{DeviceId, ScanId};
@@ -97,7 +97,7 @@ fn what_another_gate_let_in_meanwhile_is_known_when_the_party_is_counted() {
     assert_eq!(north.scans().pop().unwrap().outcome, Outcome::Duplicate);
 }
 
-/// The server may tell of the claim itself before it is counted: as one person who is in.
+/// Before staff count the party, the server may list the claim itself, as one person who is in.
 #[test]
 fn a_party_is_counted_without_its_own_claim_whoever_tells_of_it() {
     for (own, others, may) in [(false, 0, 4), (true, 0, 4), (false, 2, 2), (true, 2, 2)] {

@@ -1,4 +1,4 @@
-//! A phone around the engine: its disk, its clocks, its screen, and the requests it has under way.
+//! A phone around the engine, with its disk, clocks and screen, and its requests under way.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use admit_core::wire::journal::{self, Entry};
 
 use super::server::{Reply, Server};
 
-/// A request as it left.
+/// A request that left the phone.
 #[derive(Debug, Clone)]
 pub struct Sent {
     pub request: u64,
@@ -29,43 +29,45 @@ impl Sent {
     pub fn is(&self, path: &str) -> bool {
         self.path.starts_with(path)
     }
-    /// Whether it asks nothing but how long the way is.
+    /// Whether the request only measures the round trip.
     pub fn is_ping(&self) -> bool {
         self.is("/api/scanning/time") && self.timeout_ms == limits::PING_MS
     }
 }
 
-/// 2026-06-07T19:30:00Z: true time when a test begins.
+/// 2026-06-07T19:30:00Z: the true time when a test begins.
 pub const EVENING: i64 = 1_780_860_600_000;
 
-/// The longest test has half as many inputs. One that waits for what never comes ends here, and not never.
+/// Most inputs of a test. The longest test has half as many. A test that waits for something that never comes ends
+/// here.
 const MOST_INPUTS: u64 = 50_000;
 
 pub struct Phone {
     pub engine: Engine,
-    /// The journal database: what was flushed.
+    /// The flushed rows of the journal database.
     pub rows: Vec<Row>,
-    /// The cache database.
+    /// The bodies in the cache database.
     pub caches: BTreeMap<String, Vec<u8>>,
-    /// Appends not answered yet.
+    /// Appends that are not answered yet.
     pub appends: Vec<(u64, Vec<Row>)>,
     /// Whether an append is flushed at once.
     pub flushes: bool,
-    /// Whether a purge is carried out; else it fails, or the power goes out in front of it.
+    /// Whether a purge is carried out. Otherwise it fails, or the power fails before it.
     pub purges: bool,
     pub requests: Vec<Sent>,
-    /// Every request that ever left.
+    /// Every request that ever left, in order.
     pub log: Vec<Sent>,
     pub shown: Vec<VerdictView>,
     pub view: Option<View>,
-    /// Every other effect, newest last.
+    /// Every other effect, the newest last.
     pub effects: Vec<Effect>,
-    /// True time, milliseconds: what the server's clock shows.
+    /// True time in milliseconds, which the server's clock shows.
     pub at_ms: i64,
-    /// Wall clock − true time.
+    /// Wall clock minus true time, in milliseconds.
     pub wall_off_ms: i64,
     pub mono_ms: i64,
-    /// The way to the server is quick, and the phone finds that out. Else it never is, and nothing is asked at the door.
+    /// Whether the round trip to the server is quick and the phone finds that out. Otherwise the phone asks nothing at
+    /// the door.
     pub quick: bool,
     wake: Option<i64>,
     inputs: u64,
@@ -74,7 +76,7 @@ pub struct Phone {
 }
 
 impl Phone {
-    /// Switched on with an empty disk.
+    /// A phone that is switched on with an empty disk.
     pub fn new(seed: u64) -> Self {
         let mut phone = Self {
             engine: Engine::new(),
@@ -101,7 +103,7 @@ impl Phone {
         phone
     }
 
-    /// Paired with a server, its list and changes loaded.
+    /// A phone that is paired with a server and has loaded its list and changes.
     pub fn ready(seed: u64, server: &mut Server) -> Self {
         let mut phone = Self::new(seed);
         phone.pair(server);
@@ -114,7 +116,7 @@ impl Phone {
         self.settle(server);
     }
 
-    /// The app starts: with what is on the disk and nothing else.
+    /// Starts the app with the disk's content and nothing else.
     pub fn start(&mut self) {
         self.sessions += 1;
         self.engine = Engine::new();
@@ -197,7 +199,7 @@ impl Phone {
         self.effects.push(effect);
     }
 
-    /// The oldest append becomes durable.
+    /// Makes the oldest append durable.
     pub fn flush_one(&mut self) {
         let (append, rows) = self.appends.first().cloned().expect("an append");
         self.flush(append, rows);
@@ -210,13 +212,13 @@ impl Phone {
         }
         self.input(Input::Appended { append });
     }
-    /// The oldest append fails.
+    /// Lets the oldest append fail.
     pub fn fail_one(&mut self, reason: &str) {
         let (append, _) = self.appends.remove(0);
         self.input(Input::AppendFailed { append, reason: reason.into() });
     }
 
-    /// Time passes; the phone is woken when it asked to be.
+    /// Lets time pass. The phone is woken when it asked to be.
     pub fn pass(&mut self, ms: i64) {
         let end = self.mono_ms + ms;
         while let Some(wake) = self.wake.filter(|wake| *wake <= end) {
@@ -231,12 +233,12 @@ impl Phone {
         self.mono_ms += ms;
         self.at_ms += ms;
     }
-    /// The phone sleeps: the monotonic clock stands still.
+    /// Lets the phone sleep. Its monotonic clock stands still meanwhile.
     pub fn sleep(&mut self, ms: i64) {
         self.at_ms += ms;
     }
 
-    /// Takes a request under way off the list.
+    /// Removes a request under way from the list and returns it.
     pub fn take(&mut self, path: &str) -> Sent {
         let at = self.requests.iter().position(|sent| sent.is(path));
         let at = at.unwrap_or_else(|| panic!("no request for {path} in {:?}", self.requests));
@@ -246,7 +248,8 @@ impl Phone {
         self.requests.iter().any(|sent| sent.is(path))
     }
     pub fn answer(&mut self, sent: &Sent, reply: &Reply) {
-        // The clock's own exchange is timed exactly whatever the way is like; what measures the way alone is not.
+        // The clock's own exchange is timed exactly, however slow the round trip is. Requests that only measure the
+        // round trip are not.
         let measures = sent.path.ends_with("/heartbeat") || sent.is_ping();
         let slower = if measures && !self.quick { limits::ASK_ROUND_MS } else { 0 };
         let input = Input::Response {
@@ -260,13 +263,13 @@ impl Phone {
     pub fn lose(&mut self, sent: &Sent) {
         self.input(Input::Failed { request: sent.request });
     }
-    /// Nothing that is under way gets through.
+    /// Loses every request under way.
     pub fn offline(&mut self) {
         for sent in std::mem::take(&mut self.requests) {
             self.lose(&sent);
         }
     }
-    /// Time passes without a network.
+    /// Lets time pass without a network.
     pub fn pass_offline(&mut self, ms: i64) {
         let end = self.at_ms + ms;
         while self.at_ms < end {
@@ -276,7 +279,7 @@ impl Phone {
         self.offline();
     }
 
-    /// Every request is answered until only long polls without news are left.
+    /// Answers every request until only long polls without news are left.
     pub fn settle(&mut self, server: &mut Server) {
         for _ in 0..200 {
             let mut held = Vec::new();
@@ -297,7 +300,7 @@ impl Phone {
         }
         panic!("the phone never comes to rest");
     }
-    /// Time passes with a good network.
+    /// Lets time pass with a good network.
     pub fn pass_online(&mut self, server: &mut Server, ms: i64) {
         let end = self.at_ms + ms;
         self.settle(server);
@@ -332,11 +335,11 @@ impl Phone {
         self.view.as_ref().expect("a view")
     }
 
-    /// The rows on the disk, read.
+    /// The rows on the disk, read as entries.
     pub fn entries(&self) -> Vec<Entry> {
         self.rows.iter().map(|row| journal::read(&row.text).expect("a row of ours")).collect()
     }
-    /// The scans on the disk, in order.
+    /// The scans in the stored journal, in order.
     pub fn scans(&self) -> Vec<Scan> {
         let scans = self.entries().into_iter().filter_map(|entry| match entry {
             Entry::Scan(scanned) => Some(scanned.scan),

@@ -1,4 +1,4 @@
-//! Received scans leave the journal 30 days after their event (spec §3 "Log"), and nothing else does.
+//! Received scans leave the journal 30 days after their event (spec §3 "Log"). Nothing else leaves it.
 
 use admit_core::decide::Screen;
 use admit_core::device::journal::Journal;
@@ -17,7 +17,7 @@ use super::server::Server;
 use super::unsent::{row, scan};
 
 const HOUR: i64 = 3_600_000;
-/// When the scans of the evening may go.
+/// The time from which the scans of the evening may be purged.
 const OVER: i64 = EVENING + 6 * HOUR + limits::JOURNAL_KEEP_MS;
 
 /// A phone after its evening: eight rows of scans, all received, the last a question that nobody answered.
@@ -32,7 +32,7 @@ fn evening() -> (Phone, Server) {
     assert_eq!((phone.view().unsent, phone.scans().len()), (0, 8));
     (phone, server)
 }
-/// The app is started at a time and has a network for a while.
+/// Starts the app at a time, with a network for a while.
 fn started_at(phone: &mut Phone, server: &mut Server, at_ms: i64) {
     phone.at_ms = at_ms;
     phone.effects.clear();
@@ -232,7 +232,7 @@ fn a_wall_clock_that_was_set_forward_purges_nothing() {
     }
     assert_eq!((purges(&phone), phone.scans().len()), (0, 8));
 }
-/// Time passes, and everything is answered but what the time is.
+/// Lets time pass while everything is answered but questions for the time.
 fn pass_untimed(phone: &mut Phone, server: &mut Server, ms: i64) {
     for _ in 0..ms / 500 {
         for sent in std::mem::take(&mut phone.requests) {

@@ -1,4 +1,5 @@
-//! Which scans are put to the server before the door opens, to the millisecond and the scan (S2 §2 "online first").
+//! About which scans the phone asks the server before the door opens, to the millisecond and the scan (S2 §2 "online
+//! first").
 
 use admit_core::decide::Screen;
 use admit_core::ids::GateId;
@@ -14,7 +15,7 @@ use super::server::{Reply, Server, ticket};
 const ASK: &str = "/api/scans";
 const SYNC: &str = "/api/scanning/sync";
 
-/// A phone with a quick way to the server, known to be.
+/// A phone that knows its round trip to the server to be quick.
 pub fn quick() -> (Phone, Server) {
     let mut server = Server::new();
     let mut phone = Phone::new(1);
@@ -26,26 +27,26 @@ pub fn quick() -> (Phone, Server) {
 pub fn code(phone: &mut Phone, text: &str) {
     phone.input(Input::code(text));
 }
-/// Whether the server is asked about a code; without an answer.
+/// Whether the phone asks the server about a code. The question gets no answer.
 fn is_asked(phone: &mut Phone, text: &str) -> bool {
     code(phone, text);
     phone.scans().last().unwrap().stage == Stage::Claim && phone.asks(ASK)
 }
-/// The heartbeat measures the way to the server, and is all that comes through.
+/// Lets the heartbeat measure the round trip. Nothing else is answered.
 fn measured(phone: &mut Phone, server: &mut Server) {
     phone.input(Input::Online);
     let beat = phone.take("/api/scanning/events/event/heartbeat");
     let reply = server.answer(&beat, phone.at_ms).unwrap();
     phone.answer(&beat, &reply);
 }
-/// Everything but the question is answered, until the phone decided alone.
+/// Answers everything but the question, until the phone has decided alone.
 fn alone(phone: &mut Phone, server: &mut Server) {
     phone.requests.retain(|sent| !sent.is(ASK));
     phone.pass(limits::ASK_WAIT_MS);
     phone.settle(server);
 }
 
-/// A minute in which the way is measured, and nothing else gets through.
+/// Lets a minute pass in which only measurements of the round trip are answered.
 fn way_measured(phone: &mut Phone, server: &mut Server) {
     for _ in 0..61 {
         phone.pass(1_000);
@@ -62,7 +63,7 @@ fn way_measured(phone: &mut Phone, server: &mut Server) {
 
 #[test]
 fn what_this_phone_did_of_a_ticket_and_has_not_sent_keeps_it_from_asking_entry_or_undo() {
-    // Whether the entry is at the server, whether it was undone, whether the server is asked about the next one.
+    // Columns: is the entry at the server, was it undone, and does the phone ask the server about the next scan?
     for (sent, undone, asked) in [(false, false, false), (true, false, true), (true, true, false), (false, true, false)]
     {
         let (mut phone, mut server) = quick();
@@ -82,7 +83,7 @@ fn what_this_phone_did_of_a_ticket_and_has_not_sent_keeps_it_from_asking_entry_o
     }
 }
 
-/// A door opened without the server's word, and the upload of it with the answer it would have had.
+/// Lets a guest in without the server's answer. Returns the upload of the scan, with the answer that it would have had.
 fn let_in_alone(phone: &mut Phone, server: &mut Server) -> (Sent, SyncAnswer) {
     assert!(is_asked(phone, "A-1"));
     phone.requests.retain(|sent| !sent.is(ASK));
@@ -112,7 +113,7 @@ fn what_the_server_could_not_read_is_received_and_its_word_knows_nothing_of_it()
     assert!(!is_asked(&mut phone, "A-1"), "also after a restart");
 }
 
-/// The way was bad for one guest and is good for the next.
+/// The network was bad for one guest and is good for the next.
 #[test]
 fn a_late_answer_to_one_question_decides_no_other_and_its_loss_ends_none() {
     for lost in [false, true] {
@@ -128,7 +129,7 @@ fn a_late_answer_to_one_question_decides_no_other_and_its_loss_ends_none() {
         if lost {
             phone.lose(&first);
         } else {
-            // It is as old as it is; that it came says nothing of how quick the way was.
+            // The late answer says nothing about how fast the network is now.
             phone.answer(&first, &late);
         }
         assert_eq!(phone.shown.len(), shown, "the next guest's question stands");
@@ -169,7 +170,7 @@ fn of_a_duplicate_the_later_entry_is_told_and_of_one_entry_who_knows_more_of_it(
     let second = other.scan("TWO");
     assert_eq!((second.screen, second.opened), (Screen::Admit, true), "one place was left");
     other.pass_online(&mut server, 7_000);
-    // The phone knows the first entry by changes; of the second nobody but the server told it.
+    // The phone knows the first entry from the changes. It knows the second one only from the server's answer.
     let told = asks(&mut phone, &mut server);
     assert_eq!((told.at, told.device_id, told.own), (second.at, None, false));
     phone.pass_online(&mut server, 2_000);
@@ -177,7 +178,7 @@ fn of_a_duplicate_the_later_entry_is_told_and_of_one_entry_who_knows_more_of_it(
     assert_eq!((told.at, told.device_id), (second.at, Some(device)), "by now it heard on which device that was");
 }
 
-/// Another device asks about a code and lets in whom the server said; its final waits with it.
+/// Another device asks about a code and lets the guest in on the server's answer. Its final is not sent yet.
 fn lets_in(seed: u64, server: &mut Server, at_ms: i64, text: &str) -> Phone {
     let mut other = Phone::new(seed);
     other.quick = true;
@@ -197,7 +198,8 @@ fn a_claim_told_of_names_the_device_of_its_final_and_of_no_entry_at_another_gate
     for gate in ["north", "south"] {
         let (mut phone, mut server) = quick();
         let mut other = lets_in(2, &mut server, phone.at_ms, "A-1");
-        // The changes tell of the claim; of the final, which goes up then, this phone hears by the server's answer alone.
+        // The changes tell this phone of the claim. The final is sent then, and only the server's answer tells the
+        // phone of it.
         phone.at_ms = other.at_ms;
         phone.pass_online(&mut server, 2_000);
         other.at_ms = phone.at_ms;
@@ -230,7 +232,8 @@ fn an_answer_that_news_overtook_tells_of_its_own_entry_and_of_its_device() {
         third.pass_online(&mut server, 2_000);
         phone.at_ms = third.at_ms;
         phone.pass_online(&mut server, 7_000);
-        // The answer is slow on its way back. Meanwhile the second guest of that code is let in by staff's word.
+        // The answer is slow on its way back. Meanwhile staff let in the second guest of that code by their own
+        // decision.
         measured(&mut phone, &mut server);
         assert!(is_asked(&mut phone, "A-1"));
         let sent = phone.take(ASK);
@@ -280,7 +283,7 @@ fn five_minutes_after_the_last_code_the_way_is_measured_no_more() {
         let already = limits::ASK_WAIT_MS;
         phone.requests.clear();
         phone.log.clear();
-        // The page was frozen meanwhile: no timer fired.
+        // The page was frozen meanwhile, so no timer fired.
         phone.mono_ms += elapsed_ms - already;
         phone.at_ms += elapsed_ms - already;
         phone.input(Input::Tick);

@@ -1,4 +1,4 @@
-//! The answers of the test's server.
+//! The HTTP answers that the test's server gives.
 
 use admit_core::wire::stored::to_text;
 

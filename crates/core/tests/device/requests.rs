@@ -1,4 +1,4 @@
-//! The parts that every request carries and every answer tells beside its own matter (spec §3 "Epoch and witness",
+//! What every request carries, and what every answer says in addition to its content (spec §3 "Epoch and witness",
 //! D10).
 
 use admit_core::manifest::compact;
@@ -36,7 +36,8 @@ fn a_list_alone_may_come_in_the_compact_form() {
     }
 }
 
-/// The newest request that had left when the key was unknown proves nothing either: the server may have gone since.
+/// The newest request that had left before the key was found unknown proves nothing either: the server may have been
+/// restored since it answered.
 #[test]
 fn only_an_answer_to_a_later_request_makes_an_unknown_key_known() {
     let (mut phone, mut server) = ready();
@@ -55,8 +56,8 @@ fn only_an_answer_to_a_later_request_makes_an_unknown_key_known() {
     assert_eq!(phone.view().phase, Phase::Ready);
 }
 
-/// The time is told to everybody who asks, so it says nothing about the key. (Simulator, level 2, seed 7001095: the
-/// phone said "ready" and hurried its refused uploads.)
+/// The server tells the time to everybody, so such an answer says nothing about the key. Simulator, level 2, seed
+/// 7001095: the phone said "ready" and hurried its refused uploads.
 #[test]
 fn the_servers_time_does_not_make_an_unknown_key_known() {
     let (mut phone, mut server) = ready();
@@ -88,7 +89,8 @@ fn a_key_that_is_known_again_hurries_what_failed_and_nothing_else() {
     assert_eq!((phone.asks(BEAT), clocks(&phone)), (true, before), "the clock keeps its ten minutes");
 }
 
-/// Each answer comes with a new witness. A row for each would wear the disk out; none for long would leave no proof.
+/// Each answer brings a new witness. A journal row for each would wear out the disk. Without a row for a long time
+/// there would be no proof.
 #[test]
 fn while_it_changes_a_witness_is_written_down_every_ten_minutes() {
     let (mut phone, mut server) = ready();

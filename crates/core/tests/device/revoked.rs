@@ -1,4 +1,5 @@
-//! A revoked device: guest data goes at once, the log is handed over, then the key goes (spec D10; trust fault 17, I18).
+//! A revoked device: guest data goes at once, the log is uploaded, and then the key goes (spec D10; trust fault 17,
+//! I18).
 
 use admit_core::wire::engine::{Effect, Input, Phase};
 use admit_core::wire::journal::Entry;
@@ -72,7 +73,8 @@ fn a_revoked_phone_that_restarts_wipes_again_and_goes_on_handing_over() {
     assert_eq!((server.ids().len(), phone.view().unsent), (3, 0));
 }
 
-/// spec D10, §3 "Log": an item refused for good is handed over too: it goes to the problem list, the key goes after it.
+/// spec D10, §3 "Log": an item that is refused finally counts as handed over. It goes to the problem list, and the
+/// phone erases its key afterwards.
 #[test]
 fn d10_an_item_refused_for_good_does_not_keep_the_key_alive() {
     let (mut phone, _) = revoked_with(3);
@@ -100,8 +102,8 @@ fn d10_an_item_refused_for_good_does_not_keep_the_key_alive() {
     assert!(matches!(phone.entries().last(), Some(Entry::KeyErased { .. })));
 }
 
-/// spec D10: scans that were set apart, because something before the server refused their whole batches, are not handed over.
-/// Without its key the phone could give them to nobody any more.
+/// spec D10: the phone sets scans apart if something in front of the server refused their whole batches. Such scans are
+/// not handed over. Without its key the phone could not hand them over any more.
 #[test]
 fn d10_scans_set_apart_keep_the_key_until_they_are_handed_over() {
     let (mut phone, mut server) = revoked_with(3);
@@ -165,7 +167,7 @@ fn a_portal_page_with_403_revokes_nothing() {
     assert!(!phone.caches.is_empty());
 }
 
-/// An answer that left the server before the revocation, and arrives after it, brings nothing back.
+/// An answer that left the server before the revocation and arrives after it restores nothing.
 #[test]
 fn a_list_on_its_way_does_not_come_back_onto_a_revoked_phone() {
     for scans in [0, 3] {

@@ -1,5 +1,6 @@
-//! A phone's right to speak. It shows its own code for an organiser to approve (spec D11 way (b)). It changes its key
-//! with a full queue (§5 `rotate-key`). It meets a server that holds what it sends (D19).
+//! A phone's right to talk to the server. It shows its own code for an organiser to approve (spec D11 way (b)). It
+//! changes its key with a full queue (§5 `rotate-key`). It meets a server that holds its scans without counting them
+//! (D19).
 
 use admit_core::sign::{ApiKey, verify_v2};
 use admit_core::time::Timestamp;
@@ -29,7 +30,7 @@ fn waiting() -> Reply {
     Reply::json(202, &serde_json::json!({ "status": "waiting" }))
 }
 
-/// The phone asks for itself and shows its code.
+/// Lets the phone ask to be paired and show its code.
 fn asking(phone: &mut Phone) {
     phone.input(Input::AskPairing { name: "Side door".into() });
     let sent = phone.take(ASK);
@@ -45,7 +46,8 @@ fn claim(phone: &mut Phone) -> (super::phone::Sent, PairRequest) {
     (sent, request)
 }
 
-/// spec D11 (b): its QR shows only the token; `/pair` with token and claim secret answers 202 until approved, 200 once.
+/// spec D11 (b): the phone's QR code shows only the token. `/pair` with token and claim secret answers 202 until the
+/// organiser approves, and 200 once.
 #[test]
 fn d11_b_a_phone_shows_its_code_waits_and_is_paired() {
     let mut server = Server::new();
@@ -67,7 +69,7 @@ fn d11_b_a_phone_shows_its_code_waits_and_is_paired() {
     assert_eq!(phone.view().device_name, "Side door");
 }
 
-/// spec D11 (b): the claim secret is in no row of the journal and in no view.
+/// spec D11 (b): no journal row and no view contains the claim secret.
 #[test]
 fn d11_b_the_claim_secret_stays_in_memory() {
     let mut phone = Phone::new(1);
@@ -79,7 +81,7 @@ fn d11_b_the_claim_secret_stays_in_memory() {
     assert_eq!((phone.view().phase, phone.view().pairing_code.as_deref()), (Phase::Unpaired, None), "it asks anew");
 }
 
-/// spec D11 (b): a network that comes and goes does not end the wait; a code that is over does, in words.
+/// spec D11 (b): a network that comes and goes does not end the wait. An expired code ends it, with a message.
 #[test]
 fn d11_b_a_wait_outlives_a_bad_network_and_ends_with_its_code() {
     let mut server = Server::new();
@@ -101,7 +103,7 @@ fn d11_b_a_wait_outlives_a_bad_network_and_ends_with_its_code() {
     assert_eq!((phone.refused(), phone.view().pairing_code.as_deref()), (Some("pairing_failed"), None));
 }
 
-/// spec D11 (b): to the last millisecond of the code, and no longer.
+/// spec D11 (b): the phone waits to the last millisecond of the code's validity, and no longer.
 #[test]
 fn d11_b_while_the_code_is_good_no_lost_answer_ends_the_wait() {
     for (left_ms, phase) in [(1, Phase::Pairing), (0, Phase::Unpaired)] {
@@ -119,7 +121,7 @@ fn d11_b_while_the_code_is_good_no_lost_answer_ends_the_wait() {
     }
 }
 
-/// spec D11 (b): a captive portal's page is no code and no approval.
+/// spec D11 (b): a captive portal's page counts neither as a code nor as an approval.
 #[test]
 fn d11_b_a_portals_page_is_no_code_and_no_approval() {
     let mut phone = Phone::new(1);
@@ -137,7 +139,7 @@ fn d11_b_a_portals_page_is_no_code_and_no_approval() {
     assert!(phone.view().pairing_code.is_some());
 }
 
-/// spec D11: staff may give it up; a link scanned meanwhile takes its place.
+/// spec D11: staff may cancel the wait. A pairing link scanned meanwhile replaces it.
 #[test]
 fn d11_b_staff_may_give_the_code_up() {
     let mut server = Server::new();
@@ -152,8 +154,8 @@ fn d11_b_staff_may_give_the_code_up() {
     assert_eq!(phone.view().phase, Phase::Ready);
 }
 
-/// spec D11, §3 "Log": a phone whose pairing answer was lost hears `device_id_taken` on any new token; by its own code
-/// it is let in as the device it is.
+/// spec D11, §3 "Log": a phone whose pairing answer was lost hears `device_id_taken` on any new token. With its own
+/// code it pairs again as the same device.
 #[test]
 fn d11_b_a_phone_that_is_taken_asks_as_the_same_device() {
     let mut server = Server::new();
@@ -176,8 +178,8 @@ fn d11_b_a_phone_that_is_taken_asks_as_the_same_device() {
     assert_eq!(phone.view().phase, Phase::Ready);
 }
 
-/// spec D11, D10: a revoked phone that is approved again keeps its log: `seq` goes on, nothing is offered under another
-/// name.
+/// spec D11, D10: a revoked phone that is approved again keeps its log. `seq` goes on, and no scan is offered under
+/// another device id.
 #[test]
 fn d11_b_a_revoked_phone_that_is_let_in_again_goes_on_with_its_log() {
     let mut server = Server::new();
@@ -201,8 +203,8 @@ fn d11_b_a_revoked_phone_that_is_let_in_again_goes_on_with_its_log() {
     assert_eq!((server.ids().len(), phone.view().unsent), (2, 0));
 }
 
-/// spec §5 `rotate-key`: with a full queue: what was signed under the old key goes out as it was signed, under the new
-/// bearer; new scans are signed under the new key.
+/// spec §5 `rotate-key` with a full queue: scans signed under the old key are sent as they were signed, with the new
+/// bearer token. New scans are signed under the new key.
 #[test]
 fn rotate_key_a_full_queue_goes_out_as_it_was_signed() {
     let mut server = Server::new();
@@ -239,7 +241,8 @@ fn rotate_key_a_full_queue_goes_out_as_it_was_signed() {
     }
 }
 
-/// spec D19: what a suspended device's upload was kept of is a receipt: it is held, and not offered again.
+/// spec D19: what the server keeps of a suspended device's upload is a receipt. The phone shows the scan as held and
+/// does not offer it again.
 #[test]
 fn d19_what_the_server_holds_of_a_suspended_phone_is_not_offered_again() {
     let mut server = Server::new();
@@ -260,21 +263,22 @@ fn d19_what_the_server_holds_of_a_suspended_phone_is_not_offered_again() {
     phone.requests.clear();
     phone.pass(300_000);
     assert!(!phone.asks(SYNC), "nothing to offer");
-    // The next scan is sent at its own pace, not after a punishment.
+    // The next scan is sent at the normal pace, without a penalty.
     phone.scan("A-2");
     assert!(phone.asks(SYNC));
     phone.start();
     assert_eq!(phone.view().history[1].sync, "held", "also after a restart");
 }
 
-/// spec D19: a restored server says which scans it has, not which of them it holds: what was held is not called sent for it.
+/// spec D19: a restored server says which scans it has, not which of them it holds. The phone does not call a held scan
+/// sent for that.
 #[test]
 fn d19_what_was_held_before_a_restore_is_held_after_it() {
     let mut server = Server::new();
     let mut phone = Phone::ready(1, &mut server);
     let id = phone.id_of("A-1");
     let sent = phone.take(SYNC);
-    // The server of this test takes it; what the phone hears is that it is held.
+    // The test's server stores the scan. The answer that reaches the phone says that it is held.
     server.answer(&sent, phone.at_ms).unwrap();
     let held = serde_json::json!({ "kept": [id], "rejected": [] });
     phone.answer(&sent, &Reply::problem_with(403, "device_suspended", held));
@@ -289,7 +293,8 @@ fn d19_what_was_held_before_a_restore_is_held_after_it() {
     assert_eq!((before, stands(&phone)), (vec!["sent".into(), "held".into()], vec!["sent".into(), "held".into()]));
 }
 
-/// spec D19: items refused for good are told in the same answer; what it does not name is offered again later.
+/// spec D19: the same answer names the items that are refused finally. The phone offers the items it does not name
+/// again later.
 #[test]
 fn d19_a_suspended_phones_answer_may_refuse_an_item_and_leave_another() {
     let mut server = Server::new();
@@ -318,7 +323,7 @@ fn d19_a_suspended_phones_answer_may_refuse_an_item_and_leave_another() {
     assert_eq!(view.problems[0].scan_id, ids[2]);
 }
 
-/// spec D19: an answer that names nothing is no receipt: the batch is kept and offered again, in a minute.
+/// spec D19: an answer that names no item is no receipt. The phone keeps the batch and offers it again in a minute.
 #[test]
 fn d19_an_answer_that_names_nothing_is_no_receipt() {
     let mut server = Server::new();
@@ -333,7 +338,8 @@ fn d19_an_answer_that_names_nothing_is_no_receipt() {
     assert!(phone.asks(SYNC));
 }
 
-/// spec D19: the heartbeat says where the device stands, so the notice goes when the organiser counted it.
+/// spec D19: the heartbeat's answer says whether the device is suspended. So the notice goes when the organiser lifted
+/// it.
 #[test]
 fn d19_the_heartbeat_lifts_the_notice_when_the_organiser_counted() {
     let mut server = Server::new();

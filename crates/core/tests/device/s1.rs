@@ -1,4 +1,4 @@
-//! S1's demands on a device, sentence by sentence, where no other file speaks of them (`docs/conformance.md`).
+//! S1's demands on a device, sentence by sentence, as far as no other file tests them (`docs/conformance.md`).
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::server::{Reply, Server};
 
 const SYNC: &str = "/api/scanning/sync";
 
-/// S1 §1.1 invariant 3, §3.2: scan_id = UUID v4 generated locally.
+/// S1 §1.1 invariant 3, §3.2: the phone draws each `scan_id` itself, as a UUID v4.
 #[test]
 fn s1_1_1_a_scan_id_is_a_uuid_of_version_4_made_on_the_phone() {
     let mut server = Server::new();
@@ -24,7 +24,7 @@ fn s1_1_1_a_scan_id_is_a_uuid_of_version_4_made_on_the_phone() {
             phone.scan(&format!("A-{n}"));
             phone.scan("unknown");
         }
-        // A restart draws no id a second time.
+        // After a restart the phone draws no id a second time.
         phone.start();
         phone.scan("unknown");
         let ids: Vec<ScanId> = phone.scans().into_iter().map(|scan| scan.scan_id).collect();
@@ -90,7 +90,7 @@ fn s1_1_1_of_two_phones_whose_clocks_are_a_minute_off_the_one_that_scanned_first
         second.at_ms = first.at_ms;
         second.pass_offline(5_000);
         assert!(second.scan("A-1").opened, "neither has a network: both let in");
-        // The later one is heard first.
+        // The server hears of the later scan first.
         second.pass_online(&mut server, 61_000);
         first.pass_online(&mut server, 61_000);
         let reduced = server.reduced_code("A-1");
@@ -112,7 +112,7 @@ fn s1_13_3_fifty_phones_that_lost_the_server_together_do_not_come_back_together(
         let mut phone = Phone::ready(seed, &mut server);
         phone.requests.clear();
         phone.scan("unknown");
-        // Five attempts fail at the same moments; then each waits up to half a minute.
+        // Five attempts fail at the same moments. After that each phone waits up to half a minute.
         for _ in 0..5 {
             let sent = phone.take(SYNC);
             phone.lose(&sent);
@@ -138,7 +138,7 @@ fn s1_13_3_fifty_phones_that_lost_the_server_together_do_not_come_back_together(
     assert!(most <= 15, "no second brings a third of them: {back:?}");
 }
 
-/// S1 §4.4: "Never lose data: Failed scans remain … until synced", also those of which part arrived.
+/// S1 §4.4: "Never lose data: Failed scans remain … until synced". This includes scans whose upload arrived in part.
 #[test]
 fn s1_4_4_what_a_cut_upload_left_unanswered_is_sent_again_until_each_scan_has_its_receipt() {
     let mut server = Server::new();
@@ -147,7 +147,7 @@ fn s1_4_4_what_a_cut_upload_left_unanswered_is_sent_again_until_each_scan_has_it
     for n in 1..=12 {
         phone.scan(&format!("A-{n}"));
     }
-    // Every second answer is lost after the server stored the batch.
+    // The server stores each batch, and every second answer is lost.
     for turn in 0..60 {
         while let Some(at) = phone.requests.iter().position(|sent| sent.is(SYNC)) {
             let sent = phone.requests.remove(at);

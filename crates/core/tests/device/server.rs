@@ -1,6 +1,6 @@
-//! A server that is the bare sets of facts and `reduce`: no store, no roles, one event.
+//! A test server: only the sets of facts and `reduce`. It has no store and no roles, and one event.
 
-// Named by its path: the fuzz targets take this file in from elsewhere.
+// The path is written out because the fuzz targets include this file from another folder.
 #[path = "server/names.rs"]
 mod names;
 
@@ -28,7 +28,7 @@ use admit_core::wire::scans::{OnlineAnswer, OnlineRequest};
 use super::phone::{EVENING, Sent};
 pub use super::reply::Reply;
 
-/// The server's result for one scan.
+/// A scan that the server stored, with its result.
 #[derive(Debug, Clone)]
 pub struct Stored {
     pub fact: Fact,
@@ -48,22 +48,23 @@ pub struct Server {
     pub keys: BTreeMap<String, (DeviceId, KeyId)>,
     pub stored: Vec<Stored>,
     pub answers: BTreeMap<BatchId, Reply>,
-    /// Serial of each ticket's last change.
+    /// The serial of each ticket's last change.
     pub changed: BTreeMap<TicketId, u64>,
     pub revoked: bool,
     pub suspended: bool,
-    /// Persons behind the gate whom others let in; with those whose scans it has they are what it tells devices.
+    /// Persons whom other devices let in behind the gate. Heartbeats tell the sum of these and those of the stored
+    /// scans.
     pub others_inside: Option<u32>,
-    /// An organiser looks for the device.
+    /// When an organiser last looked for the device.
     pub rung_at: Option<Timestamp>,
-    /// The questions that were asked before a door opened, and their answers.
+    /// The questions asked before a door opened, with their answers.
     pub judged: BTreeMap<Digest, Reply>,
-    /// It has no other event than its own.
+    /// Whether the server answers only for its own event.
     pub one_event: bool,
-    /// Guests' names and the serial of each one's last change.
+    /// Guests' names, each with the serial of its last change.
     pub names: BTreeMap<TicketId, (GuestName, u64)>,
     pub groups: BTreeMap<TicketId, Group>,
-    /// Guests' fields.
+    /// The fields of guests.
     fields: BTreeMap<TicketId, BTreeMap<String, String>>,
     pairings: u64,
 }
@@ -80,9 +81,9 @@ pub fn ticket(limit: u32) -> TicketRules {
 }
 
 impl Server {
-    /// An event of one evening: gates `north` (in), `east` (vip only), `exit` (out) and `both`; twenty single tickets
-    /// `A-1`…`A-20`, a party of four `P-4`, a voided one `V-1`, one of the VIP gate `VIP-1`, and one over at eight
-    /// `OLD-1`. The staff PIN is 4711.
+    /// A server with an event of one evening and staff PIN 4711. Its gates are `north` (in), `east` (VIP only), `exit`
+    /// (out) and `both`. Its tickets are twenty singles `A-1`…`A-20`, a party of four `P-4`, a voided `V-1`, a `VIP-1`
+    /// of the VIP gate, and `OLD-1`, which expires at eight.
     pub fn new() -> Self {
         let mut server = Self {
             organization_id: OrganizationId::new("org").unwrap(),
@@ -160,7 +161,7 @@ impl Server {
         }
         self.rules.push(Rule { serial: self.serial, ordinal: 0, effective_at, change });
     }
-    /// A ticket whose id is `t-` and its code.
+    /// Adds a ticket. Its id is `t-` and the code.
     pub fn add_ticket(&mut self, code: &str, rules: TicketRules) {
         let id = TicketId::new(format!("t-{code}")).unwrap();
         self.codes.insert(BarcodeHash::of(code), id.clone());
@@ -170,7 +171,7 @@ impl Server {
         let id = self.codes[&BarcodeHash::of(code)].clone();
         self.rule(Change::Ticket(id, change), Effective::At(Timestamp::clamped(at_ms)));
     }
-    /// Whether devices at a gate may carry names.
+    /// Sets whether devices at a gate may carry names.
     pub fn allow_names(&mut self, gate_id: &str, allowed: bool) {
         let change = GateChange::NamesOnDevices(allowed);
         self.rule(Change::Gate(GateId::new(gate_id).unwrap(), change), Effective::Start);
@@ -181,7 +182,7 @@ impl Server {
     pub fn re_entry(&mut self, mode: ReEntry) {
         self.first(Change::Event(EventChange::ReEntry(mode)));
     }
-    /// The ledger is put back to an older state, and a new epoch begins.
+    /// Puts the ledger back to an older state. A new epoch begins.
     pub fn roll_back(&mut self, serial: u64) {
         self.stored.retain(|stored| stored.serial <= serial);
         self.answers.clear();
@@ -229,7 +230,7 @@ impl Server {
     pub fn reduced_code(&self, code: &str) -> Reduced {
         self.reduced(&self.codes[&BarcodeHash::of(code)], false)
     }
-    /// Scan ids stored, without repetition.
+    /// The ids of stored scans, each once.
     pub fn ids(&self) -> Vec<String> {
         let mut ids: Vec<String> = self.stored.iter().map(|stored| stored.fact.scan.scan_id.to_string()).collect();
         ids.sort();
@@ -237,7 +238,7 @@ impl Server {
         ids
     }
 
-    /// `None`: a long poll without news.
+    /// The answer to a request. `None` for a long poll without news.
     pub fn answer(&mut self, sent: &Sent, at_ms: i64) -> Option<Reply> {
         assert_eq!(sent.method, if sent.body.is_some() { "POST" } else { "GET" }, "{}", sent.path);
         let key =
@@ -300,7 +301,7 @@ impl Server {
             },
         )
     }
-    /// A heartbeat: staff may have moved the device on itself.
+    /// Answers a heartbeat, which may say that staff moved the device.
     fn heard(&mut self, sent: &Sent, at_ms: i64) -> Reply {
         let told: HeartbeatRequest = serde_json::from_str(sent.body.as_deref().unwrap()).unwrap();
         let known = |gate_id: &GateId| self.book().gate(gate_id, When::Newest).is_some();
@@ -322,11 +323,11 @@ impl Server {
             rung_at: self.rung_at,
         }
     }
-    /// Persons added at the doors.
+    /// How many persons staff added at the doors.
     fn walk_ins(&self) -> u32 {
         self.stored.iter().map(|it| &it.fact.scan).filter(|scan| scan.walk_in.is_some()).map(|scan| scan.count).sum()
     }
-    /// Persons of the scans it has, less those who went out.
+    /// Persons of the stored scans who went in, less those who went out.
     fn went_in(&self) -> i32 {
         let scans = self.stored.iter().map(|it| &it.fact.scan);
         let opened = scans.filter(|scan| scan.opened && scan.stage == Stage::Final);
@@ -425,7 +426,7 @@ impl Server {
         Some(Reply::json(200, &answer))
     }
 
-    /// Stores a batch, or gives the stored answer again.
+    /// Stores a batch. A repeated batch gets its stored answer again.
     pub fn sync(&mut self, sent: &Sent, device: &DeviceId, at_ms: i64) -> Reply {
         let request: SyncRequest = serde_json::from_str(sent.body.as_ref().unwrap()).unwrap();
         assert_eq!(request.device_id, *device);
@@ -467,8 +468,8 @@ impl Server {
         self.answers.insert(request.sync_batch_id, reply.clone());
         reply
     }
-    /// Judges a claim by the newest rules and everything known but itself, stores it with the answer; asked again, says
-    /// the same.
+    /// Judges a claim by the newest rules and all other scans, and stores it with the answer. A repeated question gets
+    /// the same answer.
     pub fn judge(&mut self, sent: &Sent, device: &DeviceId, at_ms: i64) -> Reply {
         if self.revoked {
             let details = RevokedDetails { kept: Vec::new(), rejected: Vec::new(), quota_left: 20_000 };
@@ -532,13 +533,13 @@ impl Server {
         self.judged.insert(digest, reply.clone());
         reply
     }
-    /// Keeps a scan, once.
+    /// Stores a scan once.
     pub fn store(&mut self, scan: Scan, at_ms: i64) {
         let digest = content_digest(&scan);
         if self.stored.iter().any(|stored| stored.fact.digest == digest) {
             return;
         }
-        // A guest added at the door has a ticket from here on; practice makes none.
+        // From this scan on, a guest added at the door has a ticket. A practice scan makes none.
         let made = scan.ticket_id.clone().zip(scan.walk_in.clone()).filter(|_| !scan.practice);
         if let Some((ticket_id, walk_in)) = made {
             self.first(Change::Ticket(ticket_id, TicketChange::First(walk_in.rules())));

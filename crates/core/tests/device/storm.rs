@@ -1,4 +1,4 @@
-//! Many phones that find the server again in the same second (docs/faults.md, 40).
+//! Many phones that reach the server again in the same second (docs/faults.md, 40).
 
 use admit_core::wire::engine::Input;
 
@@ -29,7 +29,7 @@ fn who_was_told_the_same_retry_after_does_not_come_back_at_the_same_moment() {
     assert!(latest - soonest >= 500, "spread: {back:?}");
 }
 
-/// A phone, its own server behind the crowded one, and when it may ask again.
+/// A phone with a server of its own behind the crowded one, and the time when it may ask again.
 struct One {
     phone: Phone,
     server: Server,
@@ -41,7 +41,7 @@ fn of_250_phones_that_come_back_in_the_same_second_none_waits_two_minutes() {
     const PHONES: u64 = 250;
     const SCANS: usize = 8;
     const STEP_MS: i64 = 250;
-    /// So many uploads a step are taken; other phones are turned away for so long.
+    /// Uploads taken per step, and the `Retry-After` that other phones get.
     const TAKEN: usize = 5;
     const RETRY_AFTER_S: i64 = 5;
     let mut crowd: Vec<One> = (1..=PHONES)

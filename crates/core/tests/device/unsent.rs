@@ -1,4 +1,4 @@
-//! Scans no receipt names: the number is kept, not counted, for every input asks for it.
+//! Scans that no receipt names. The journal keeps their number, since every input asks for it.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use admit_core::time::Timestamp;
 use admit_core::wire::journal::{Entry, RejectedScan, Scanned, Shown};
 use proptest::prelude::{prop, prop_assert_eq, proptest};
 
-/// A scan in a log: the claim, or a final.
+/// A scan in a log: a claim or a final.
 pub fn scan(seq: u64, id: u8, claim: bool) -> Scan {
     Scan {
         form: Form::V2,
@@ -49,7 +49,7 @@ pub fn scan(seq: u64, id: u8, claim: bool) -> Scan {
         basis: None,
     }
 }
-/// Its row.
+/// The journal row of a scan.
 pub fn row(scan: Scan) -> Entry {
     let shown = Shown {
         screen: Screen::Admit,
@@ -63,11 +63,11 @@ pub fn row(scan: Scan) -> Entry {
     Entry::Scan(Box::new(Scanned { scan, signature: String::new(), shown, named: None }))
 }
 
-/// An event that may happen to a journal with `head` scans.
+/// A row that can follow in a journal with `head` scans. None: this `what` stands for no row.
 fn happening(what: u8, n: u8, head: u64) -> Option<Entry> {
     let (seq, epoch) = (u64::from(n) % head.max(1) + 1, |n: u8| Epoch { restored_at_ms: i64::from(n), random: 1 });
     Some(match what {
-        // Few ids: claims get their finals, at once, later, or never.
+        // There are few ids, so that claims get their finals at once, later, or never.
         0 | 1 => row(scan(head + 1, n % 5, what == 0)),
         2 => Entry::Received { epoch: Some(epoch(1)), serial: 1, seqs: vec![(seq, seq + 2)], held: n > 40, at_ms: 0 },
         3 => Entry::Rejected {
@@ -80,7 +80,7 @@ fn happening(what: u8, n: u8, head: u64) -> Option<Entry> {
     })
 }
 
-/// The scans with a record that no receipt names.
+/// The number of scans that have a record without a receipt.
 fn counted(journal: &Journal) -> u64 {
     let sets = [&journal.waiting, &journal.asked, &journal.poison];
     let lacking = sets.iter().flat_map(|set| set.iter()).filter_map(|seq| journal.at_seq(*seq));

@@ -1,4 +1,4 @@
-//! Uploads: their rhythm, their bytes, and what alone is a receipt (spec D1, D2, D13, §5; trust faults 2, 4, 5, 14).
+//! Uploads: their timing, their bytes, and what counts as a receipt (spec D1, D2, D13, §5; trust faults 2, 4, 5, 14).
 
 use admit_core::ids::ScanId;
 use admit_core::wire::engine::{Input, Phase};
@@ -13,7 +13,7 @@ fn ready() -> (Phone, Server) {
     let mut server = Server::new();
     (Phone::ready(1, &mut server), server)
 }
-/// A phone whose requests are answered by hand.
+/// A phone whose requests the test answers by hand.
 fn alone() -> (Phone, Server) {
     let (mut phone, server) = ready();
     phone.requests.clear();
@@ -202,7 +202,7 @@ fn whatever_is_not_a_well_formed_receipt_is_not_delivered() {
     assert_eq!(case, 15);
 }
 
-/// trust promise 2: a rented phone brings a scan of an event that this server never heard of.
+/// trust promise 2: a rented phone uploads a scan of an event that this server does not know.
 #[test]
 fn scans_of_an_event_the_server_does_not_have_stop_none_of_its_own_event() {
     let (mut phone, mut first) = alone();
@@ -225,7 +225,8 @@ fn scans_of_an_event_the_server_does_not_have_stop_none_of_its_own_event() {
     assert_eq!((first.ids().len(), phone.view().unsent), (1, 0), "and at once where it belongs");
 }
 
-/// Answers every upload that holds the scan `poison` with a refusal of the envelope.
+/// Runs the phone for `ms` milliseconds. An upload that holds the scan `poison` is refused as a whole; the refusal
+/// names the field `path`, if given. `#` in it stands for the scan's index.
 fn settle_with_poison(phone: &mut Phone, server: &mut Server, poison: &str, path: Option<&str>, ms: i64) {
     let end = phone.at_ms + ms;
     while phone.at_ms < end {
@@ -267,7 +268,8 @@ fn a_poison_scan_is_isolated_listed_and_kept_and_the_rest_drains() {
         settle_with_poison(&mut phone, &mut server, poison.as_str(), path, 60_000);
         let offered = syncs(&phone).iter().filter(|sent| sent.body.as_ref().unwrap().contains(poison.as_str())).count();
         assert_eq!((server.ids().len(), offered), (20, refusals), "that another was taken says nothing of it");
-        // Offered again rarely, also after a restart; when the server can read it at last, it is delivered.
+        // The phone offers it again at long intervals, also after a restart. It is delivered once the server can read
+        // it.
         phone.start();
         phone.settle(&mut server);
         assert_eq!((server.ids().len(), phone.view().unsent, phone.view().problems.len()), (21, 0, 0));
@@ -371,7 +373,7 @@ fn with_a_key_that_is_known_again_nothing_waits_any_longer() {
     phone.answer(&beat, &Reply::problem(401, "unknown_key"));
     phone.pass(61_000);
     assert!(!phone.asks(BEAT), "it waits for a pairing");
-    // The server was restored once more, to a state that knows the key.
+    // The server was restored once more, to a state that has the key.
     phone.scan("A-1");
     let sent = phone.take(SYNC);
     let reply = server.answer(&sent, phone.at_ms).unwrap();
@@ -410,7 +412,8 @@ fn after_a_pairing_with_another_event_the_log_goes_on_and_each_batch_holds_one_e
     assert!(phone.caches.keys().all(|key| key.contains("second")), "the former event's list is gone");
     phone.input(Input::Undo { scan_id: None, keep: 0 });
     assert_eq!(phone.refused(), Some("nothing_to_undo"), "of this event nobody was let in yet");
-    // A scan of the former is undone there, by name; of what this phone knows of the present event it says nothing.
+    // A scan of the former event is undone there, by its id. The revert names nothing that the phone knows of the
+    // present event.
     let former = phone.scans()[2].clone();
     phone.input(Input::Undo { scan_id: Some(former.scan_id), keep: 0 });
     let revert = phone.scans().pop().unwrap();

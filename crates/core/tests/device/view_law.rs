@@ -1,6 +1,6 @@
-//! The device's law (spec §4). A device's view of a ticket at a cursor is the server's prefix and scans at that
-//! cursor, plus its own scans with no receipt at or below it. It uses the device's rules. Generated histories hold it
-//! against `reduce`.
+//! The device's law (spec §4). A device's view of a ticket at a cursor has two parts. One is the server's prefix and
+//! scans at that cursor. The other is the device's own scans that have no receipt at or below it. The view uses the
+//! device's rules. The test compares it with `reduce` over generated histories.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use proptest::prelude::*;
 
 use super::phone::EVENING;
 
-/// One scan of a history: author 0 is this device.
+/// One scan of a history. Author 0 is this device.
 #[derive(Debug, Clone)]
 struct Told {
     author: u8,
@@ -34,7 +34,7 @@ struct Told {
 
 fn told() -> impl Strategy<Value = Told> {
     let kind = prop_oneof![6 => Just(ScanKind::Entry), 2 => Just(ScanKind::Exit), 2 => Just(ScanKind::Revert)];
-    // Few moments, so that equal times are common; some far outside the event.
+    // There are few moments, so that equal times are common. Some lie far outside the event.
     let at_s = prop_oneof![12 => 0_i64..40, 1 => Just(90 * 3_600_i64)];
     let stage = (prop::bool::weighted(0.1), prop::bool::weighted(0.8), prop::bool::weighted(0.1));
     (0_u8..3, at_s, kind, stage, 1_u32..4, 0_usize..12, 0_u32..3).prop_map(
@@ -147,7 +147,8 @@ fn mode() -> impl Strategy<Value = ReEntry> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
-    /// Without a folded prefix: exactly the server's state over the union, whatever the server has of it already.
+    /// Without a folded prefix, the phone's view is exactly the server's state over the union of both logs. It does not
+    /// matter which scans the server has already.
     #[test]
     fn a_devices_view_is_the_servers_state_over_what_both_have(
         history in prop::collection::vec(told(), 1..12),
@@ -158,19 +159,19 @@ proptest! {
     ) {
         let world = world(mode, limit);
         let facts = facts(&history);
-        // The server has all of the others' that matter here, and of this device's some.
+        // The server has all scans of other devices that matter here, and some of this device's.
         let server: Vec<Fact> =
             facts.iter().enumerate().filter(|(n, _)| at_server[*n]).map(|(_, fact)| fact.clone()).collect();
         let served = reduced(&world, &server);
-        // No receipt: either the server lacks it, or the answer was lost.
+        // Own scans without a receipt: either the server lacks them, or its answer was lost.
         let own: Vec<&Scan> = facts
             .iter()
             .enumerate()
             .filter(|(n, fact)| fact.scan.device_id == device(0) && !(at_server[*n] && acknowledged[*n]))
             .map(|(_, fact)| &fact.scan)
             .collect();
-        // A target that was reverted away on the server and whose revert came from elsewhere: the server does not list
-        // it, so the device cannot know while it has no receipt. That scan is this device's alone until then.
+        // Own scans that were reverted on the server by another device. The server does not list them, so without a
+        // receipt the device cannot know. Until then only this device counts such a scan.
         let unlisted: BTreeSet<&ScanId> = own
             .iter()
             .filter(|scan| server.iter().any(|fact| fact.scan.scan_id == scan.scan_id))
@@ -180,7 +181,7 @@ proptest! {
         prop_assume!(unlisted.iter().all(|id| own.iter().any(|scan| {
             scan.scan_id == **id && (!scan.opened || scan.stage == Stage::Claim || scan.kind == ScanKind::Revert)
         })));
-        // A revert without its target there acts on what comes later only where the device has both.
+        // A revert whose target is missing affects later scans only where the device has both of them.
         let lone = |fact: &Fact| {
             let target = &fact.scan.target_scan_id;
             fact.scan.kind == ScanKind::Revert
@@ -204,7 +205,8 @@ proptest! {
         prop_assert_eq!(seen, expected);
     }
 
-    /// With a folded prefix: the same, for own scans later than the prefix; and those older fold right after it.
+    /// With a folded prefix, the same holds for own scans later than the prefix. Older own scans fold right after the
+    /// prefix.
     #[test]
     fn a_folded_prefix_changes_nothing_for_scans_after_it(
         history in prop::collection::vec(told(), 2..12),
@@ -237,7 +239,7 @@ proptest! {
         if after {
             prop_assert_eq!(&seen, &reduced(&world, &facts).state);
         }
-        // In any case nobody is lost or invented; the event is live, so practice lets nobody in.
+        // No person is lost or invented in any case. The event is live, so no practice scan lets anybody in.
         let persons: u32 = facts
             .iter()
             .filter(|fact| fact.scan.kind == ScanKind::Entry && fact.opened() && !fact.scan.practice)
@@ -254,7 +256,7 @@ fn an_own_scan_with_a_receipt_at_or_below_the_cursor_is_the_servers_alone() {
     phone.scan("A-1");
     let rows = |phone: &super::phone::Phone| phone.scans().len();
     phone.pass_online(&mut server, 7_000);
-    // A person excludes the scan: it counts no more, and the server does not list it any longer.
+    // A person excludes the scan: it does not count any more, and the server does not list it any more.
     server.stored.clear();
     server.serial += 1;
     server.changed.insert(TicketId::new("t-A-1").unwrap(), server.serial);

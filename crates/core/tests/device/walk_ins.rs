@@ -1,4 +1,5 @@
-//! Guests added at the door: one signed scan is their entry, and their ticket is made from it (door.md "Walk-ins").
+//! Guests added at the door. One signed scan is the guest's entry, and the server makes the ticket from it (door.md
+//! "Walk-ins").
 
 use admit_core::decide::Screen;
 use admit_core::event::EventStatus;
@@ -28,7 +29,7 @@ fn add(phone: &mut Phone, name: &str, party: u32, pin: &str) {
 fn view(phone: &Phone) -> WalkInsView {
     phone.view().walk_ins.clone().expect("this gate adds guests")
 }
-/// The ticket of the last guest added.
+/// The ticket id of the guest who was added last.
 fn last_ticket(phone: &Phone) -> TicketId {
     phone.scans().last().and_then(|scan| scan.ticket_id.clone()).expect("a ticket")
 }
@@ -50,7 +51,7 @@ fn a_guest_without_a_ticket_goes_in_offline_by_one_scan_that_makes_their_ticket(
     let walk_in = scan.walk_in.clone().unwrap();
     assert_eq!((walk_in.zone.as_str(), walk_in.party), ("general", 3));
     assert_eq!(scan.ticket_id, WalkIn::ticket_id(&scan.event_id, &scan.device_id, &scan.scan_id));
-    // What is signed holds no name; the name beside it is the signed one.
+    // The signed bytes hold no name. The upload carries the name beside them, and it matches what was signed.
     let signed = serde_json::to_string(&scan).unwrap();
     assert!(!signed.contains("Gül"), "{signed}");
     let Some(Entry::Scan(row)) = phone.entries().pop() else { panic!("a scan's row") };
@@ -80,7 +81,7 @@ fn the_name_comes_with_the_scan_and_nothing_else_about_it() {
     let (scan, evidence) = ScanV2::read_with_evidence(&item).unwrap();
     assert_eq!(evidence.named.unwrap().name, "Ada");
     assert!(scan.walk_in.is_some());
-    // A name that is not the signed one is nobody's, and what is kept as sent holds none.
+    // The server ignores a name that does not match what was signed, and the evidence it keeps holds no name.
     let other = item.replace("\"Ada\"", "\"Eve\"").replacen('{', "{\"later\":1,", 1);
     let (_, evidence) = ScanV2::read_with_evidence(&other).unwrap();
     assert_eq!(evidence.named, None);

@@ -1,4 +1,4 @@
-//! Which gates lead to the same area, and how many persons are in it.
+//! Tests of which gates lead to the same area, and how many persons are in it.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,8 @@ fn gate(zones: &[&str], capacity: Option<u32>) -> GateRules {
     }
 }
 
-/// North and south lead to the hall, south to the bar as well; the yard has no zone, the vault one of its own.
+/// The gates of an event. North and south lead to the hall, south also to the bar. The yard has no zone, the vault has
+/// one of its own.
 fn venue() -> BTreeMap<GateId, GateRules> {
     BTreeMap::from([
         (id("north"), gate(&["hall"], Some(100))),

@@ -1,4 +1,4 @@
-//! An event written down by hand or by the generator: its rules, reviews and scans, and what they reduce to.
+//! An event written by hand or by the generator: its rules, reviews and scans, and their reduction.
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::event::{Days, EventRules, EventStatus, ReEntry, ZoneLimits};
@@ -17,10 +17,10 @@ use admit_core::ticket::{TicketRules, TicketStatus};
 use admit_core::time::Timestamp;
 use sha2::{Digest as _, Sha256};
 
-/// The epoch of every history that speaks of none.
+/// The epoch of every history that names none.
 pub const EPOCH: Epoch = Epoch { restored_at_ms: 1_000, random: 1 };
 
-/// A time of the evening: `19:30` or `19:30:05`; hours from 24 on are after midnight.
+/// A time on the evening of the event: `19:30` or `19:30:05`. Hours from 24 on are after midnight.
 pub fn at(text: &str) -> Timestamp {
     let mut parts = text.split(':').map(|part| part.parse::<i64>().unwrap());
     let (hours, minutes, seconds) = (parts.next().unwrap(), parts.next().unwrap(), parts.next().unwrap_or(0));
@@ -46,7 +46,7 @@ pub fn unknown(code: &str) -> Subject {
     Subject::Unknown(BarcodeHash::of(code))
 }
 
-/// A scan of our own form, verified, by a device whose list is version 1; `.build()` gives the fact.
+/// Builds a verified scan in our form, by a device whose list is version 1. `.build()` makes the fact.
 #[derive(Clone)]
 pub struct Scanned(Fact);
 
@@ -97,15 +97,15 @@ fn scanned(kind: ScanKind, device_id: &str, id: &str, time: Timestamp, code: &st
     })
 }
 
-/// Persons go in with `code`, by `device_id` at `time`.
+/// An entry with `code`, recorded by `device_id` at `time`.
 pub fn entry(device_id: &str, id: &str, time: Timestamp, code: &str) -> Scanned {
     scanned(ScanKind::Entry, device_id, id, time, code)
 }
-/// Persons go out.
+/// An exit with `code`, recorded by `device_id` at `time`.
 pub fn exit(device_id: &str, id: &str, time: Timestamp, code: &str) -> Scanned {
     scanned(ScanKind::Exit, device_id, id, time, code).gate("out")
 }
-/// Undoes `target` = (device, scan id); `code` is the target's.
+/// A revert of `target` (device id, scan id). `code` is the target's code.
 pub fn revert(device_id: &str, id: &str, time: Timestamp, code: &str, target: (&str, &str)) -> Scanned {
     let mut out = scanned(ScanKind::Revert, device_id, id, time, code);
     out.0.scan.target_device = Some(device(target.0));
@@ -113,7 +113,7 @@ pub fn revert(device_id: &str, id: &str, time: Timestamp, code: &str, target: (&
     out
 }
 
-/// Staff add a guest of so many persons, all of whom go in.
+/// A scan in which staff add a guest of `party` persons, all of whom go in.
 pub fn walk_in(device_id: &str, id: &str, time: Timestamp, zone: &str, party: u32) -> Scanned {
     let mut out = scanned(ScanKind::Entry, device_id, id, time, "-").count(party);
     let scan = &mut out.0.scan;
@@ -122,7 +122,7 @@ pub fn walk_in(device_id: &str, id: &str, time: Timestamp, zone: &str, party: u3
     out.picked(&ticket)
 }
 
-/// Staff count people who have no ticket, or everybody inside.
+/// A headcount: staff count people who have no ticket, or everybody inside.
 pub fn headcount(device_id: &str, id: &str, time: Timestamp, headcount: Headcount) -> Scanned {
     let mut out = scanned(ScanKind::Headcount, device_id, id, time, "-").count(headcount.persons());
     let scan = &mut out.0.scan;
@@ -151,18 +151,18 @@ impl Scanned {
     pub fn gate(self, id: &str) -> Self {
         self.with(|fact| fact.scan.gate_id = gate(id))
     }
-    /// The screen refused and the door stayed shut.
+    /// The screen refused, and the door stayed shut.
     pub fn shut(self, outcome: Outcome) -> Self {
         self.with(|fact| (fact.scan.outcome, fact.scan.opened) = (outcome, false))
     }
-    /// The screen refused and staff with the PIN opened.
+    /// The screen refused, and staff with the PIN opened the door.
     pub fn overridden(self, outcome: Outcome) -> Self {
         self.with(|fact| {
             fact.scan.outcome = outcome;
             fact.scan.override_ = Some(Override { by: "Ada".into(), reason: "on the list".into() });
         })
     }
-    /// S1's form.
+    /// Turns the scan into S1's form.
     pub fn v1(self, offset_seconds: i64) -> Self {
         self.with(|fact| {
             fact.scan.form = Form::V1;
@@ -171,29 +171,29 @@ impl Scanned {
             fact.offset_seconds = offset_seconds;
         })
     }
-    /// S2's form.
+    /// Turns the scan into S2's form.
     pub fn s2(self) -> Self {
         self.v1(0).with(|fact| {
             fact.scan.form = Form::S2;
             fact.signature = SignatureState::Bearer;
         })
     }
-    /// Its device knew every rule up to this serial.
+    /// The scan's device knew every rule up to this serial.
     pub fn knowing(self, serial: u64) -> Self {
         self.with(|fact| fact.scan.manifest_version = serial)
     }
-    /// Asked of the server first, which answered so under this head.
+    /// The device asked the server first. The server answered so under this head serial, or gave no answer.
     pub fn claim(self, judged: Option<(u64, Outcome)>) -> Self {
         self.with(|fact| {
             fact.scan.stage = Stage::Claim;
             fact.judged = judged.map(|(serial, outcome)| Judged { serial, outcome });
         })
     }
-    /// Taken while its device's list said draft.
+    /// The scan was taken while its device's list said `draft`.
     pub fn practice(self) -> Self {
         self.with(|fact| fact.scan.practice = true)
     }
-    /// Picked by hand: no code was read.
+    /// Staff picked the ticket by hand, so no code was read.
     pub fn picked(self, ticket: &TicketId) -> Self {
         self.with(|fact| {
             fact.scan.method = Method::Manual;
@@ -206,19 +206,19 @@ impl Scanned {
     pub fn uncertainty(self, ms: u64) -> Self {
         self.with(|fact| fact.scan.uncertainty_ms = ms)
     }
-    /// The fact, named by the digest of its content.
+    /// Makes the fact and names it by the digest of its content.
     pub fn build(self) -> Fact {
         let digest = Digest(Sha256::digest(format!("{:?}", self.0.scan)).into());
         Fact { digest, ..self.0 }
     }
 }
 
-/// Days that begin while people come in.
+/// Event days that begin while people come in.
 pub fn days() -> Days {
     Days::new(["06:00", "19:10", "22:00", "30:00"].map(at).to_vec())
 }
 
-/// An event from 18:00 to 02:00.
+/// The rules of an event from 18:00 to 02:00.
 pub fn event(re_entry: ReEntry) -> EventRules {
     EventRules {
         name: "Fest".into(),
@@ -246,8 +246,8 @@ pub struct Case {
 }
 
 impl Case {
-    /// An [`event`] with gates `north` and `south` (in), `vip` (in, zone vip), `free` (in, checks no
-    /// duplicates), `out`.
+    /// An [`event`] with gates `north` and `south` (in), `vip` (in, zone vip), `free` (in, does not check duplicates)
+    /// and `out`.
     pub fn new(re_entry: ReEntry) -> Self {
         let epochs = Epochs::new(vec![(EPOCH, 0)]);
         let mut case = Self { rules: Vec::new(), reviews: Vec::new(), facts: Vec::new(), epochs, serial: 0 };
@@ -277,14 +277,14 @@ impl Case {
         }
         case
     }
-    /// Adds a rule with the next serial, which it returns.
+    /// Adds a rule with the next serial, and returns that serial.
     pub fn rule(&mut self, effective_at: Effective, change: Change) -> u64 {
         self.serial += 1;
         let ordinal = self.rules.len() as u32;
         self.rules.push(Rule { serial: self.serial, ordinal, effective_at, change });
         self.serial
     }
-    /// A ticket of the zone `general`; its code is its id.
+    /// Adds a ticket of the zone `general`. Its code equals its id.
     pub fn ticket(self, id: &str, entry_limit: u32) -> Self {
         self.ticket_with(id, entry_limit, |_| {})
     }
@@ -301,21 +301,21 @@ impl Case {
         self.rule(Effective::Start, Change::Ticket(ticket_id(id), TicketChange::First(rules)));
         self
     }
-    /// The first rules of a ticket, whatever its id.
+    /// Adds the first rules of a ticket with any id.
     pub fn rules_of(&mut self, id: &TicketId, rules: TicketRules) {
         self.rule(Effective::Start, Change::Ticket(id.clone(), TicketChange::First(rules)));
     }
-    /// A later change of a ticket, in force from `from`.
+    /// Adds a later change of a ticket, in force from `from`.
     pub fn change(mut self, id: &str, from: Timestamp, change: TicketChange) -> Self {
         self.rule(Effective::At(from), Change::Ticket(ticket_id(id), change));
         self
     }
-    /// A later change of the event, in force from `from`.
+    /// Adds a later change of the event, in force from `from`.
     pub fn change_event(mut self, from: Timestamp, change: EventChange) -> Self {
         self.rule(Effective::At(from), Change::Event(change));
         self
     }
-    /// The device is thought lost since `since`.
+    /// The device is believed lost since `since`.
     pub fn lost(mut self, device_id: &str, since: Option<Timestamp>) -> Self {
         let change = Change::Device(device(device_id), DeviceChange::LostSince(since));
         self.rule(Effective::Start, change);
@@ -325,7 +325,7 @@ impl Case {
         self.facts.push(scan.build());
         self
     }
-    /// A person decides about the content of a fact that is already here.
+    /// Adds a person's decision about the content of a fact that was added before.
     pub fn review(mut self, device_id: &str, id: &str, decision: Decision) -> Self {
         let fact = self
             .facts
@@ -339,7 +339,7 @@ impl Case {
         self
     }
 
-    /// Which subject a fact is about (spec §4 "Which ticket"): codes are ticket ids here.
+    /// The subject of a fact (spec §4 "Which ticket"). In these tests codes equal ticket ids.
     pub fn subject_of(&self, fact: &Fact) -> Subject {
         let of_hash = self.rules.iter().find_map(|rule| match &rule.change {
             Change::Ticket(id, TicketChange::First(_))
@@ -358,7 +358,7 @@ impl Case {
     pub fn resolved(&self) -> Vec<Resolved> {
         self.facts.iter().map(|fact| (self.subject_of(fact), fact.clone())).collect()
     }
-    /// Every subject any fact is about.
+    /// Every subject of any fact.
     pub fn subjects(&self) -> Vec<Subject> {
         let set: std::collections::BTreeSet<_> = self.facts.iter().map(|fact| self.subject_of(fact)).collect();
         set.into_iter().collect()
@@ -386,7 +386,7 @@ impl Case {
     pub fn reduce(&self, subject: &Subject) -> Reduced {
         self.reduce_as(subject, false)
     }
-    /// Every subject's result.
+    /// The reduction of every subject.
     pub fn reduce_all(&self) -> Vec<(Subject, Reduced)> {
         let (event, facts) = (self.book(), self.resolved());
         let reduce_one = |subject: Subject| {
@@ -397,24 +397,24 @@ impl Case {
         };
         self.subjects().into_iter().map(reduce_one).collect()
     }
-    /// The ticket `t`'s result.
+    /// The reduction of the ticket `t`.
     pub fn t(&self) -> Reduced {
         self.reduce(&ticket("t"))
     }
 }
 
-/// The verdict of a scan.
+/// The verdict of the scan with this device id and scan id.
 pub fn verdict<'a>(reduced: &'a Reduced, device_id: &str, id: &str) -> &'a ScanVerdict {
     let is = |verdict: &&ScanVerdict| verdict.device_id.as_str() == device_id && verdict.scan_id.as_str() == id;
     reduced.verdicts.iter().find(is).expect("the scan has a verdict")
 }
 
-/// The cause of a kind, if it holds.
+/// The cause of this kind. `None` if it does not hold.
 pub fn cause(reduced: &Reduced, kind: IncidentKind) -> Option<&Cause> {
     reduced.causes.iter().find(|cause| cause.kind == kind)
 }
 
-/// The kinds of causes that hold.
+/// The kinds of the incident causes that were found.
 pub fn kinds(reduced: &Reduced) -> Vec<IncidentKind> {
     reduced.causes.iter().map(|cause| cause.kind).collect()
 }

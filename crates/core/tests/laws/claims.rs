@@ -1,5 +1,5 @@
-//! A scan that the server was asked about first (spec §5): a claim, its answer, its final. Whatever of the three arrives,
-//! in whatever order and however often, what happened at the door is told once.
+//! Scans about which the device asked the server first (spec §5): a claim, its answer, its final. Whichever of the
+//! three arrive, in any order and however often, the result tells once what happened at the door.
 
 use admit_core::event::ReEntry;
 use admit_core::incident::IncidentKind;
@@ -9,20 +9,20 @@ use admit_core::scan::{Fact, Outcome, Stage};
 use crate::case::{Case, Scanned, at, entry, kinds};
 use crate::generator::Rng;
 
-/// One question at the door and what became of it.
+/// One question at the door, with its outcome.
 #[derive(Debug, Clone)]
 struct Asked {
-    /// As journalled and sent first.
+    /// The claim, which is journalled and sent first.
     claim: Fact,
-    /// The server's answer, if it was asked.
+    /// The server's answer. Absent if the server never got the question.
     answer: Option<(u64, Outcome)>,
-    /// The door's action, if it was journalled.
+    /// The final. Absent if none was journalled.
     last: Option<Fact>,
 }
 
 const ANSWERS: [Outcome; 3] = [Outcome::Valid, Outcome::Duplicate, Outcome::Invalid];
 
-/// Some questions about one ticket by three devices, times tied on purpose; rules never change.
+/// Draws questions about one ticket by three devices. Some times are equal on purpose. Rules do not change.
 fn asked(rng: &mut Rng) -> (Case, Vec<Asked>) {
     let case = Case::new(ReEntry::Never).ticket("t", 1 + rng.below(3) as u32);
     let mut list = Vec::new();
@@ -46,7 +46,8 @@ fn with(case: &Case, facts: impl IntoIterator<Item = Fact>) -> Reduced {
     Case { facts: facts.into_iter().collect(), ..case.clone() }.t()
 }
 
-/// Everything of a result but the digests of contents: two contents under one id may say the same.
+/// The comparable part of a result: all but the digests of contents. Two contents under one id may give the same
+/// result.
 fn told(reduced: &Reduced) -> impl PartialEq + std::fmt::Debug + use<> {
     let deeds = reduced.verdicts.iter().map(|one| {
         (one.device_id.clone(), one.scan_id.clone(), one.opened, one.outcome, one.within, one.over, one.conflict_reason)
@@ -89,7 +90,8 @@ fn a_lost_final_leaves_the_server_answer_as_what_happened() {
     for_all(|rng| {
         let (case, list) = asked(rng);
         let claims = with(&case, list.iter().map(|one| one.claim.clone()));
-        // Opened iff the server said valid: the same persons as if each claim were the final that it stood for.
+        // A claim whose answer was valid opened the door. The persons are those of a final with that outcome in its
+        // place.
         let stood_for = list.iter().map(|Asked { claim, answer, .. }| {
             let (outcome, opened) =
                 answer.map_or((claim.scan.outcome, false), |(_, said)| (said, said == Outcome::Valid));
@@ -112,7 +114,7 @@ fn an_answer_that_comes_with_a_later_delivery_is_the_claims_own() {
     for_all(|rng| {
         let (case, list) = asked(rng);
         let whole = with(&case, list.iter().map(|one| one.claim.clone()));
-        // First uploaded in a batch, unasked; then asked.
+        // Each claim arrives twice: in an upload without an answer, and as a question with one.
         let mut apart: Vec<Fact> =
             list.iter().flat_map(|one| [Fact { judged: None, ..one.claim.clone() }, one.claim.clone()]).collect();
         rng.shuffle(&mut apart);

@@ -1,4 +1,5 @@
-//! `decide` as a table, in S1 §9.1's order with what it forgot, and the map from (outcome, reason) to a screen.
+//! `decide` as a table, in the order of S1 §9.1 and the checks that S1 lacks, and the map from (outcome, reason) to a
+//! screen.
 
 use admit_core::decide::{Advice, LastEntry, Question, Reason, Screen, Standing, Verdict, decide, screen};
 use admit_core::event::{Days, EventRules, EventStatus, Limits, ReEntry, ZoneLimits};
@@ -8,7 +9,7 @@ use admit_core::ticket::{TicketRules, TicketStatus};
 
 use crate::case::{at, device, gate};
 
-/// Everything one decision looks at; starts as a good ticket at a good gate.
+/// Everything that one decision depends on. It begins as a good ticket at a good gate.
 #[derive(Clone)]
 struct Door {
     event: EventRules,
@@ -83,7 +84,7 @@ impl Door {
     }
 }
 
-// Each fault on its own, in the order S1 §9.1 asks for them.
+// Each of these functions makes one fault, in the order in which S1 §9.1 checks for them.
 fn unknown(door: Door) -> Door {
     door.with(|door| door.ticket = None)
 }
@@ -111,8 +112,8 @@ fn the_first_fault_in_order_is_the_one_that_is_named() {
         (too_late, Outcome::Expired, Reason::Expired),
     ];
     for first in 0..table.len() {
-        // The fault itself and every later one at once: the earliest is named. Unknown goes last in making, as it
-        // takes the ticket away.
+        // The door has this fault and every later one: the result names the earliest. `unknown` is made last, as it
+        // removes the ticket.
         let faulty = (first..table.len())
             .rev()
             .fold(door(), |door, i| if i > 0 || door.ticket.is_some() { table[i].0(door) } else { door });
@@ -185,7 +186,7 @@ fn the_window_is_open_at_its_end_and_absent_bounds_bind_nothing() {
     }
 }
 
-/// door.md "Event status": after unknown and status, before gate; exits go on.
+/// door.md "Event status": this check comes after unknown and status, and before gate. Exits still work.
 #[test]
 fn an_event_that_is_over_lets_nobody_in_and_everybody_out() {
     for status_of in [EventStatus::Ended, EventStatus::Archived] {
@@ -247,7 +248,7 @@ fn a_gates_entry_rules_switch_their_checks_off() {
 
 #[test]
 fn capacity_only_adds_advice() {
-    // Two may go in: where one has room, both must hear of it before the first is in.
+    // The ticket admits two. If there is room for one only, staff must hear so before the first goes in.
     for (inside, places_left) in [(98, None), (99, Some(1)), (100, Some(0)), (101, Some(0))] {
         let said = door().with(|door| door.area_inside = inside).say();
         let advice = places_left.map(|_| Advice::AreaFull);

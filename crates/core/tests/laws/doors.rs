@@ -1,4 +1,4 @@
-//! Drafts, ends and days: what a scan is before the doors open, after the event, and on another day (door.md).
+//! Drafts, ends and days: what a scan counts before doors open, after the event, and on another day (door.md).
 
 use admit_core::decide::Reason;
 use admit_core::event::{EventStatus, Limits, ReEntry, ZoneLimits};
@@ -46,7 +46,7 @@ fn practice_that_was_undone_stays_undone_when_both_are_accepted() {
     assert_eq!(case.t().state, TicketState::default());
 }
 
-/// The phone had not heard that the doors are open: its guests are in, and somebody must say so.
+/// The phone did not know yet that the doors are open. Its guests are in, and a person must decide whether they count.
 #[test]
 fn practice_that_opened_a_door_after_the_doors_is_a_cause_until_a_person_decides() {
     let late = || one(ReEntry::Never, 1).scan(entry("a", "1", at("18:01"), "t").practice());
@@ -79,10 +79,10 @@ fn who_is_let_in_after_the_end_is_told_apart_and_counts() {
     assert_eq!((late.outcome, late.reason, late.within), (Outcome::Expired, Some(Reason::EventEnded), 1));
     assert_eq!(kinds(&reduced), [IncidentKind::AdmittedAfterEnd]);
     assert_eq!(IncidentKind::AdmittedAfterEnd.severity(), Severity::Low);
-    // Who came before the end was let in by an open door, however late their scan arrives.
+    // A guest who came before the end was let in rightly, however late their scan arrives.
     let before = ended(one(ReEntry::Never, 1)).scan(entry("a", "1", at("24:59"), "t")).t();
     assert_eq!((verdict(&before, "a", "1").outcome, kinds(&before)), (Outcome::Valid, vec![]));
-    // A phone that knew of the end before its moment had it already.
+    // This phone knew of the end before the scan's time: the end was in force for it already.
     let mut knew = ended(one(ReEntry::Never, 1));
     knew = knew.scan(entry("a", "1", at("24:59"), "t").overridden(Outcome::Expired).knowing(3));
     assert_eq!(verdict(&knew.t(), "a", "1").reason, Some(Reason::EventEnded));
@@ -132,7 +132,7 @@ fn a_scan_of_implausible_time_finds_no_day_unused() {
     assert_eq!((verdict(&reduced, "b", "2").within, verdict(&reduced, "b", "2").over), (0, 1));
 }
 
-/// One of two clocks is wrong, and nobody knows which.
+/// One of two clocks is wrong, and nobody can tell which.
 #[test]
 fn at_a_door_an_entry_of_tomorrow_leaves_todays_place_taken() {
     let case =
@@ -145,7 +145,7 @@ fn at_a_door_an_entry_of_tomorrow_leaves_todays_place_taken() {
     assert_eq!(state.standing_at_door(&visit, at("20:00")).used, 1, "between them, the entry ahead counts");
 }
 
-/// The zone of every ticket here has limits of its own.
+/// A case in which the zone of every ticket has limits of its own.
 fn limited(mode: ReEntry, limit: u32, limits: Limits) -> Case {
     let mut case = one(mode, limit);
     let limits = ZoneLimits::new([("general".to_owned(), limits)].into());

@@ -1,4 +1,4 @@
-//! The door's actions decide: entries, exits, reverts and rules over time, one example a sentence of the spec.
+//! Entries, exits, reverts and rules over time. Each test is one example of a sentence of the specification.
 
 use admit_core::decide::Reason;
 use admit_core::event::ReEntry;
@@ -42,7 +42,7 @@ fn three_and_three_of_four_the_second_has_within_one_over_two() {
     let second = verdict(&state, "b", "2");
     assert_eq!((second.within, second.over), (1, 2));
     assert_eq!((state.state.within, state.state.over, state.state.inside()), (4, 2, 6));
-    // The screen would have said valid for the one who was free; the two are the double entry.
+    // The screen would have said valid for the one person with a place left. The other two are the double entry.
     assert_eq!(second.outcome, Outcome::Valid);
     assert_eq!(second.conflict_reason, Some(ConflictReason::DoubleEntry));
 }
@@ -79,7 +79,7 @@ fn after_exit_the_place_is_free_again() {
         .scan(entry("a", "3", at("20:30"), "t"));
     assert_eq!(kinds(&case.t()), []);
     assert_eq!(case.t().state.within, 2);
-    // Only the entry of the present stay collides with a second phone, not the one of the stay before.
+    // Only the entry of the present stay collides with a second phone's entry. The entry of the earlier stay does not.
     let reduced = case.scan(entry("b", "4", at("20:31"), "t")).t();
     let conflict: Vec<_> = reduced.verdicts.iter().map(|v| (v.scan_id.as_str(), v.conflict)).collect();
     assert_eq!(conflict, [("1", false), ("2", false), ("3", true), ("4", true)]);
@@ -93,7 +93,7 @@ fn after_a_gap_the_ticket_admits_again_and_the_gap_is_open_at_its_far_end() {
     assert_eq!(verdict(&again("19:04:59"), "a", "2").reason, Some(Reason::TooSoon));
     assert_eq!(verdict(&again("19:04:59"), "a", "2").over, 1);
     assert_eq!(verdict(&again("19:05:00"), "a", "2").over, 0);
-    // The entry of an hour ago did not use the limit up: it is in no conflict.
+    // The entry an hour ago is older than the gap. It used no place of the limit, so it is in no conflict.
     let reduced = one(ReEntry::AfterGap, 1)
         .scan(entry("a", "1", at("18:00"), "t"))
         .scan(entry("a", "2", at("19:00"), "t"))
@@ -122,7 +122,7 @@ fn a_refund_at_20_does_not_make_a_19_entry_wrong() {
     assert_eq!(late.causes[0].scans[0].reason, Some(Reason::TicketRefunded));
     assert_eq!(late.causes[0].scans[0].manifest_version, 1, "with the list version the device had");
     assert_eq!(late.state.within, 1, "counted all the same");
-    // Leaving at 22:00 lets nobody in.
+    // An exit at 22:00 lets nobody in.
     let left = case.scan(entry("a", "1", at("19:00"), "t")).scan(exit("c", "2", at("22:00"), "t")).t();
     assert_eq!(kinds(&left), []);
 }
@@ -147,7 +147,8 @@ fn a_phone_two_seconds_slow_that_already_knows_a_void_is_not_called_mistaken() {
 fn what_a_device_knew_of_a_lost_future_is_not_known_here() {
     let mut case = one(ReEntry::Never, 1).change("t", at("20:00"), TicketChange::Status(TicketStatus::Voided));
     let next = admit_core::rule::Epoch { restored_at_ms: 2_000, random: 2 };
-    // The ledger was restored when its head was 2: what the old epoch called 3 was another rule than today's.
+    // The ledger was restored to the state of serial 2. Serial 3 of the former epoch was another rule than serial 3
+    // today.
     case.epochs = admit_core::rule::Epochs::new(vec![(crate::case::EPOCH, 0), (next, 2)]);
     let refused = entry("a", "1", at("19:59:58"), "t").shut(Outcome::Invalid).knowing(3);
     assert_eq!(kinds(&case.clone().scan(refused.clone()).t()), [IncidentKind::RefusedInError]);
@@ -270,7 +271,7 @@ fn an_exit_can_be_reverted_too() {
 
 #[test]
 fn an_implausible_scan_counts_sorts_last_and_satisfies_no_gap() {
-    // A phone thirty days behind: long past every gap, were its time believed.
+    // The phone's clock is thirty days behind. If that time were believed, every gap would have passed.
     let behind = at("19:10").plus_ms(-30 * 86_400_000);
     let reduced =
         one(ReEntry::AfterGap, 1).scan(entry("x", "0", behind, "t")).scan(entry("a", "1", at("19:00"), "t")).t();
@@ -287,7 +288,7 @@ fn plausible_is_within_a_day_of_the_events_newest_start_and_end() {
     for (time, implausible) in [(first, false), (first.plus_ms(-1), true), (last, false), (last.plus_ms(1), true)] {
         assert_eq!(verdict(&reduced(time), "a", "1").implausible, implausible, "{time}");
     }
-    // An edit of the end flips it, for scans of whatever time.
+    // A change of the event's end changes the verdict, whatever the time of the scan.
     let case = one(ReEntry::Never, 9).scan(entry("a", "1", last.plus_ms(1), "t"));
     let later = case.change_event(at("30:00"), EventChange::EndsAt(at("27:00")));
     assert!(cause(&later.t(), IncidentKind::ImplausibleTime).is_none());

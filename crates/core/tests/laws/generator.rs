@@ -1,5 +1,5 @@
-//! Whole histories from a seed: everything spec §3 and §4 allow, ties and nonsense included. The seed is all that is
-//! needed to see one again.
+//! Makes whole histories from a seed. They contain everything that spec §3 and §4 allow, with ties and nonsense. The
+//! seed alone reproduces a history.
 
 use admit_core::event::{Days, EventStatus, Limits, ReEntry, ZoneLimits};
 use admit_core::gate::Direction;
@@ -11,11 +11,11 @@ use admit_core::time::Timestamp;
 
 use crate::case::{Case, EPOCH, Scanned, at, device, entry, exit, gate, headcount, revert, ticket_id, walk_in};
 
-/// Where choices come from.
+/// The source of choices.
 pub enum Rng {
-    /// splitmix64: the same numbers for a seed, everywhere.
+    /// splitmix64, which gives the same numbers for a seed on every machine.
     Seed(u64),
-    /// Bytes, the last first, that somebody looks for (crates/fuzz); noughts when they are used up.
+    /// Bytes that a fuzzer provides (crates/fuzz), taken from the end. Zeros follow when they are used up.
     Bytes(Vec<u8>),
 }
 
@@ -31,7 +31,7 @@ impl Rng {
         match self {
             Self::Seed(state) => next(state) % n,
             Self::Bytes(bytes) => {
-                // As few as the choice needs: then a changed byte changes one choice, and the others stay.
+                // Uses as few bytes as the choice needs. A changed byte then changes one choice and leaves the others.
                 let mut byte = || u64::from(bytes.pop().unwrap_or_default());
                 let drawn = if n <= 256 { byte() } else { (0..4).fold(0, |drawn, _| drawn << 8 | byte()) };
                 drawn % n
@@ -44,7 +44,7 @@ impl Rng {
     pub fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
         &of[self.below(of.len() as u64) as usize]
     }
-    /// One of several words.
+    /// Draws one of several words.
     pub fn one_of<const N: usize>(&mut self, of: [&'static str; N]) -> &'static str {
         of[self.below(N as u64) as usize]
     }
@@ -63,35 +63,35 @@ fn next(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A history, and what is constant in it.
+/// A history, and what stays constant in it.
 pub struct History {
     pub case: Case,
     pub mode: ReEntry,
-    /// Mode, gap and the limits of all tickets never change: the counting laws hold in their plain form.
+    /// Whether mode, gap and all tickets' limits never change. If so, the counting laws hold in their plain form.
     pub constant: bool,
 }
 
 const DEVICES: [&str; 4] = ["a", "b", "c", "d"];
 const GATES: [&str; 5] = ["north", "south", "vip", "free", "out"];
-/// The last is a code that mostly nobody sold.
+/// The last of these codes belongs to no ticket in most histories.
 const CODES: [&str; 3] = ["t", "u", "late"];
 const NEXT_EPOCH: Epoch = Epoch { restored_at_ms: 2_000, random: 2 };
 
 struct Making {
     rng: Rng,
     case: Case,
-    /// All times of the history are multiples of this.
+    /// All times of the history are multiples of this many milliseconds.
     quantum_ms: i64,
     constant: bool,
     scans: Vec<(String, String, String)>,
 }
 
-/// The history of a seed.
+/// The history that a seed makes.
 pub fn history(seed: u64) -> History {
     history_of(Rng::new(seed))
 }
 
-/// The history that choices make.
+/// The history that a sequence of choices makes.
 pub fn history_of(mut rng: Rng) -> History {
     let mode = *rng.pick(ReEntry::ALL);
     let quantum_ms = *rng.pick(&[1, 1, 1_000, 5_000, 60_000, 600_000]);
@@ -129,7 +129,7 @@ pub fn history_of(mut rng: Rng) -> History {
 impl Making {
     fn time(&mut self) -> Timestamp {
         let span = 9 * 3_600_000;
-        // Most scans of a ticket come close together, or nothing ever collides.
+        // Most scans of a ticket are close together: otherwise hardly any would collide.
         let ms = if self.rng.percent(60) { self.rng.below(900_000) } else { self.rng.below(span) } as i64;
         let ms = at("19:00").ms() + ms;
         let ms = match self.rng.below(100) {
@@ -194,7 +194,7 @@ impl Making {
         let made = self.dress(made);
         self.scans.push((author.into(), id, code.into()));
         if self.rng.percent(10) {
-            // Asked of the server first: the claim may be all that ever arrives.
+            // The phone asked the server first, and the claim may be all that ever arrives.
             let judged =
                 self.rng.percent(80).then(|| (self.rng.below(self.case.serial + 1), *self.rng.pick(Outcome::ALL)));
             self.add(made.clone().claim(judged));
@@ -205,7 +205,7 @@ impl Making {
         self.add(made);
     }
 
-    /// Staff add a guest at the door; now and then others let the same guest out and in again.
+    /// Staff add a guest at the door. Now and then other devices let the same guest out and in again.
     fn walk_in(&mut self, i: u64) {
         let (author, id, time) = (self.rng.one_of(DEVICES), format!("w{i}"), self.time());
         let party = 1 + self.rng.below(4) as u32;
@@ -231,7 +231,7 @@ impl Making {
             self.case.rule(Effective::Start, Change::Gate(gate("north"), GateChange::WalkIns(true)));
         }
         if self.rng.percent(30) {
-            // The server stored the ticket that the scan made, and somebody may have changed it since.
+            // The server stored the ticket that this scan made. Staff may have changed that ticket since.
             let rules = self.case.facts.iter().find_map(|fact| {
                 fact.scan
                     .walk_in
@@ -243,7 +243,7 @@ impl Making {
         }
     }
 
-    /// Staff count people who have no ticket; now and then they undo it, or some of it.
+    /// Staff count people who have no ticket. Now and then they undo the count or a part of it.
     fn headcount(&mut self, i: u64) {
         let (author, id, time) = (self.rng.one_of(DEVICES), format!("h{i}"), self.time());
         let counted = if self.rng.percent(25) {
@@ -268,7 +268,7 @@ impl Making {
         }
     }
 
-    /// Everything about a scan that its kind does not fix.
+    /// Draws every property of a scan that its kind does not determine.
     fn dress(&mut self, scan: Scanned) -> Scanned {
         let rng = &mut self.rng;
         let mut scan = scan.uncertainty(*rng.pick(&[0, 500, 5_000, 600_000]));
@@ -313,7 +313,7 @@ impl Making {
         })
     }
 
-    /// Undoes an earlier scan, one yet to come, or another revert; now and then with the wrong code.
+    /// Reverts an earlier scan, a later one, or another revert. Now and then the code is wrong.
     fn revert(&mut self, i: u64) {
         let author = self.rng.one_of(DEVICES);
         let target = if self.scans.is_empty() || self.rng.percent(15) {
@@ -332,7 +332,7 @@ impl Making {
         self.add(if unverified { made.unverified() } else { made });
     }
 
-    /// Another content under the id of an earlier scan.
+    /// Adds another content under the id of an earlier scan.
     fn variant(&mut self) {
         let Some(index) = self.any_fact() else { return };
         let mut fact = self.case.facts[index].clone();
@@ -351,7 +351,7 @@ impl Making {
         self.case.facts.push(rebuild(fact));
     }
 
-    /// The same content again, with other proof, offset or time of receipt.
+    /// Delivers the same content again, with other proof, clock offset or time of receipt.
     fn delivery(&mut self) {
         let Some(index) = self.any_fact() else { return };
         let mut fact = self.case.facts[index].clone();
@@ -379,7 +379,7 @@ impl Making {
     }
 }
 
-/// The fact with the digest its content has now.
+/// The fact with its digest computed anew from its content.
 pub fn rebuild(fact: Fact) -> Fact {
     Scanned::from(fact).build()
 }

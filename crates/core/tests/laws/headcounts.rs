@@ -1,4 +1,5 @@
-//! People without a ticket (door.md "People without a ticket"): counted by hand, apart from tickets, in whatever order.
+//! People without a ticket (door.md "People without a ticket"): staff count them, separately from tickets, in any order
+//! of facts.
 
 use std::collections::BTreeMap;
 

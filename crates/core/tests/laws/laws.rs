@@ -1,4 +1,4 @@
-//! The laws of spec §4 as properties of thousands of histories.
+//! The laws of spec §4, as properties of thousands of histories.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use admit_core::time::Timestamp;
 use crate::case::{Case, Scanned, at};
 use crate::generator::{History, Rng, history, history_of};
 
-/// Names the seed of the history that broke a law.
+/// Prints the seed of the history that broke a law.
 struct Seed(u64);
 impl Drop for Seed {
     fn drop(&mut self) {
@@ -25,7 +25,7 @@ impl Drop for Seed {
     }
 }
 
-/// Puts a law to every history: 2,000, or as many as `ADMIT_LAWS` says.
+/// Tests a law on 2,000 histories, or as many as `ADMIT_LAWS` says.
 fn for_all(law: impl Fn(&mut Rng, History)) {
     let number = |name| std::env::var(name).ok().map(|n| n.parse().expect("a whole number"));
     let (from, n) = (number("ADMIT_LAWS_FROM").unwrap_or(0), number("ADMIT_LAWS").unwrap_or(2_000));
@@ -43,7 +43,7 @@ fn id(fact: &Fact) -> Id {
 fn id_of(verdict: &ScanVerdict) -> Id {
     (verdict.device_id.to_string(), verdict.scan_id.to_string())
 }
-/// How many contents stand under each scan id.
+/// How many contents each scan id has.
 fn contents(case: &Case) -> BTreeMap<Id, std::collections::BTreeSet<[u8; 32]>> {
     let mut map = BTreeMap::<_, std::collections::BTreeSet<_>>::new();
     for fact in &case.facts {
@@ -57,7 +57,7 @@ fn counted(reduced: &Reduced) -> impl Iterator<Item = &ScanVerdict> {
 fn persons(all: &[(Subject, Reduced)]) -> u32 {
     all.iter().map(|(_, reduced)| reduced.state.persons()).sum()
 }
-/// A scan's effect at the door, without the findings about its neighbours.
+/// What a scan did at the door, without the findings about its neighbours.
 fn deed(verdict: &ScanVerdict) -> impl PartialEq + std::fmt::Debug + use<> {
     (id_of(verdict), verdict.outcome, verdict.reason, verdict.within, verdict.over, verdict.exited, verdict.exited_over)
 }
@@ -71,7 +71,7 @@ fn what_the_reducer_says_is_stored_and_read_back_whole() {
             let Reduced { state, effective, verdicts, .. } = reduced;
             let written = Judgement { state, occupancy, effective, verdicts };
             assert_eq!(judgement::from_bytes(&bytes).as_ref(), Ok(&written), "{subject:?}");
-            // Bytes that were cut or changed are an error or another judgement, never a panic.
+            // Bytes that were cut or changed give an error or another judgement, never a panic.
             let place = rng.below(bytes.len() as u64) as usize;
             assert!(judgement::from_bytes(&bytes[..place]).is_err());
             let mut changed = bytes.clone();
@@ -107,7 +107,7 @@ fn order_and_repetition_of_all_three_sets_leave_the_result_unchanged() {
     });
 }
 
-/// The histories that crates/fuzz looks for: whatever the bytes, and wherever they end, there is one.
+/// The generator makes a history of any bytes, wherever they end. The fuzz targets in crates/fuzz rely on that.
 #[test]
 fn any_bytes_make_a_history() {
     for byte in 0..=u8::MAX {
@@ -120,7 +120,7 @@ fn any_bytes_make_a_history() {
 
 #[test]
 fn batching_leaves_the_result_unchanged() {
-    // A store keeps one row a content and merges each delivery into it, in whatever batches they come.
+    // A store keeps one row per content and merges each delivery into it. The batches may be cut anywhere.
     for_all(|rng, History { mut case, .. }| {
         let expected = case.reduce_all();
         rng.shuffle(&mut case.facts);
@@ -142,7 +142,8 @@ fn what_a_scan_did_depends_on_no_later_one_so_folding_on_equals_re_folding() {
     for_all(|rng, History { case, .. }| {
         for (subject, whole) in case.reduce_all() {
             let order: Vec<&ScanVerdict> = counted(&whole).collect();
-            // Reverts reach back in time: where one arrives, the store re-folds.
+            // A revert changes the result of earlier scans. The store then folds the subject again, so this law leaves
+            // reverts out.
             if order.is_empty() || order.iter().any(|verdict| verdict.kind == ScanKind::Revert) {
                 continue;
             }
@@ -258,7 +259,7 @@ fn only_a_double_read_of_s2s_form_folds_an_opened_door_away() {
     });
 }
 
-/// Persons inside within the limit before and after each scan, in order.
+/// Persons inside within the limit, before and after each scan, in order.
 fn inside_within(reduced: &Reduced) -> Vec<u32> {
     let (mut within, mut over) = (0, 0);
     let mut steps = vec![0];
@@ -310,7 +311,7 @@ fn with_a_constant_limit_each_mode_keeps_its_promise() {
                     }
                 }
             }
-            // Nobody is called over while there was room: over only with every place taken.
+            // Nobody counts as over while a place was free. A person is over only if every place is taken.
             if mode == ReEntry::Never && reduced.state.over > 0 {
                 assert_eq!(reduced.state.within, limit);
             }
@@ -318,7 +319,8 @@ fn with_a_constant_limit_each_mode_keeps_its_promise() {
     });
 }
 
-/// door.md "Event status": practice that nobody accepted is as if it had not been, but for what a person must look at.
+/// door.md "Event status": a practice scan that nobody accepted changes nothing, except for causes that a person must
+/// look at.
 #[test]
 fn practice_that_nobody_accepted_counts_nothing() {
     for_all(|_, History { case, .. }| {
@@ -328,7 +330,8 @@ fn practice_that_nobody_accepted_counts_nothing() {
         };
         let mut without = case.clone();
         let practices = |fact: &Fact| fact.scan.practice && !accepted(fact);
-        // Where another content stands under the same id, which one is taken is another law's affair.
+        // Leaves out scans with another content under the same id. Which content is taken is the subject of another
+        // law.
         let alone = |fact: &Fact| {
             let same = |other: &&Fact| {
                 (&other.scan.device_id, &other.scan.scan_id) == (&fact.scan.device_id, &fact.scan.scan_id)
@@ -383,7 +386,7 @@ fn occupancy_of_the_parts_is_that_of_the_whole_and_deltas_take_back_what_they_ad
         assert_eq!((entered, exited), (whole.entered + whole.over, whole.exited));
         assert_eq!(entered - exited, whole.inside + whole.inside_over);
         assert!(whole.inside >= 0 && whole.inside_over >= 0 && whole.inside_over <= whole.over);
-        // What the server does: new − stored, scan by scan; and everything taken out again leaves nothing.
+        // The server adds new − stored for each scan. If all is taken out again, nothing is left.
         let mut grown = Occupancy::default();
         let (mut some, mut stored) = (Case { facts: vec![], ..case.clone() }, BTreeMap::new());
         let mut facts = case.facts.clone();
@@ -431,15 +434,16 @@ fn a_restore_equals_no_review() {
 #[test]
 fn nothing_but_exclude_and_reverts_un_counts_a_person() {
     for_all(|rng, History { mut case, .. }| {
-        // The rest takes proof away by a person's word (restore of an accept, `lost_since`) or says that one scan was
-        // another (contents under one id): those have examples of their own.
+        // The remaining rules and reviews can take proof away (restore of an accept, `lost_since`), or make one scan
+        // another (several contents under one id). Those have examples of their own.
         case.reviews.retain(|review| review.decision == Decision::Accept);
         case.rules.retain(|rule| !matches!(rule.change, Change::Device(..)));
         let contents = contents(&case);
         case.facts.retain(|fact| contents[&id(fact)].len() == 1 && fact.scan.kind != ScanKind::Revert);
         let v1 = |fact: &Fact| fact.scan.form == Form::V1;
         let s2 = |fact: &Fact| fact.scan.form == Form::S2;
-        // A double read of S2's form hangs on rules and on a corrected time; a scan that comes later never undoes it.
+        // Whether a scan in S2's form is a double read depends on rules and on a corrected time. A later scan never
+        // undoes it.
         let more_rules = !case.facts.iter().any(s2);
         rng.shuffle(&mut case.facts);
         let mut before = 0;
@@ -469,7 +473,7 @@ fn nothing_but_exclude_and_reverts_un_counts_a_person() {
     });
 }
 
-/// The finding of a cause, without the details of how it was reached.
+/// The finding of a cause, without how it was reached.
 fn found(cause: &Cause) -> String {
     let scans: Vec<_> = cause
         .scans
@@ -498,7 +502,7 @@ fn cause_digests_are_equal_iff_what_was_found_is_equal() {
                 assert_eq!(by_found.entry(found).or_insert(digest), &digest);
             }
         }
-        // Across histories too, for the first thousands.
+        // The first 20,000 digests are also compared across histories.
         let (all_digests, all_found) = &mut *seen.borrow_mut();
         if all_digests.len() < 20_000 {
             for (digest, found) in by_digest {
@@ -518,7 +522,7 @@ fn a_double_entry_names_both_sides() {
                 assert!(double.over > 0 && double.conflict);
                 let cause = reduced.causes.iter().find(|cause| cause.kind == IncidentKind::DoubleEntry).unwrap();
                 assert!(cause.scans.iter().any(|scan| scan.digest == double.digest && scan.over == double.over));
-                // Somebody within the limit stands on the other side, unless the limit itself was lowered to nothing.
+                // The other side of the conflict is within the limit, unless a change lowered the limit to nothing.
                 let winner = reduced.verdicts.iter().any(|v| v.conflict && v.within > 0 && v.kind == ScanKind::Entry);
                 let lowered = reduced.state.within == 0 || double.within > 0;
                 assert!(winner || lowered || !case.rules.iter().all(|rule| rule.effective_at == Effective::Start));

@@ -1,4 +1,4 @@
-//! Doors that stayed shut, codes read twice, claims, and causes that speak of receipt.
+//! Doors that stayed shut, codes read twice, claims, and causes about receipt.
 
 use admit_core::event::ReEntry;
 use admit_core::incident::IncidentKind;
@@ -27,7 +27,7 @@ fn a_shut_door_for_already_scanned_is_duplicate_scan_low_and_never_queued() {
 
 #[test]
 fn a_shut_duplicate_with_overlapping_uncertainty_is_duplicate_scan_else_refused_in_error() {
-    // By the clock the refused scan came first; the phone had seen the entry, so the clocks are off by a little.
+    // By their clocks the refused scan came first. The phone had seen the entry, so the clocks differ a little.
     let refused = |apart_ms: i64| {
         one(ReEntry::Never, 1)
             .scan(entry("b", "2", at("19:00").plus_ms(-apart_ms), "t").shut(Outcome::Duplicate).uncertainty(500))
@@ -144,7 +144,7 @@ fn what_the_server_answered_is_not_held_against_the_devices_own_list() {
     let decided = entry("a", "1", at("19:00"), "t").knowing(2).with(|fact| fact.scan.basis = Some(basis));
     let mismatch = |case: Case| verdict(&case.t(), "a", "1").basis_mismatch;
     assert!(!mismatch(one(ReEntry::Never, 1).scan(decided.clone())));
-    // Its own list and basis say valid: shown as duplicate, that is a mismatch.
+    // By the phone's own list and basis the ticket is valid. A duplicate on its screen is a mismatch.
     let odd = decided.shut(Outcome::Duplicate);
     assert!(mismatch(one(ReEntry::Never, 1).scan(odd.clone())));
     let claim = odd.clone().claim(Some((2, Outcome::Duplicate)));

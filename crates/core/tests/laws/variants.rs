@@ -1,4 +1,4 @@
-//! Which content of a scan is taken, what deliveries prove, and what a person's review does.
+//! Which content of a scan is taken, what deliveries prove, and what a person's review changes.
 
 use admit_core::decide::Reason;
 use admit_core::event::ReEntry;
@@ -13,7 +13,7 @@ fn one(mode: ReEntry, limit: u32) -> Case {
     Case::new(mode).ticket("t", limit)
 }
 
-/// Which of two contents under one id the reducer took: by its count.
+/// Which of two contents under one id the reducer took: returns the `count` of that content.
 fn taken(a: Scanned, b: Scanned) -> u32 {
     let both = one(ReEntry::Never, 9).scan(a.clone()).scan(b.clone()).t();
     let turned = one(ReEntry::Never, 9).scan(b).scan(a).t();
@@ -27,7 +27,7 @@ fn of_several_contents_the_first_by_verified_final_opened_smallest_digest_is_tak
     let base = entry("a", "1", at("19:00"), "t");
     let claim = base.clone().claim(Some((2, Outcome::Valid)));
     let shut = base.clone().shut(Outcome::Invalid);
-    // Each is better than the next whatever the digests: tried with many counts, so that both digest orders occur.
+    // Each property decides before the digests do. Several counts are tried, so that both digest orders occur.
     for n in 2..12 {
         assert_eq!(taken(claim.clone().count(n), base.clone().count(1).unverified()), n, "verified first");
         assert_eq!(taken(shut.clone().count(n), claim.clone().count(1)), n, "then final over claim");
@@ -70,7 +70,7 @@ fn a_scan_of_s2s_form_sent_online_and_again_in_a_batch_is_one_scan_and_opened_wi
     let online = batch.clone().shut(Outcome::Duplicate);
     let both = one(ReEntry::Never, 1).scan(online.clone()).scan(batch.clone()).t();
     assert_eq!((both.state.within, kinds(&both)), (1, vec![]));
-    // The same id with another code or another time is a reuse in this form too.
+    // In this form, too, a scan with the same id and another code or time is a reuse of the id.
     let other = one(ReEntry::Never, 1).scan(batch).scan(entry("a", "1", at("19:30"), "t").s2()).t();
     assert!(kinds(&other).contains(&IncidentKind::ScanIdReused));
 }
@@ -95,8 +95,8 @@ fn a_withheld_scan_is_unverified_whoever_carries_it() {
     assert_eq!(case.scan(earlier).t().state.within, 1, "another delivery came before it");
 }
 
-/// spec D10: let in again under another key, an S1 device sends what was held once more; that its old signature no longer
-/// verifies is no reason to count it.
+/// spec D10: an S1 device that is admitted again under another key sends a withheld scan once more. Its old signature
+/// no longer verifies, and that is no reason to count the scan.
 #[test]
 fn a_delivery_that_proves_nothing_lifts_no_hold() {
     let held = entry("a", "1", at("19:00"), "t").with(|fact| fact.withheld = true);
@@ -190,7 +190,7 @@ fn an_incident_reopens_only_when_what_was_found_changed() {
     assert_eq!(digest(&same), digest(&case), "a refused scan adds nothing to it");
     let third = case.clone().scan(entry("c", "3", at("19:05"), "t"));
     assert_ne!(digest(&third), digest(&case), "a third person does");
-    // A v1 scan's time is corrected by a later delivery: when it happened is part of what was found.
+    // A later delivery corrects the time of a v1 scan. The time is part of the finding, so the digest changes.
     let v1 = |offset| case.clone().scan(entry("z", "9", at("19:10"), "t").v1(offset));
     assert_ne!(digest(&v1(5)), digest(&v1(4)));
 }

@@ -1,4 +1,4 @@
-//! Guests added at the door (door.md "Walk-ins"): their ticket exists by the fact, stored or not.
+//! Guests added at the door (door.md "Walk-ins"). Their ticket exists as soon as the fact does, stored or not.
 
 use admit_core::event::ReEntry;
 use admit_core::ids::{EventId, TicketId};
@@ -32,7 +32,7 @@ fn a_guest_added_at_the_door_is_in_and_counts_as_one_of_them() {
     assert_eq!((occupancy.inside, occupancy.walk_ins, occupancy.subjects), (3, 3, 1));
 }
 
-/// The server stores the ticket some time after the scan: nothing about the scan may change by that.
+/// The server stores the ticket some time after the scan. The scan's result must not change then.
 #[test]
 fn whether_the_ticket_was_stored_yet_makes_no_difference() {
     let id = ticket("a", "1");

@@ -1,4 +1,4 @@
-//! Inputs: scans as a server keeps them, and bytes that are no block.
+//! Inputs: scans in the form in which a server keeps them, and bytes that are not a block.
 
 use admit_core::barcode::hex;
 use admit_core::block::{self, Kept};

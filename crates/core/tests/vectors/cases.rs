@@ -1,4 +1,4 @@
-//! Inputs: codes, hashes, signatures, verdicts, screens.
+//! The inputs of the test vectors for codes, hashes, signatures, verdicts and screens.
 
 use admit_core::decide::{Advice, Reason};
 use admit_core::ids::{DeviceId, EventId, ScanId};
@@ -12,7 +12,7 @@ fn given(name: impl Into<String>, what: &'static str, given: Value) -> Given {
     (name.into(), what, given)
 }
 
-/// `base` with members replaced, or removed by `null` under the name `-member`.
+/// `base` with some members replaced. A `null` under the name `-member` removes that member.
 pub fn with(base: &Value, changes: Value) -> Value {
     let mut out = base.clone();
     for (member, value) in changes.as_object().unwrap() {
@@ -60,7 +60,7 @@ pub fn barcodes() -> Vec<Given> {
     reads.into()
 }
 
-/// A name and what is typed to find it. The store suite asks both databases the same (`find_name`).
+/// Pairs of a guest's name and a search that finds it. The store's tests ask both databases the same (`find_name`).
 const TYPED: &[(&str, &str)] = &[
     ("Łukasz Żółć", "lukasz zolc"),
     ("Łukasz Żółć", "zolc luk"),
@@ -117,7 +117,7 @@ pub fn names() -> Vec<Given> {
     out
 }
 
-/// An entry as our scanner sends it.
+/// An entry as Admit's own scanner sends it.
 pub fn item() -> Value {
     json!({
         "scan_id": "5b0c9f6e-8a41-4d0e-9c77-1f2e3d4c5b6a",
@@ -149,7 +149,7 @@ pub fn item() -> Value {
     })
 }
 
-/// A headcount whose undo can take so many persons back.
+/// A headcount of `count` persons. An undo can take back part of it.
 fn counted_by_hand(count: u32) -> Value {
     let item = item();
     let id = |field: &str| item[field].as_str().unwrap();
@@ -162,7 +162,7 @@ fn counted_by_hand(count: u32) -> Value {
     )
 }
 
-/// Items of every shape, each by what is special in it.
+/// Upload items of every shape, each named by what is special in it.
 fn items() -> Vec<(&'static str, Value)> {
     let base = item();
     vec![
@@ -224,7 +224,7 @@ fn items() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// The stored form of a v2 item.
+/// The form in which the server stores a v2 item.
 fn stored(item: &Value) -> Value {
     let (scan, _) = admit_core::wire::scanning::ScanV2::read(&item.to_string()).unwrap();
     json!(scan)
@@ -443,7 +443,7 @@ pub fn verdicts() -> Vec<Given> {
     out
 }
 
-/// The whole table, every combination.
+/// The whole table of screens, in every combination.
 fn screens() -> Vec<Given> {
     let mut out = Vec::new();
     let reasons = || std::iter::once(None).chain(Reason::ALL.iter().copied().map(Some));
@@ -452,7 +452,8 @@ fn screens() -> Vec<Given> {
             for kind in [ScanKind::Entry, ScanKind::Exit] {
                 for (party, flagged) in [(false, false), (true, false), (false, true), (true, true)] {
                     for advice in [None, Some(Advice::AreaFull)] {
-                        // Party, flag and advice only tell valid screens apart; elsewhere one line stands for all.
+                        // Party, flag and advice change the screen of valid scans only. For other outcomes one line is
+                        // enough.
                         if *outcome != Outcome::Valid && (party || flagged || advice.is_some()) {
                             continue;
                         }
@@ -474,7 +475,7 @@ fn screens() -> Vec<Given> {
     out
 }
 
-/// The standard's own vector, in the tests of its libraries; and variations of it.
+/// The vector from the tests of the Standard Webhooks libraries, and variations of it.
 pub fn webhooks() -> Vec<Given> {
     let signed = json!({
         "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",

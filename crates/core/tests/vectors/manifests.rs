@@ -1,4 +1,4 @@
-//! Inputs: signed lists, whole and as changes, and every way they are refused.
+//! Inputs: signed lists, whole lists and deltas, and every reason to refuse one.
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::sign::{ApiKey, body_signature};
@@ -77,7 +77,7 @@ fn made(input: &Value) -> (String, String, String) {
     (text("body"), text("header"), text("content_hash"))
 }
 
-/// Changes a body and signs it again: what only the holder of the key could do.
+/// Changes a body and signs it again, which only the holder of the key can do.
 fn resigned(body: &str, change: impl FnOnce(&str) -> String, key: &str) -> (String, String) {
     let from = body.rfind(",\"signature\":").unwrap();
     let unsigned = change(&body[..from]);
@@ -87,7 +87,7 @@ fn resigned(body: &str, change: impl FnOnce(&str) -> String, key: &str) -> (Stri
     (body, header)
 }
 
-/// Version 9: a voided ticket, a new code, a code gone.
+/// The delta to version 9: a voided ticket, a new code and a removed code.
 fn delta(full: &Value) -> Value {
     let changed = vec![
         json!([hash("TOKEN-2"), "tkt-002", ticket(json!({ "status": "refunded", "entry_limit": 4, "zone": "vip" }))]),
@@ -130,7 +130,7 @@ fn read(input: &Value, body: &str, header: Option<&str>) -> Value {
     })
 }
 
-/// Whole lists: read, and refused.
+/// Cases of whole lists: some are read, some are refused.
 fn whole(full: &Value, empty: &Value) -> Vec<Given> {
     let (body, header, content_hash) = made(full);
     let key = full["api_key"].as_str().unwrap();
@@ -167,7 +167,7 @@ fn whole(full: &Value, empty: &Value) -> Vec<Given> {
     out
 }
 
-/// Lists that meet one in use.
+/// Cases of lists that arrive while another list is in use.
 fn ordered(full: &Value, changes: &Value) -> Vec<Given> {
     let (body, header, _) = made(full);
     let key = full["api_key"].as_str().unwrap();

@@ -1,4 +1,4 @@
-//! Inputs: tickets, their rules, reviews and scans, each a story.
+//! Inputs: tickets with their rules, reviews and scans. Each input is a small story.
 
 use admit_core::scan::Scan;
 use admit_core::sign::content_digest;
@@ -12,13 +12,13 @@ use super::cases::{item, with};
 const TICKET: &str = "ticket:tkt-001";
 const TICKET_ID: &str = "tkt-001";
 
-/// A rule as its row has it.
+/// A rule in the form of its database row.
 fn rule(serial: u64, effective_at: Option<&str>, subject: (&str, &str), field: &str, value: Value) -> Value {
     json!({ "serial": serial, "ordinal": 0, "effective_at": effective_at, "subject_kind": subject.0, "subject_id": subject.1,
         "field": field, "value": value })
 }
 
-/// An event, two gates in, one out, and a ticket for `limit` persons.
+/// Rules of an event with two entry gates, one exit gate, and a ticket for `limit` persons.
 fn rules(re_entry: &str, limit: u32) -> Vec<Value> {
     let gate = |name: &str, direction: &str| {
         json!({ "name": name, "zones": ["general"], "direction": direction, "capacity": null, "names_on_devices": false,
@@ -37,7 +37,7 @@ fn rules(re_entry: &str, limit: u32) -> Vec<Value> {
     ]
 }
 
-/// A scan of our form, verified, received a minute after it was taken.
+/// A verified scan in Admit's own form, received a minute after it was taken.
 pub fn fact(scan_id: &str, at: &str, changes: Value) -> Value {
     let base = with(
         &item(),
@@ -55,7 +55,7 @@ fn as_fact(scan: &Scan, changes: Value) -> Value {
     with(&fact, changes)
 }
 
-/// A scan in S1's form.
+/// A scan in the form of S1.
 pub fn v1(scan_id: &str, at: &str, offset_seconds: i64, device: &str) -> Value {
     let json = json!({ "form": "v1", "scan_id": scan_id, "device_id": device, "event_id": "event-1", "gate_id": "south", "kind": "entry",
         "stage": "final", "method": "qr", "barcode_hash": item()["barcode_hash"], "ticket_id": "tkt-001", "count": 1,
@@ -196,7 +196,7 @@ fn re_entry(south: &Value) -> Vec<Given> {
     ]
 }
 
-/// Before the doors, after the end, and on another day (door.md).
+/// Scans before the doors open, after the end, and on another day (door.md).
 fn doors() -> Vec<Given> {
     let practice = |id: &str, at: &str| fact(id, at, json!({ "practice": true }));
     let event =
@@ -227,7 +227,7 @@ fn doors() -> Vec<Given> {
             vec![],
             vec![at("s1", "2025-12-07T21:59:59Z"), fact("s2", "2025-12-07T22:10:00Z", set_aside)],
         ),
-        // The ticket has no rules but those of the scan that made it.
+        // The ticket has only the rules of the scan that made it.
         story(
             "two of three persons added at the door, of whom one is undone; one comes again",
             [&rules("never", 1)[..4], &[rule(6, None, ("gate", "north-main"), "walk_ins", json!(true))]].concat(),
@@ -265,7 +265,7 @@ fn doors() -> Vec<Given> {
     ]
 }
 
-/// The subject of every story, made at a door: an id that follows from the scan's.
+/// Scans of a guest added at the door, who is the subject of the story. The ticket's id is derived from the scan's id.
 fn added_at_the_door() -> Vec<Value> {
     let walk_in = json!({ "zone": "general", "party": 3, "name_digest": "ab".repeat(32) });
     let by_hand = json!({ "-barcode_hash": null, "-raw_hash": null, "-basis": null, "method": "manual" });
@@ -278,7 +278,7 @@ fn added_at_the_door() -> Vec<Value> {
     vec![as_fact(&scan, json!({})), undo, again]
 }
 
-/// Headcounts stand by themselves: these are put under one subject to show each of them.
+/// Headcounts have no subject of their own. Here they share one, so that the vectors show each of them.
 fn counted_by_hand() -> Vec<Value> {
     let by_hand =
         json!({ "-barcode_hash": null, "-raw_hash": null, "-basis": null, "method": "manual", "ticket_id": TICKET_ID });
@@ -309,7 +309,7 @@ fn ruled(first: &Value) -> Vec<Given> {
     );
     let from_start =
         [rules("never", 1), vec![rule(6, None, ("ticket", "tkt-001"), "status", json!("refunded"))]].concat();
-    // Its list was a version too old to have the ticket.
+    // The phone's list was one version too old to have the ticket.
     let overridden = fact(
         "s1",
         "2025-12-07T19:30:00Z",

@@ -1,4 +1,4 @@
-//! Scans whose fields say anything that they can hold, drawn from a seed.
+//! Makes scans from a seed whose fields hold any value that they can hold.
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::block::Kept;
@@ -13,7 +13,7 @@ use admit_core::time::Timestamp;
 
 use crate::sample::id;
 
-/// splitmix64.
+/// A pseudo-random generator: splitmix64.
 pub struct Draw(pub u64);
 
 impl Draw {
@@ -30,7 +30,7 @@ impl Draw {
     fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
         all[self.below(all.len() as u64) as usize]
     }
-    /// A number of any size: small ones are as likely as huge ones.
+    /// A number of any size. Small numbers are as likely as huge ones.
     fn number(&mut self) -> u64 {
         let bits = self.below(65) as u32;
         if bits == 0 { 0 } else { self.next() >> (64 - bits) }
@@ -42,7 +42,7 @@ impl Draw {
         (self.below(2) == 0).then(|| draw(self))
     }
     fn bytes<const N: usize>(&mut self) -> [u8; N] {
-        // Few, so that some are equal.
+        // Only three values are drawn, so that some are equal.
         let seed = self.below(3);
         std::array::from_fn(|n| (seed as u8).wrapping_mul(91).wrapping_add(n as u8))
     }
@@ -51,7 +51,7 @@ impl Draw {
             0 => format!("{:032x}", self.below(3)),
             1 => "~".repeat(1 + self.below(128) as usize),
             2 => format!("c0ffee00-0000-4000-8000-00000000000{}", self.below(9)),
-            // A UUID, but not as we write one.
+            // A UUID in another notation than Admit's own.
             _ => format!("C0FFEE00-0000-4000-8000-00000000000{}", self.below(9)),
         };
         id(&text)
@@ -86,7 +86,7 @@ impl Draw {
             corrected: self.below(2) == 0,
         }
     }
-    /// A scan; `before` is the one before it in its log.
+    /// Draws a scan. `before` is the scan before it in its log.
     pub fn scan(&mut self, before: Option<&Scan>) -> Scan {
         let hash = self.option(|draw| BarcodeHash(draw.bytes()));
         let chained = before.map(|scan| admit_core::sign::prev_of(&content_digest(scan)));
@@ -126,7 +126,7 @@ impl Draw {
             basis: self.option(Self::basis),
         }
     }
-    /// The same as the server keeps it.
+    /// Draws a scan in the form in which the server keeps it.
     pub fn kept(&mut self, before: Option<&Scan>) -> Kept {
         let scan = self.scan(before);
         let signature = match self.below(5) {
@@ -147,7 +147,7 @@ impl Draw {
         };
         Kept { fact, signature, sent: self.option(Self::text) }
     }
-    /// A block of scans, alike or not.
+    /// Draws a block of scans, which may resemble each other or not.
     pub fn block(&mut self) -> Vec<Kept> {
         let (size, alike) = (1 + self.below(64), self.below(2) == 0);
         let mut kept: Vec<Kept> = Vec::new();

@@ -1,4 +1,4 @@
-//! Blocks of scans: what is written is read back equal, whatever the fields say; damage is noticed.
+//! Blocks of scans: a block that is read back equals what was written, whatever the fields hold, and damage is noticed.
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::block::{self, BlockError, Kept};
@@ -11,7 +11,7 @@ use admit_core::wire::stored::to_text;
 use crate::any_scan::Draw;
 use crate::sample::*;
 
-/// Cases of a property: as many as the laws get.
+/// How many cases a property is tried with: `few`, and a hundred times as many with `ADMIT_LONG` set.
 fn cases(few: u64) -> u64 {
     if std::env::var_os("ADMIT_LONG").is_some() { few * 100 } else { few }
 }
@@ -36,7 +36,7 @@ fn a_block_reads_back_whole_in_its_order() {
     }
 }
 
-/// Every byte of a block is covered: none can be changed, and none be missing, without it being noticed.
+/// The reader of a block notices each changed byte and each missing byte.
 #[test]
 fn a_changed_or_missing_byte_is_noticed() {
     for seed in 0..cases(40) {
@@ -54,7 +54,7 @@ fn a_changed_or_missing_byte_is_noticed() {
     }
 }
 
-/// Nobody signs a stored scan alone: whatever its bytes, reading ends with a scan or an error.
+/// A stored scan has no signature of its own. Whatever its bytes, reading ends with a scan or an error.
 #[test]
 fn bytes_that_nobody_wrote_never_panic() {
     for seed in 0..cases(2_000) {
@@ -96,7 +96,7 @@ fn fact(scan: Scan) -> Fact {
     }
 }
 
-/// A phone's own log of an evening, as it is uploaded.
+/// A phone's log of an evening, as the phone uploads it.
 fn evening(scans: u64) -> Vec<Kept> {
     let mut draw = Draw(7);
     let mut uuid = || uuid_v4(std::array::from_fn(|_| draw.next() as u8));
@@ -135,8 +135,8 @@ fn evening(scans: u64) -> Vec<Kept> {
     kept
 }
 
-/// The purpose of the block: a scan of a phone's log takes only what tells it from the others. That is at most 112
-/// bytes a scan here. Most of them are drawn at random: its id, its code's hash, its ticket and its signature.
+/// The purpose of the block: it stores of each scan in a phone's log only what differs from the other scans. Here that
+/// is at most 112 bytes per scan. Most of them are random: its id, its code's hash, its ticket and its signature.
 #[test]
 fn a_scan_of_a_log_takes_a_tenth_of_its_json() {
     let kept = evening(64);

@@ -1,5 +1,5 @@
-//! Wire shapes: what is written is read back, and a malformed value is refused by the name of its field. The bytes of
-//! each shape are pinned, because devices in the field hold the other end.
+//! Wire shapes: a value that is read back equals what was written, and an error for a malformed value names its field.
+//! The tests fix the bytes of each shape, because devices in use read and write them.
 
 mod any_scan;
 mod block;

@@ -1,4 +1,4 @@
-//! The signed list and the index made of it.
+//! The signed list, and the index made from it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use proptest::prelude::*;
 
 use crate::sample::*;
 
-/// Everything a list is made of, owned.
+/// All parts of a list, owned by the test.
 struct Made {
     organization_id: OrganizationId,
     event_id: EventId,
@@ -29,7 +29,7 @@ struct Made {
 
 fn made(codes: usize) -> Made {
     let rules = |i: usize| TicketRules { entry_limit: 1 + i as u32 % 3, ..ticket_rules() };
-    // Every second ticket is of a booking, of three tickets each.
+    // Every second ticket belongs to a booking of three tickets.
     let group = |i: usize| i.is_multiple_of(2).then(|| Group::of(&id("event-1"), &format!("order-{}", i / 6)));
     Made {
         organization_id: id("org-1"),
@@ -135,7 +135,8 @@ fn the_members_stand_in_their_order() {
     ];
     let mut from = 0;
     for member in members {
-        // A ticket has an `expires_at` of its own: each is looked for behind the one before, the tail's behind the codes.
+        // A ticket has an `expires_at`, too. So each member is searched after the one before, and the tail's after the
+        // codes.
         if member == "generated_at" {
             from = text.rfind("\"generated_at\":").unwrap();
         }
@@ -238,12 +239,12 @@ fn a_ticket_has_all_its_codes() {
     assert!(Index::default().is_empty() && Index::default().find(&BarcodeHash::of("a")).is_none());
 }
 
-/// A small world of codes, so that upserts and tombstones really meet what is there.
+/// A few codes, so that upserts and tombstones often meet codes that exist.
 fn codes() -> impl Strategy<Value = BTreeMap<u8, (u8, u8)>> {
     prop::collection::btree_map(0_u8..40, (0_u8..12, 0_u8..4), 0..40)
 }
 
-/// Codes as hashes are, spread evenly, among others that crowd together at either end and in between.
+/// Code hashes: some spread evenly as real ones are, others close together at either end and in between.
 fn crowded() -> impl Strategy<Value = BTreeSet<Prefix>> {
     let spread = any::<Prefix>();
     let crowd = (prop::sample::select(vec![0_u8, 1, 127, 128, 254, 255]), any::<u8>(), 0_usize..15)
@@ -255,7 +256,7 @@ fn rules_of(class: u8) -> TicketRules {
     TicketRules { entry_limit: u32::from(class), ..ticket_rules() }
 }
 
-/// Of four kinds of tickets two are of bookings.
+/// The booking of a ticket: two of the four classes of tickets have one.
 fn group_of(class: u8) -> Option<Group> {
     (class % 2 == 1).then_some(Group([class; 6]))
 }
@@ -275,7 +276,7 @@ fn index_of(codes: &BTreeMap<u8, (u8, u8)>) -> Index {
 }
 
 proptest! {
-    /// A delta upon a list is the list that the server would build whole: same codes, same hash.
+    /// A delta applied to a list gives the list that the server would build whole: the same codes and the same hash.
     #[test]
     fn a_delta_leads_to_the_very_list_built_whole(before in codes(), changed in codes(), gone in prop::collection::btree_set(0_u8..40, 0..10)) {
         let mut after = before.clone();
@@ -302,7 +303,8 @@ proptest! {
         prop_assert_eq!(streamed, whole.content_hash(), "the server's half agrees");
     }
 
-    /// However unevenly hashes lie: each code leads to its own ticket, and none that is not listed to another's.
+    /// However unevenly the hashes lie, each code leads to its own ticket. A code that is not listed leads to no
+    /// ticket.
     #[test]
     fn every_code_is_found_and_no_other(codes in crowded(), others in crowded()) {
         let rules = ticket_rules();
@@ -319,7 +321,7 @@ proptest! {
         }
     }
 
-    /// Reading any bytes says yes or no, and never stops the program.
+    /// Reading any bytes gives a list or an error, and never panics.
     #[test]
     fn no_bytes_make_reading_panic(body in prop::collection::vec(any::<u8>(), 0..400), header in ".{0,90}") {
         let made = made(0);
@@ -352,11 +354,12 @@ impl Made {
     }
 }
 
-/// Both forms are the same list: what is read of them differs in nothing that tells lists apart.
+/// Both forms hold the same list: no part that distinguishes lists differs between them.
 #[test]
 fn the_compact_form_reads_back_as_the_list_it_stands_for() {
     let mut made = made(700);
-    // UUIDs as ours are, UUIDs as others write them, and any other text, the longest too.
+    // Ids of four kinds: UUIDs in Admit's notation, in upper case and without hyphens, and texts of the greatest
+    // length.
     for (i, (_, ticket_id, rules, _)) in made.codes.iter_mut().enumerate() {
         *ticket_id = match i % 4 {
             0 => id(&format!("0197{i:04x}-1a2b-7c3d-8e4f-0123456789ab")),
@@ -412,7 +415,7 @@ fn no_compact_list_with_a_flipped_bit_or_a_cut_end_is_believed() {
 }
 
 proptest! {
-    /// Even what a key's holder signs is only read: it never stops the program.
+    /// What the holder of a key signs is not trusted to be well-formed: reading it never panics.
     #[test]
     fn no_signed_compact_bytes_make_reading_panic(at in 0_usize..900, with in prop::collection::vec(any::<u8>(), 0..40)) {
         let made = made(6);
@@ -439,7 +442,7 @@ fn names(count: usize) -> Vec<GuestName> {
         .collect()
 }
 
-/// The names part: signed like the list, ordered like it, and a change upon it is the whole anew.
+/// The names part is signed and ordered like the list. A change applied to it gives the whole names part.
 #[test]
 fn names_are_believed_only_signed_and_a_change_leads_to_all_of_them() {
     let made = made(0);
@@ -499,7 +502,7 @@ fn names_are_believed_only_signed_and_a_change_leads_to_all_of_them() {
     assert_eq!(read(&body, Some(&header), None).unwrap_err(), ManifestError::WrongOrganization);
 }
 
-/// Two tickets may share a short code: then it means neither. Two codes of one ticket may.
+/// If two tickets share a short code, it means neither. Two codes of one ticket may share one.
 #[test]
 fn a_short_code_means_the_only_ticket_that_has_it() {
     let rules = ticket_rules();

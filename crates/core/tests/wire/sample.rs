@@ -1,4 +1,4 @@
-//! Values that have everything in them.
+//! Sample values in which every field is set.
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::event::{
@@ -10,7 +10,7 @@ use admit_core::scan::{Basis, ClockEvidence, Form, Method, Outcome, Override, Sc
 use admit_core::ticket::{TicketRules, TicketStatus};
 use admit_core::time::Timestamp;
 
-/// Shorthand for identifiers.
+/// Parses an identifier; panics on a bad one.
 pub fn id<T: std::str::FromStr>(text: &str) -> T
 where
     T::Err: std::fmt::Debug,
@@ -26,7 +26,7 @@ pub fn epoch() -> Epoch {
     Epoch { restored_at_ms: 1_765_100_000_000, random: 0xdead_beef }
 }
 
-/// A scan with every field set.
+/// A scan in which every field is set.
 pub fn full_scan() -> Scan {
     Scan {
         form: Form::V2,
@@ -71,7 +71,7 @@ pub fn full_scan() -> Scan {
     }
 }
 
-/// A scan with nothing set that may be empty.
+/// A scan in which every field that may be empty is empty.
 pub fn bare_scan() -> Scan {
     Scan {
         form: Form::V1,

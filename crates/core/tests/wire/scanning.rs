@@ -1,4 +1,4 @@
-//! `/api/scanning/*`.
+//! The wire shapes of `/api/scanning/*`.
 
 use admit_core::ids::{DeviceId, EventId, ScanId};
 use admit_core::reduce::{ConflictReason, TicketState};
@@ -13,7 +13,7 @@ fn v2() -> Value {
     serde_json::to_value(ScanV2::of(&full_scan(), "HMAC-SHA256-V2=00").unwrap()).unwrap()
 }
 
-/// A copy with the member at a dotted path set, or removed when the value is `None`.
+/// A copy of `base` with the member at a dotted path set, or removed when the value is `None`.
 fn set(base: &Value, path: &str, value: Option<Value>) -> Value {
     let mut out = base.clone();
     let (parent, member) = match path.rsplit_once('.') {
@@ -322,7 +322,7 @@ fn a_witness_is_one_header_line_and_ours_only_under_our_secret() {
     }
 }
 
-/// The bytes of each answer: a changed line here is a changed wire.
+/// The exact bytes of each answer: a changed line here means that the wire format changed.
 #[test]
 fn answers_look_as_written_here() {
     let cursor = Cursor::at(epoch(), 42);

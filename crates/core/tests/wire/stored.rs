@@ -1,4 +1,5 @@
-//! A stored value is read back equal. A value that cannot be read is an error, never a panic or a guess.
+//! Stored values. A value that is read back equals what was written. One that cannot be read is an error, never a panic
+//! or a guess.
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::decide::Reason;
@@ -41,7 +42,7 @@ fn a_scan_reads_back_whole_and_keeps_its_digest() {
     }
 }
 
-/// Every field of a scan is in its signed bytes: none can be changed without another digest.
+/// Every field of a scan is in its signed bytes: a changed field changes the digest.
 #[test]
 fn every_field_of_a_scan_is_signed() {
     let json = serde_json::to_value(full_scan()).unwrap();
@@ -249,7 +250,7 @@ fn a_cause_reads_back_whatever_it_is_about() {
         reason: Some(Reason::WrongGate),
         manifest_version: 7,
     };
-    // Identifiers with the very punctuation that a key joins its parts with.
+    // These identifiers contain the punctuation that joins the parts of a key.
     let subjects = [
         CauseSubject::Scans(Subject::Ticket(id("a:b"))),
         CauseSubject::Scans(Subject::Unknown(BarcodeHash::of("x"))),

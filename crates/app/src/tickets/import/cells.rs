@@ -1,4 +1,5 @@
-//! One cell as its column means it: guards taken off, empty words empty, what a spreadsheet damaged told.
+//! Reads one cell by the meaning of its column. Guards are removed, words for nothing become empty, and damage by
+//! spreadsheets is reported.
 
 use std::borrow::Cow;
 
@@ -7,29 +8,30 @@ use admit_table::unguarded;
 
 use super::column::Column;
 
-/// A cell's text, by what its column means.
+/// The text of a cell from a person's file, by the meaning of its column.
 pub fn text(column: Column, raw: &str) -> Cow<'_, str> {
     let cell = match column.is_code() || matches!(column, Column::Phone | Column::PartySize) {
         true => clean_code(without_guard(raw)),
         false => clean_text(unguarded(raw)),
     };
-    // In a name such a word may be a name: who is asked decides.
+    // In a name column such a word may be a name, so the user is asked.
     if !column.is_name() && is_empty_word(&cell) { Cow::Borrowed("") } else { cell }
 }
 
-/// A cell's text where nobody guarded it and no word stands for nothing.
+/// The text of a cell that did not come from a file, without guards or words for nothing.
 pub fn plain(column: Column, raw: &str) -> Cow<'_, str> {
     if column.is_code() { clean_code(raw) } else { clean_text(raw) }
 }
 
-/// Words that databases and spreadsheets write where there is nothing.
+/// Whether a cell holds one of the words that databases and spreadsheets write for nothing.
 pub fn is_empty_word(cell: &str) -> bool {
     let words =
         ["null", "\\n", "none", "n/a", "#n/a", "nil", "nan", "(null)", "<null>", "undefined", "-", "--", "–", "—"];
     words.iter().any(|word| cell.eq_ignore_ascii_case(word))
 }
 
-/// A code without what exporters put around it so that a spreadsheet keeps its zeros: `="0030611"`, `'0030611`.
+/// A code without the characters that exporters add so that a spreadsheet keeps leading zeros: `="0030611"`,
+/// `'0030611`.
 fn without_guard(raw: &str) -> &str {
     let text = raw.trim();
     let formula = text.strip_prefix("=\"").and_then(|rest| rest.strip_suffix('"'));
@@ -40,7 +42,7 @@ fn without_guard(raw: &str) -> &str {
     }
 }
 
-/// The damage that a spreadsheet did to a cell, in words that name the fix. Absent for a cell that is whole.
+/// The damage that a spreadsheet did to a cell, in words that name the fix. `None` if the cell is undamaged.
 pub fn damage(column: Column, text: &str) -> Option<String> {
     if is_error_cell(text) {
         return Some(format!("was damaged by a spreadsheet: {text}. Export the list anew, or correct the cell"));
@@ -63,7 +65,7 @@ pub fn damage(column: Column, text: &str) -> Option<String> {
     None
 }
 
-/// `#NAME?`, `#REF!`, `#WERT!`, `#####`.
+/// Whether a cell holds a spreadsheet's error: `#NAME?`, `#REF!`, `#WERT!`, `#####`.
 fn is_error_cell(text: &str) -> bool {
     let Some(rest) = text.strip_prefix('#') else { return false };
     if rest.len() >= 2 && rest.bytes().all(|byte| byte == b'#') {
@@ -73,7 +75,7 @@ fn is_error_cell(text: &str) -> bool {
     word.len() >= 2 && word.chars().all(|c| c.is_uppercase() || matches!(c, '/' | '0' | '¿' | '¡' | '_'))
 }
 
-/// `2.38202E+13`, `2,38E+13`.
+/// Whether a cell holds a number in scientific form: `2.38202E+13`, `2,38E+13`.
 fn is_scientific(text: &str) -> bool {
     let Some((mantissa, exponent)) = text.split_once(['E', 'e']) else { return false };
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -81,8 +83,8 @@ fn is_scientific(text: &str) -> bool {
     whole.len() == 1 && digits(whole) && digits(fraction) && exponent.strip_prefix('+').is_some_and(digits)
 }
 
-/// The length that the codes of a column had before some lost their leading zeros. All of them are numbers, and those
-/// of the usual length are by far the most. `None` where nothing was lost.
+/// The length that all codes of a column had before some lost their leading zeros. This is found if all codes are
+/// numbers and most have the same length. `None` if nothing was lost.
 pub fn length_with_zeros<'a>(codes: impl Iterator<Item = &'a str> + Clone) -> Option<usize> {
     let mut by_length = std::collections::BTreeMap::new();
     for code in codes.clone().filter(|code| !code.is_empty()) {
@@ -93,14 +95,14 @@ pub fn length_with_zeros<'a>(codes: impl Iterator<Item = &'a str> + Clone) -> Op
     }
     let (length, most) = by_length.iter().next_back().map(|(length, count)| (*length, *count))?;
     let shorter: usize = by_length.iter().filter(|(one, _)| **one < length).map(|(_, count)| count).sum();
-    // Numbers that are counted up (9, 10, 11) are of several lengths by nature.
+    // Numbers that are counted up (9, 10, 11) naturally have several lengths.
     let begins_with_zero = codes.clone().any(|code| code.len() == length && code.starts_with('0'));
     let is_long = length >= 6 && !is_counted_up(codes, length);
     let lost = shorter > 0 && most >= 3 && shorter * 2 <= most && (begins_with_zero || is_long);
     lost.then_some(length)
 }
 
-/// Whether the shorter numbers lead up to the longer ones: the greatest short one is nearly as great as it can be.
+/// Whether the shorter numbers lead up to the longer ones: the greatest of them begins with 99.
 fn is_counted_up<'a>(codes: impl Iterator<Item = &'a str> + Clone, length: usize) -> bool {
     let greatest = codes.filter(|code| code.len() == length - 1).max();
     greatest.is_some_and(|code| code.starts_with("99"))

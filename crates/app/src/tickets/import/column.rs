@@ -1,4 +1,4 @@
-//! The possible meanings of a file's column.
+//! The meanings that a file's column may have.
 
 /// The meaning of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -7,13 +7,13 @@ pub enum Column {
     Barcode,
     /// The guest's whole name.
     Name,
-    /// Its first part, where it comes in two.
+    /// The guest's first name, in files that split the name.
     FirstName,
-    /// The family name, where it comes in two.
+    /// The guest's family name, in files that split the name.
     LastName,
-    /// E-mail.
+    /// The guest's e-mail.
     Email,
-    /// E-mail of the buyer, used where the guest's own is empty.
+    /// The buyer's e-mail, used if the guest's own is empty.
     OtherEmail,
     /// The guest's phone number.
     Phone,
@@ -21,34 +21,34 @@ pub enum Column {
     PartySize,
     /// The ticket's zone.
     Zone,
-    /// Entry type, by name.
+    /// The entry type, by name.
     EntryType,
     /// The gates that admit the ticket.
     GateIds,
-    /// Guest list, by name.
+    /// The guest list, by name.
     GuestList,
-    /// Order number.
+    /// The number of the order.
     OrderId,
-    /// Place within the order.
+    /// The place of the ticket within the order.
     Position,
-    /// The source's own id of the row.
+    /// The id that the source gives the row.
     ExternalId,
-    /// Good from.
+    /// The first moment at which the ticket admits.
     ValidFrom,
-    /// Good until.
+    /// The first moment at which the ticket no longer admits.
     ExpiresAt,
-    /// Administrative status.
+    /// The ticket's status.
     Status,
-    /// Note for the door.
+    /// The note for the door.
     Note,
-    /// Flag for the door.
+    /// The flag for the door.
     Flag,
-    /// A field of the guest, named by the header or by a person; a file may have several.
+    /// One of the guest's own fields, named by the header or by the user. A file may have several.
     Field,
 }
 
 impl Column {
-    /// Every column with its own name, which mappings and errors use.
+    /// Every column with its name, which mappings and errors use.
     pub const ALL: [(Self, &'static str); 21] = [
         (Self::Barcode, "barcode"),
         (Self::Name, "name"),
@@ -73,23 +73,23 @@ impl Column {
         (Self::Field, "field"),
     ];
 
-    /// Its own name.
+    /// The column's name.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(column, _)| *column == self).map_or("", |(_, name)| name)
     }
-    /// The column of a name, as [`Column::name`] gives it.
+    /// The column that has this name. `None` if there is none.
     pub fn of_name(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(_, one)| *one == name).map(|(column, _)| *column)
     }
-    /// Whether its cells are part of a person's name.
+    /// Whether the column's cells are part of a person's name.
     pub fn is_name(self) -> bool {
         matches!(self, Self::Name | Self::FirstName | Self::LastName)
     }
-    /// Whether its cells are codes or ids, whose every character counts.
+    /// Whether the column's cells are codes or ids, in which every character counts.
     pub fn is_code(self) -> bool {
         matches!(self, Self::Barcode | Self::OrderId | Self::Position | Self::ExternalId)
     }
-    /// Whether its cells are times.
+    /// Whether the column's cells are times.
     pub fn is_time(self) -> bool {
         matches!(self, Self::ValidFrom | Self::ExpiresAt)
     }

@@ -1,5 +1,5 @@
-//! Where each column of a file stands: as a person said, as the export that the file is has it, else guessed from its header
-//! and its cells.
+//! Finds the meaning of each column of a file: as the user said, as the recognised export has it, otherwise guessed
+//! from the header and the cells.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,63 +15,64 @@ use super::mapping::{IGNORE, Mapping, field_word};
 use super::vocabulary::{folded, is_vague_code, meaning};
 use crate::error::{Error, FieldError, Result};
 
-/// How it came to be known what a column is.
+/// How the meaning of a column was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
-    /// A person said so.
+    /// The user said it.
     Said,
-    /// The file is an export that has it.
+    /// The file is a recognised export that has this column.
     Export,
-    /// Its header, or its cells.
+    /// It was guessed from the header or the cells.
     Guess,
-    /// Nothing: it is not read.
+    /// No meaning was found, so the column is not read.
     Nothing,
 }
 
 /// One column of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
-    /// Its header as written.
+    /// The column's header, as written.
     pub header: String,
-    /// The meaning of the column; absent where it is not read.
+    /// The column's meaning. Absent if it is not read.
     pub becomes: Option<Column>,
-    /// How that is known.
+    /// How the meaning was found.
     pub by: By,
-    /// Of a field its name.
+    /// The name of the guest's field. Absent for other columns.
     pub label: Option<String>,
 }
 
 impl Seen {
-    /// The meaning in a word that a [`Mapping`] reads; absent where the column is not read.
+    /// The meaning as a word that a [`Mapping`] reads. `None` if the column is not read.
     pub fn word(&self) -> Option<String> {
         let column = self.becomes?;
         Some(self.label.as_deref().map_or_else(|| column.name().to_owned(), field_word))
     }
 }
 
-/// Where each known column stands.
+/// The places of all columns whose meaning is known.
 #[derive(Debug, Clone, Default)]
 pub struct Columns {
     places: BTreeMap<Column, usize>,
-    /// Fields of guests: their names, and where they stand.
+    /// The guests' own fields: their names and places.
     fields: Vec<(String, usize)>,
-    /// The cells are no file's: no program put guards or words for nothing into them.
+    /// Whether the row did not come from a file, so that no program added guards or words for nothing.
     is_own: bool,
-    /// Every column of the file, in its order.
+    /// Every column of the file, in order.
     pub seen: Vec<Seen>,
-    /// The system whose export the file is; absent where it is none that we know.
+    /// The system whose export the file is. Absent if it is no known export.
     pub export: Option<&'static Export>,
-    /// The source's row id stands for different persons: it is a company's or a family's, and identifies nobody.
+    /// Whether different persons share a row id of the source. Such an id is a company's or a family's, and identifies
+    /// nobody.
     pub ids_are_shared: bool,
-    /// The same of order and position together.
+    /// Whether different persons share an order and position.
     pub positions_are_shared: bool,
-    /// The length that all codes have, where some lost the zeros they began with.
+    /// The length of all codes before some lost their leading zeros. Absent if none lost any.
     pub code_length: Option<usize>,
 }
 
 impl Columns {
-    /// Reads a header. Fails when a person gave two columns the same meaning, or where none says which ticket or guest a row
-    /// is.
+    /// Reads a header. Fails if the user gave two columns the same meaning, or if no column tells which ticket or guest
+    /// a row is.
     pub fn of(sheet: &Sheet, mapping: &Mapping) -> Result<Self> {
         let names: Vec<String> = sheet.header.iter().map(|header| folded(header)).collect();
         let mut out = Self { export: Export::of(&names), ..Self::default() };
@@ -88,7 +89,7 @@ impl Columns {
         Ok(out)
     }
 
-    /// Columns of rows that came by another way than a file, by our own names for them.
+    /// The columns of a row that did not come from a file, by our own names.
     pub fn of_own(header: &[&'static str]) -> Self {
         let mut out = Self { is_own: true, ..Self::default() };
         for (place, name) in header.iter().enumerate() {
@@ -150,7 +151,7 @@ impl Columns {
         }
     }
 
-    /// Guesses the columns that nobody named, by the words of each header, the exact ones first.
+    /// Guesses the meaning of the remaining columns from the words of each header, exact matches first.
     fn guess(&mut self, sheet: &Sheet, names: &[String]) {
         let mut guesses: Vec<(bool, usize, Column)> = Vec::new();
         for (place, name) in names.iter().enumerate() {
@@ -167,17 +168,17 @@ impl Columns {
             let cells =
                 || sheet.lines.iter().filter_map(move |line| line.cells.get(place)).filter(|cell| !cell.is_empty());
             let column = match column {
-                // A column of values that persons share is a company's or a family's. One code that stands twice is a slip:
-                // it is told with its lines, and all other guests keep the codes they hold.
+                // If persons share the column's values, it belongs to a company or a family. If a single code stands
+                // twice, that is a mistake: it is reported with its lines, and all other guests keep their codes.
                 Column::Barcode if is_vague_code(&names[place]) && is_of_groups(sheet, place, self) => {
                     Column::ExternalId
                 }
                 Column::EntryType if is_free_text(cells()) => continue,
-                // What a form writes for whoever did not sign in.
+                // The cells hold what a form writes for persons who did not sign in.
                 Column::Name | Column::Email if is_anonymous(cells()) => continue,
-                // The lines' own numbers: another file counts from one too.
+                // The cells number the lines, and another file counts from one too.
                 Column::ExternalId if !is_exact && counts_up(cells()) => continue,
-                // Words like "ticket" may head a count or a code.
+                // Words like "ticket" may head a number of persons or a code.
                 Column::PartySize if cells().next().is_some() && !cells().any(|cell| is_number(cell)) => continue,
                 column => column,
             };
@@ -189,7 +190,7 @@ impl Columns {
         self.tell_names_apart();
     }
 
-    /// A column of addresses is one, whatever it is called.
+    /// Finds a column of e-mail addresses by its cells, whatever its header is.
     fn guess_by_content(&mut self, sheet: &Sheet) {
         if self.has(Column::Email) {
             return;
@@ -213,7 +214,7 @@ impl Columns {
         }
     }
 
-    /// "Nom" beside "Prénom" is the family name, and "name" beside "lastname" the first.
+    /// Tells name columns apart: "Nom" beside "Prénom" is the family name, and "name" beside "lastname" the first name.
     fn tell_names_apart(&mut self) {
         use Column::{FirstName, LastName, Name};
         let (first, last) = (self.places.contains_key(&FirstName), self.places.contains_key(&LastName));
@@ -269,33 +270,33 @@ impl Columns {
         self.seen.iter().map(|one| one.header.as_str()).collect::<Vec<_>>().join(", ")
     }
 
-    /// Leaves out the columns that a promoter's file may not say, as if they were not there. A status stays: it sets
-    /// none, but a guest who is declined there is not to come in.
+    /// Ignores the columns that a promoter's file may not set. The status column stays: it sets no status, but a guest
+    /// who is declined there stays out.
     pub fn keep_promoters(&mut self) {
         use Column::{Barcode, EntryType, ExpiresAt, Flag, GateIds, GuestList, ValidFrom, Zone};
-        // An entry type is a zone by another name.
+        // An entry type sets the zone too.
         for column in [Barcode, Zone, EntryType, GateIds, GuestList, ValidFrom, ExpiresAt, Flag] {
             if let Some(place) = self.places.remove(&column) {
                 self.seen[place].becomes = None;
             }
         }
-        // A wristband's colour opens doors as a flag does.
+        // A field such as a wristband's colour lets staff open doors, as a flag does.
         for (_, place) in std::mem::take(&mut self.fields) {
             self.seen[place].becomes = None;
         }
     }
-    /// A person's words about columns, by their number (`#1`), as a [`Mapping`] has it.
+    /// What the user said about columns, by their number (`#1`), as a [`Mapping`] has it.
     pub fn said(&self) -> BTreeMap<String, String> {
         let said = self.seen.iter().enumerate().filter(|(_, one)| one.by == By::Said);
         let word = |one: &Seen| one.word().unwrap_or_else(|| IGNORE.to_owned());
         said.map(|(place, one)| (format!("#{}", place + 1), word(one))).collect()
     }
-    /// Headers of columns that are not read.
+    /// Headers of the columns that are not read.
     pub fn ignored(&self) -> Vec<String> {
         let unread = self.seen.iter().filter(|one| one.becomes.is_none() && !one.header.is_empty());
         unread.map(|one| one.header.clone()).collect()
     }
-    /// Whether the file has the column.
+    /// Whether the file has this column.
     pub fn has(&self, column: Column) -> bool {
         let other = column == Column::Email && self.places.contains_key(&Column::OtherEmail);
         other || self.places.contains_key(&column)
@@ -304,16 +305,16 @@ impl Columns {
     pub fn all(&self) -> impl Iterator<Item = Column> {
         self.places.keys().copied()
     }
-    /// The guest's fields in a row: name and value, which is empty where the row has none.
+    /// The guest's own fields in a row: name and value. The value is empty if the row has none.
     pub fn fields<'a>(&'a self, line: &'a Line) -> impl Iterator<Item = (&'a str, Cow<'a, str>)> {
         let cell = |place: usize| line.cells.get(place).map_or("", |cell| cell.as_str());
         self.fields.iter().map(move |(label, place)| (label.as_str(), self.cell(Column::Field, cell(*place))))
     }
-    /// Whether a row has text in this very column.
+    /// Whether a row has text in this column itself.
     pub fn has_own(&self, line: &Line, column: Column) -> bool {
         !self.cell(column, self.raw(line, column)).is_empty()
     }
-    /// The cell of a row as its column means it, empty where the row or the file lacks it.
+    /// The text of a row's cell, by the meaning of its column. Empty if the row or the file lacks it.
     pub fn get<'a>(&self, line: &'a Line, column: Column) -> Cow<'a, str> {
         let own = self.cell(column, self.raw(line, column));
         if column == Column::Email && own.is_empty() {
@@ -331,7 +332,7 @@ impl Columns {
     pub fn too_wide(&self, line: &Line) -> bool {
         line.cells.iter().rposition(|cell| !cell.is_empty()).is_some_and(|last| last >= self.seen.len())
     }
-    /// The text that tells two persons of a file apart: name and e-mail.
+    /// The text that distinguishes two persons of a file: name and e-mail.
     fn person(&self, line: &Line) -> String {
         let name =
             [Column::Name, Column::FirstName, Column::LastName].map(|column| for_identity(&self.get(line, column)));
@@ -339,7 +340,7 @@ impl Columns {
     }
 }
 
-/// Whether a column's value stands for different persons somewhere.
+/// Whether some value of a column belongs to different persons.
 fn is_shared(sheet: &Sheet, place: usize, columns: &Columns) -> bool {
     stands_for_different_persons(sheet, columns, |line| line.cells.get(place).cloned().unwrap_or_default())
 }
@@ -356,7 +357,7 @@ fn stands_for_different_persons(sheet: &Sheet, columns: &Columns, value: impl Fn
     })
 }
 
-/// Whether more than one in ten of a column's filled lines has a value that stands for different persons.
+/// Whether more than one in ten filled lines of a column has a value that belongs to different persons.
 fn is_of_groups(sheet: &Sheet, place: usize, columns: &Columns) -> bool {
     let mut holders: BTreeMap<&str, (usize, BTreeSet<String>)> = BTreeMap::new();
     for line in &sheet.lines {
@@ -370,7 +371,7 @@ fn is_of_groups(sheet: &Sheet, place: usize, columns: &Columns) -> bool {
     shared.map(|(lines, _)| lines).sum::<usize>() * 10 > all
 }
 
-/// Whether cells are sentences or names of people rather than a few kinds: nearly each is another one.
+/// Whether nearly every cell is different, as in sentences or names of people. A column of entry types has few kinds.
 fn is_free_text<'a>(cells: impl Iterator<Item = &'a String>) -> bool {
     let (mut all, mut kinds) = (0, BTreeSet::new());
     for cell in cells {
@@ -386,7 +387,7 @@ fn is_anonymous<'a>(cells: impl Iterator<Item = &'a String>) -> bool {
         && cells.all(|cell| ["anonymous", "anonym", "anonyme"].iter().any(|word| cell.eq_ignore_ascii_case(word)))
 }
 
-/// Whether cells are 1, 2, 3, … in the order of their lines.
+/// Whether the cells are 1, 2, 3, … in the order of their lines.
 fn counts_up<'a>(cells: impl Iterator<Item = &'a String>) -> bool {
     let numbers: Option<Vec<u64>> = cells.map(|cell| cell.parse().ok()).collect();
     numbers.is_some_and(|all| {

@@ -1,4 +1,4 @@
-//! One row held against what is stored: a new ticket, a changed one, or nothing.
+//! Compares one row with what is stored: it makes a new ticket, changes one, or changes nothing.
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{EventId, GuestListId};
@@ -21,22 +21,22 @@ use crate::seeded_ids::SeededIds;
 use crate::tickets::ids;
 use crate::tickets::put::Fresh;
 
-/// The event and stored rows that a file's rows are compared with.
+/// The event and the stored rows with which a file's rows are compared.
 pub struct Planning<'a> {
     /// The event of the import.
     pub event_id: &'a EventId,
-    /// Entry types, the event's and those that it gets.
+    /// The event's entry types, and those that the import adds.
     pub types: &'a Types,
-    /// Where rows go.
+    /// The destination of the rows.
     pub into: &'a Destination,
-    /// Guest lists by name.
+    /// The guest lists by name.
     pub lists: &'a Lists,
-    /// By the server's clock.
+    /// The server's time.
     pub now: Timestamp,
 }
 
 impl Planning<'_> {
-    /// Why a row is none of a promoter's business, if it is not.
+    /// Why a promoter may not import this row, as field and message. `None` if they may.
     pub fn not_theirs(&self, row: &Wanted, stored: &Stored) -> Option<(&'static str, &'static str)> {
         if !self.into.alone {
             return None;
@@ -69,7 +69,7 @@ impl Planning<'_> {
                 let blank = self.blank_guest(seeded)?;
                 let mut guest = self.wanted_guest(row, wanted, &blank, rules.entry_limit, plan)?;
                 guest.ticket_id = Some(ticket_id.clone());
-                // Whoever comes with a code has it from where it was made.
+                // A guest with a given code got it from another system.
                 let why = if row.barcode.is_none() { passes::reason_of_guest(None, &guest) } else { None };
                 plan.passes.extend(why.map(|why| (guest.guest_id.to_string(), why)));
                 Some(guest)
@@ -96,7 +96,8 @@ impl Planning<'_> {
         Ok(())
     }
 
-    /// A ticket of an import that was undone: as if it were new, but with the id and the code that phones and mails know.
+    /// Restores a ticket of an import that was undone. It is treated as new, but keeps the id and the code that phones
+    /// and mails know.
     pub fn revive(
         &self,
         row: &Wanted,
@@ -158,7 +159,7 @@ impl Planning<'_> {
         let mut changes = differences(&before.rules, &rules);
         let before = match &row.identity {
             Identity::Code(hash) if !before.barcode_hashes.contains(hash) => {
-                // Phones hear of a code with the rules of its ticket: one of those is said once more.
+                // Phones learn of a code together with a rule of its ticket. So one rule is stored again.
                 if changes.is_empty() {
                     changes.push(TicketChange::EntryLimit(rules.entry_limit));
                 }
@@ -186,7 +187,8 @@ impl Planning<'_> {
         let order_id = row.order_id.or_clear(&before.order_id);
         let other_order = order_id != before.order_id;
         if other_order && changes.is_empty() {
-            // The booking is in the list that phones have: a list of other content is of another version.
+            // The booking is part of the list that phones have. Changed content needs a new version, so one rule is
+            // stored again.
             changes.push(TicketChange::EntryLimit(rules.entry_limit));
         }
         if changes.is_empty() && guest == held {
@@ -211,7 +213,8 @@ impl Planning<'_> {
         Ok(())
     }
 
-    /// Whether the row's fields and those stored are more than a guest has; then the line is refused.
+    /// Whether the row's fields together with the stored ones are more than a guest may have. If so, the line is
+    /// refused.
     fn has_too_many_fields(&self, row: &Wanted, ticket: &TicketRecord, stored: &Stored, plan: &mut Plan) -> bool {
         let held = ticket.guest_id.as_ref().and_then(|id| stored.guests.get(id));
         let Some((wanted, held)) = row.guest.as_ref().zip(held) else { return false };
@@ -253,7 +256,7 @@ impl Planning<'_> {
         plan: &mut Plan,
     ) -> Result<GuestRecord> {
         if before.erased_at.is_some() {
-            // A file that still names them brings nothing back.
+            // A file that still names an erased guest brings nothing back.
             return Ok(GuestRecord { party_size, ..before.clone() });
         }
         let guest_list_id = match &wanted.guest_list {
@@ -281,7 +284,7 @@ impl Planning<'_> {
         })
     }
 
-    /// A guest list by its name; the file may name new ones.
+    /// The id of a guest list by its name. Lists that the file adds are put into the plan.
     fn list(&self, name: &str, plan: &mut Plan) -> Result<GuestListId> {
         let known = || Error::Bug("a row names a list that was not looked for".into());
         let id = self.lists.id(name).ok_or_else(known)?;

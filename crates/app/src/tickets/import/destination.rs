@@ -1,23 +1,22 @@
-//! Where the rows of a file go, and whose they are.
+//! The destination of a file's rows: the guest list, and who imports.
 
 use crate::records::GuestListRecord;
 use crate::tickets::keys::KeyScope;
 
-/// Where rows go.
+/// The destination of rows.
 #[derive(Debug, Clone, Default)]
 pub struct Destination {
-    /// The list of rows that name none.
+    /// The guest list of rows that name none. Absent if they go on none.
     pub list: Option<GuestListRecord>,
-    /// A promoter's file: no guest of another list is touched, and its keys are that list's own.
+    /// Whether this is a promoter's file. It touches no guest of another list, and its keys belong to its list alone.
     pub alone: bool,
-    /// Whether the rows are a person's file. Then the import looks for damage that a spreadsheet did, asks about
-    /// what the file leaves open, and makes no ticket for a guest who is not to come in. A row of a feed is taken
-    /// at its word.
+    /// Whether the rows are a person's file. If so, the import looks for damage by spreadsheets, asks about what the
+    /// file leaves open, and makes no ticket for a guest who stays out. A row of a feed is taken literally.
     pub is_file: bool,
 }
 
 impl Destination {
-    /// The scope of the rows' keys.
+    /// The scope of the rows' import keys.
     pub(crate) fn scope(&self) -> KeyScope {
         match &self.list {
             Some(list) if self.alone => KeyScope::List(list.guest_list_id.clone()),

@@ -1,31 +1,31 @@
-//! Exports of other ticketing systems, recognised by their headers: columns and words that mean something else there than
-//! here. Where each header stands written is cited in `docs/samples/README.md`.
+//! Exports of other ticketing systems, recognised by their headers. In them, columns and words have other meanings than
+//! here. The source of each header is cited in `docs/samples/README.md`.
 
 use admit_core::ticket::TicketStatus;
 
 use super::column::Column;
 
-/// Somebody else's export.
+/// An export of another system.
 #[derive(Debug)]
 pub struct Export {
     /// The name of the system.
     pub name: &'static str,
-    /// Headers that it has (letters and digits, lower case); of each group one.
+    /// The headers by which the export is recognised (letters and digits, lower case): one of each group.
     signs: &'static [&'static [&'static str]],
-    /// The names of its first column, where that is the sign; empty where it may be any.
+    /// The possible names of its first column, if the export is recognised by that. Empty if it may be any.
     first: &'static [&'static str],
-    /// The meanings of its headers; `None` for one that means nothing here, whatever its name.
+    /// The meanings of its headers. `None` for a header that means nothing here, whatever its name.
     columns: &'static [(&'static str, Option<Column>)],
-    /// Status words that mean something else there than anywhere.
+    /// Status words that have another meaning in this system than elsewhere.
     statuses: &'static [(&'static str, TicketStatus)],
-    /// Persons beside the guest are counted, and not the guest: so many more come.
+    /// Number added to the persons of a row, for systems that don't count the guest.
     pub persons_more: u32,
-    /// A ticket without a name and an address was given to nobody yet: it stays out.
+    /// Whether a ticket without a name and an address stays out, because nobody has it yet.
     pub unassigned_stay_out: bool,
 }
 
 impl Export {
-    /// Which system wrote this header (every name folded), if any that we know.
+    /// The system that wrote this header (every name folded). `None` if it is no known export.
     pub fn of(header: &[String]) -> Option<&'static Self> {
         let has = |name: &&str| header.iter().any(|one| one == name);
         let begins = |export: &&Self| {
@@ -33,11 +33,11 @@ impl Export {
         };
         EXPORTS.iter().filter(begins).find(|export| export.signs.iter().all(|group| group.iter().any(has)))
     }
-    /// The meaning of a header (folded) in this export; absent where it means what it always does.
+    /// The meaning of a header (folded) in this export. `None` if the export gives it no meaning of its own.
     pub fn meaning(&self, header: &str) -> Option<Option<Column>> {
         self.columns.iter().find(|(name, _)| *name == header).map(|(_, column)| *column)
     }
-    /// The meaning of a status word (folded) in this export; absent where it has none of its own.
+    /// The meaning of a status word (folded) in this export. `None` if it has no meaning of its own.
     pub fn status(&self, word: &str) -> Option<TicketStatus> {
         self.statuses.iter().find(|(one, _)| *one == word).map(|(_, status)| *status)
     }
@@ -54,7 +54,7 @@ const NOTHING: Export = Export {
 };
 
 const EXPORTS: &[Export] = &[
-    // "Check-in list" and "Order data", positions. Its codes are the tickets' secrets.
+    // "Check-in list" and "Order data", positions. The codes are the tickets' secrets.
     Export {
         name: "pretix",
         signs: &[
@@ -73,20 +73,20 @@ const EXPORTS: &[Export] = &[
             ("email", Some(Column::OtherEmail)),
             ("phonenumber", Some(Column::Phone)),
             ("product", Some(Column::EntryType)),
-            // Of an address, and of a seat.
+            // These columns belong to an address, and to a seat.
             ("state", None),
             ("zone", None),
             ("seatzone", None),
             ("price", None),
             ("paid", None),
             ("blocked", None),
-            // In the event's own way of writing times.
+            // These are written in the event's own format of times.
             ("validfrom", None),
             ("validuntil", None),
         ],
         ..NOTHING
     },
-    // "Attendee Summary". Its codes are there only where the organiser chose the column.
+    // "Attendee Summary". It has codes only if the organiser chose that column.
     Export {
         name: "Eventbrite",
         signs: &[&["order", "orderno", "orderid"], &["tickettype"], &["attendeestatus", "attendee"], &["firstname"]],
@@ -110,7 +110,7 @@ const EXPORTS: &[Export] = &[
         ],
         ..NOTHING
     },
-    // Its newer report. A row a ticket; orders of several have several.
+    // The newer report, with one row per ticket. Orders of several tickets have several rows.
     Export {
         name: "Eventbrite",
         signs: &[&["orderid", "orderno"], &["attendeefirstname", "buyerfirstname"], &["buyeremail"]],
@@ -135,7 +135,7 @@ const EXPORTS: &[Export] = &[
         ],
         ..NOTHING
     },
-    // Its QR holds the check-in address as it stands in the file.
+    // The QR code holds the check-in address as it stands in the file.
     Export {
         name: "Luma",
         signs: &[&["apiid", "guestid"], &["approvalstatus"]],
@@ -247,7 +247,7 @@ const EXPORTS: &[Export] = &[
         ],
         ..NOTHING
     },
-    // Tab-separated. It has neither codes nor addresses; "Guests" are those beside the member.
+    // Tab-separated. It has neither codes nor addresses. "Guests" are persons in addition to the member.
     Export {
         name: "Meetup",
         signs: &[&["rsvpedon"], &["userid"], &["rsvp"]],
@@ -263,7 +263,7 @@ const EXPORTS: &[Export] = &[
         persons_more: 1,
         ..NOTHING
     },
-    // A person's whole order. "Paid" is money, and "Type" where it was sold.
+    // A row is a person's whole order. "Paid" is an amount, and "Type" the place of sale.
     Export {
         name: "Humanitix",
         signs: &[&["validtickets"], &["orderid"], &["longorderid", "yourearnings"]],
@@ -280,7 +280,7 @@ const EXPORTS: &[Export] = &[
         ],
         ..NOTHING
     },
-    // Orders. Its list of issued tickets has no header that is published.
+    // Orders. The header of its list of issued tickets is not published.
     Export {
         name: "Ticket Tailor",
         signs: &[&["ticketspurchased"], &["orderid"], &["ordercancelled"]],
@@ -305,7 +305,7 @@ const EXPORTS: &[Export] = &[
         ],
         ..NOTHING
     },
-    // Its QR holds the id and a signature that no file has: codes are made anew.
+    // The QR code holds the id and a signature that no file has, so new codes are made.
     Export {
         name: "alf.io",
         signs: &[&["reservationid"], &["locked"], &["category"]],
@@ -328,7 +328,7 @@ const EXPORTS: &[Export] = &[
         ],
         ..NOTHING
     },
-    // The answers' numbers are counted anew for each form, so they identify nobody.
+    // Each form counts its answers from one, so their numbers identify nobody.
     Export {
         name: "Microsoft Forms",
         signs: &[

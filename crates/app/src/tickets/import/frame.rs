@@ -1,31 +1,31 @@
-//! Where a table begins and ends within a file: titles above its header, totals below its rows.
+//! Finds where a table begins and ends within a file: titles stand above its header, totals below its rows.
 
 use admit_table::{Format, Line, Rows};
 
 use super::status;
 use super::vocabulary::{folded, meaning};
 
-/// A header is looked for in so many rows.
+/// Number of first rows in which a header is looked for.
 const HEADER_ROWS: usize = 30;
-/// A total stands among so many last rows.
+/// Number of last rows in which a total may stand.
 const TOTAL_ROWS: usize = 3;
 
-/// A file's table: its header, its rows, and what stood around them.
+/// A file's table: its header, its rows, and the text around them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sheet {
     /// The format of the file.
     pub format: Format,
-    /// The rows above the header, one text a row.
+    /// The rows above the header, one text per row.
     pub preamble: Vec<String>,
-    /// Names of the columns as written.
+    /// Names of the columns, as written.
     pub header: Vec<String>,
-    /// Rows; those without any text are left out.
+    /// The rows. Rows without any text are left out.
     pub lines: Vec<Line>,
 }
 
 impl Sheet {
-    /// Finds the table in a file's rows: its header is the first row that names a column and is not much narrower than the
-    /// rows below it.
+    /// Finds the table in a file's rows. The header is the first row that names a column and is not much narrower than
+    /// the rows below it.
     pub fn of(rows: Rows) -> Self {
         let Rows { format, directive, mut lines } = rows;
         let width = lines.iter().take(HEADER_ROWS).map(filled).max().unwrap_or_default();
@@ -43,14 +43,14 @@ impl Sheet {
         Self { format, preamble, header, lines: lines.collect() }
     }
 
-    /// A table that no file held: a row that came another way.
+    /// A table with one row that did not come from a file.
     pub fn of_one(header: Vec<String>, cells: Vec<String>) -> Self {
         let encoding = admit_table::Encoding::Utf8;
         let format = Format::Delimited { encoding, delimiter: ',' };
         Self { format, preamble: Vec::new(), header, lines: vec![Line { number: 1, cells }] }
     }
 
-    /// Whether a row is among those where a total may stand.
+    /// Whether a row is among the last ones, where a total may stand.
     pub fn is_near_the_end(&self, line: &Line) -> bool {
         let place = self.lines.len().saturating_sub(TOTAL_ROWS);
         self.lines.get(place).is_some_and(|first| line.number >= first.number)
@@ -61,7 +61,7 @@ fn filled(line: &Line) -> usize {
     line.cells.iter().filter(|cell| !cell.is_empty()).count()
 }
 
-/// Whether a row adds up those above it: its first text says so, alone or before a number.
+/// Whether a row adds up those above it. Its first text says so, alone or before a number.
 pub fn is_total(line: &Line) -> bool {
     let Some(first) = line.cells.iter().find(|cell| !cell.is_empty()) else { return false };
     let words = status::folded(first);

@@ -1,7 +1,7 @@
-//! Identifies the guest of a row: by what its ticket is found again, in this file and in the next.
+//! Finds which guest a row is about: the key by which its ticket is found again, in this file and in the next.
 //!
-//! Two rows are one guest only where every identity field given is equal, or the source's own row id is (spec §5). A code, an
-//! address or a company's id that several persons share never makes one of them.
+//! Two rows are one guest only if all given identity fields are equal, or the source's own row id is (spec §5). A code,
+//! an address or a company's id that several persons share never joins them.
 
 use std::borrow::Cow;
 
@@ -15,53 +15,53 @@ use crate::tickets::keys::{self, KeyScope};
 /// The key by which a row names its ticket.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Identity {
-    /// Its code.
+    /// The ticket's code, by its hash.
     Code(BarcodeHash),
-    /// Its import key: the source's row id, else order and position, else everything that names the person.
+    /// The import key: the source's row id, otherwise order and position, otherwise everything that names the person.
     Key(String),
 }
 
-/// Another key under which the ticket may be stored: of a file whose ids said more, or less.
+/// Another key under which the ticket may be stored, by a file with more ids or fewer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OtherKey {
     /// The key.
     pub key: String,
-    /// It counts only where the guest found has the row's name.
+    /// Whether the key counts only if the guest found has the row's name.
     pub only_same_name: bool,
 }
 
 /// The parts of a row that name a person.
 pub struct Named<'a> {
-    /// Guest list.
+    /// The guest list. Absent if the row goes on none.
     pub list: Option<&'a GuestListId>,
-    /// The person's name; absent where the row has none.
+    /// The person's name. Absent if the row has none.
     pub name: Option<&'a str>,
-    /// E-mail, in lower case.
+    /// The e-mail, in lower case. Absent if the row has none.
     pub email: Option<String>,
-    /// The source's id of the row.
+    /// The id that the source gives the row. Absent if it gives none.
     pub id: Option<Cow<'a, str>>,
-    /// Order number.
+    /// The number of the order. Absent if there is none.
     pub order: Option<Cow<'a, str>>,
-    /// Place within the order.
+    /// The place within the order. Absent if there is none.
     pub position: Option<Cow<'a, str>>,
-    /// The id stands for different persons in this file.
+    /// Whether different persons share the id in this file.
     pub id_is_shared: bool,
-    /// Order and position stand for different persons in this file.
+    /// Whether different persons share order and position in this file.
     pub position_is_shared: bool,
-    /// The file is an export that is known: its ids are of rows.
+    /// Whether the file is a known export, in which ids belong to rows.
     pub is_export: bool,
 }
 
 impl Named<'_> {
-    /// Checks the parts of keys, also in rows without a guest: a text longer than an id may be fits no index of the
-    /// database.
+    /// Checks the parts of keys, also for rows without a guest. A text longer than an id may be would not fit an index
+    /// of the database.
     pub fn check(&self, checks: &mut Checks) {
         for (column, text) in [(Column::ExternalId, &self.id), (Column::Position, &self.position)] {
             checks.external_id(column.name(), text.as_deref());
         }
     }
 
-    /// The row's identity, and the other keys that its ticket may have.
+    /// The row's identity, and the other keys that its ticket may have. `None` if the row names nobody.
     pub fn identity(
         &self,
         barcode: Option<&str>,
@@ -75,7 +75,7 @@ impl Named<'_> {
             key.as_ref().map(|key| OtherKey { key: scope.key(key), only_same_name })
         };
         if let Some(text) = barcode {
-            // An export may bring the codes of tickets that came without.
+            // An export may bring the codes of tickets that an earlier file brought without.
             let others = [other(&by_order, self.position_is_shared), other(&by_id, self.id_is_shared)];
             let others = others.into_iter().flatten().filter(|_| self.is_export).collect();
             return Some((Identity::Code(BarcodeHash::of(text)), others));
@@ -102,7 +102,8 @@ impl Named<'_> {
         }
     }
 
-    /// Everything that names the person: list, name and e-mail, and order and id where they are given.
+    /// The key made of everything that names the person: list, name and e-mail, and order, position and id if given.
+    /// `None` without name and e-mail.
     fn person(&self) -> Option<String> {
         let mut key = self.plain_person()?;
         for (word, part) in [("order", &self.order), ("position", &self.position), ("id", &self.id)] {
@@ -113,7 +114,7 @@ impl Named<'_> {
         Some(key)
     }
 
-    /// List, name and e-mail alone, as a file without ids has them.
+    /// The key made of list, name and e-mail alone, as in a file without ids. `None` without name and e-mail.
     fn plain_person(&self) -> Option<String> {
         if self.name.is_none() && self.email.is_none() {
             return None;

@@ -1,4 +1,4 @@
-//! Which guest list each name in a file means.
+//! Finds the guest list that each name in a file means.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use crate::guest_lists;
 use crate::ports::Tx;
 use crate::seeded_ids::SeededIds;
 
-/// The lists that the rows of a file name.
+/// The guest lists that the rows of a file name.
 #[derive(Debug, Default)]
 pub struct Lists {
     meant: BTreeMap<String, GuestListId>,
@@ -22,9 +22,9 @@ pub struct Lists {
 }
 
 impl Lists {
-    /// A name means the list that is called so; else the one that was called so last, so that a file from before a list
-    /// got another name still finds its guests; else a new list, whose id is drawn here because the keys of its rows are
-    /// made of it.
+    /// Loads the lists. A name means the list that has it. Otherwise it means the list that had it last, so that a file
+    /// made before a list was renamed still finds its guests. Otherwise it means a new list. The new id is drawn here,
+    /// since the keys of the list's rows contain it.
     pub fn load(
         tx: &mut dyn Tx,
         event_id: &EventId,
@@ -63,12 +63,12 @@ impl Lists {
         Ok(out)
     }
 
-    /// The list that a name of the file means.
+    /// The list that a name of the file means. `None` if the file does not have the name.
     pub fn id(&self, name: &str) -> Option<&GuestListId> {
         self.meant.get(name)
     }
 
-    /// Whether the file names the list first.
+    /// Whether the import creates this list.
     pub fn is_new(&self, id: &GuestListId) -> bool {
         self.new.contains(id)
     }

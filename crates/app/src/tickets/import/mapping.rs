@@ -1,4 +1,4 @@
-//! A person's words about a file: the meaning of each column, and answers to what the file leaves open.
+//! What a user says about a file: the meaning of each column, and answers to what the file leaves open.
 
 use std::collections::BTreeMap;
 
@@ -14,77 +14,77 @@ use crate::error::{Error, FieldError, Result};
 
 /// The word for a column that is not read.
 pub const IGNORE: &str = "ignore";
-/// The prefix of the name that a person gives a field: `field:Table`.
+/// The prefix of a field's name that the user gives: `field:Table`.
 const FIELD: &str = "field:";
 
-/// A person's words about a file. Everything may be left out: then it is guessed, or asked about.
+/// What a user says about a file. Every part may be absent. In that case it is guessed, or the user is asked.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Mapping {
-    /// The meanings of columns: a header as the file has it, or `#` and the column's number from 1, to `name`,
-    /// `email`, … or `ignore`. The word `field` is a field of the guest that the header names, and `field:Table` is one
-    /// of that name. Columns that are not named are guessed.
+    /// The meanings of columns. The key is a header as in the file, or `#` and the column's number from 1. The value is
+    /// `name`, `email`, … or `ignore`. The word `field` means a field of the guest that the header names, and
+    /// `field:Table` one of that name. Columns that are not named are guessed.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub columns: BTreeMap<String, String>,
-    /// The meaning of each status word of the file: `active`, `used`, `voided`, `refunded`. Rows with the last two
-    /// make no ticket.
+    /// The meaning of each status word of the file: `active`, `used`, `voided`, `refunded`. Rows with the last two make
+    /// no ticket.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub statuses: BTreeMap<String, String>,
-    /// Whether `11/12/2026` is the 11th of December.
+    /// Whether `11/12/2026` is the 11th of December. Absent means that the file's dates decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub day_first: Option<bool>,
-    /// The treatment of rows without a code in a file where others have one; absent: asked.
+    /// What to do with rows without a code, in a file where others have one. Absent means that the user is asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing_codes: Option<MissingCodes>,
-    /// The meaning of `NULL` or `None` in a name column; absent: asked.
+    /// What `NULL` or `None` means in a name column. Absent means that the user is asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub empty_words_in_names: Option<EmptyWords>,
-    /// The treatment of entry types that the event lacks; absent: they are made.
+    /// What to do with entry types that the event lacks. Absent means that they are created.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub new_entry_types: Option<NewTypes>,
-    /// How the file's letters are written, such as `Windows-1252`, where detection is wrong.
+    /// The file's encoding, such as `Windows-1252`. Absent means that it is detected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encoding: Option<String>,
-    /// The sheet of a workbook; its first with rows otherwise.
+    /// The sheet of a workbook. Absent means the first sheet with rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sheet: Option<String>,
 }
 
-/// The treatment of rows without a code.
+/// What to do with rows that have no code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MissingCodes {
-    /// A code is made for each.
+    /// Make a code for each row.
     Make,
-    /// They are left out.
+    /// Leave the rows out.
     LeaveOut,
 }
 
-/// The meaning of `NULL` in a name column.
+/// What `NULL` means in a name column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EmptyWords {
-    /// No name.
+    /// The cell is empty.
     Empty,
-    /// Somebody's name.
+    /// The cell is somebody's name.
     Name,
 }
 
-/// The treatment of an entry type that the event lacks.
+/// What to do with an entry type that the event lacks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NewTypes {
-    /// The event gets it.
+    /// Create the entry type.
     #[default]
     Create,
-    /// Its rows are of the event's first type.
+    /// Give its rows the event's first type.
     First,
-    /// Its rows are left out: it may be a T-shirt.
+    /// Leave its rows out, since it may be a T-shirt.
     LeaveOut,
 }
 
 impl Mapping {
-    /// Reads one from JSON. Every wrong field is named under `mapping`.
+    /// Reads a mapping from JSON. Every wrong field is named under `mapping`.
     pub fn parse(text: &str) -> Result<Self> {
         let read: Self = serde_json::from_str(text)
             .map_err(|error| Error::invalid("mapping", format!("is not as it should be: {error}")))?;
@@ -115,34 +115,35 @@ impl Mapping {
     pub fn hints(&self) -> Hints {
         Hints { encoding: self.encoding.as_deref().and_then(Encoding::of_name), sheet: self.sheet.clone() }
     }
-    /// The order of dates that it names.
+    /// The order of dates that the mapping names. `None` if it names none.
     pub fn date_order(&self) -> Option<DateOrder> {
         self.day_first.map(|day_first| if day_first { DateOrder::DayFirst } else { DateOrder::MonthFirst })
     }
-    /// The meaning of a status word (as [`status::folded`] writes it); absent where the mapping says nothing of it.
+    /// The meaning of a status word (as [`status::folded`] writes it). `None` if the mapping does not have it.
     pub fn status(&self, word: &str) -> Option<TicketStatus> {
         self.statuses.iter().find(|(one, _)| status::folded(one) == word)?.1.parse().ok()
     }
-    /// The meaning of the column at a place, from 0. Absent where the mapping says nothing; `Some(None)` is a column
-    /// that is not read.
+    /// The meaning of the column at a place, from 0. `None` if the mapping does not have it. `Some(None)` means that
+    /// the column is not read.
     pub fn column(&self, place: usize, header: &str) -> Option<Option<Column>> {
         let word = self.word(place, header)?;
         Some(if word.starts_with(FIELD) { Some(Column::Field) } else { Column::of_name(word) })
     }
-    /// A person's word for a column; in one of our own exports the header itself is the word.
+    /// The user's word for a column. In an export of our own, the header itself is the word. `None` if there is
+    /// neither.
     fn word<'a>(&'a self, place: usize, header: &'a str) -> Option<&'a str> {
         let said = self.columns.get(&format!("#{}", place + 1)).or_else(|| self.columns.get(header));
         let own = || header.strip_prefix(FIELD).filter(|label| !label.trim().is_empty()).map(|_| header);
         said.map(String::as_str).or_else(own)
     }
-    /// The name of the field that a column is: as a person said, else as its header has it.
+    /// The name of the field in a column: as the user said, otherwise the header.
     pub fn label(&self, place: usize, header: &str) -> String {
         let said = self.word(place, header).and_then(|word| word.strip_prefix(FIELD));
         let words: Vec<&str> = said.unwrap_or(header).split_whitespace().collect();
         let label: String = words.join(" ").chars().take(FIELD_NAME_CHARS).collect();
         if label.trim().is_empty() { format!("Column {}", place + 1) } else { label.trim().to_owned() }
     }
-    /// The same said of a file with this header and nothing else open, fit to be remembered: columns by their number.
+    /// The mapping in the form in which it is remembered for this header, with columns by their number.
     pub fn remembered(&self, header: &[String]) -> Self {
         let word = |(place, header): (usize, &String)| {
             let word = match self.column(place, header)? {
@@ -160,7 +161,7 @@ impl Mapping {
     }
 }
 
-/// The word for a field of this name.
+/// The word for a field with this name.
 pub fn field_word(label: &str) -> String {
     format!("{FIELD}{label}")
 }

@@ -1,4 +1,4 @@
-//! The plan of an import: every row against what is stored. It reads only. A dry run counts the plan, and an import
+//! Plans an import by comparing every row with what is stored. It only reads. A dry run reports the plan, and an import
 //! carries it out.
 
 use std::collections::BTreeMap;
@@ -34,11 +34,11 @@ pub fn plan(
     progress: &mut dyn FnMut(usize),
 ) -> Result<Plan> {
     let mut plan = Plan::default();
-    // 1. Read every row; wrong ones are told and left out.
+    // 1. Read every row. Wrong rows are reported and left out.
     let mut wanted = read_rows(reading, &mut plan);
-    // 2. What is stored under the same identities.
+    // 2. Load what is stored under the same identities.
     let stored = Stored::load(tx, event_id, reading.into, &wanted, reading.columns.export.is_some())?;
-    // 3. Row by row: new, changed or the same.
+    // 3. Decide about each row: new, changed or the same.
     let Reading { into, lists, types, .. } = *reading;
     let at = Planning { event_id, types, into, lists, now };
     let codes_are_given = reading.columns.has(Column::Barcode) && wanted.iter().any(|row| row.barcode.is_some());
@@ -69,7 +69,7 @@ pub fn plan(
             }
             continue;
         };
-        // One ticket may be named in two ways: by its code, and by its id.
+        // Two rows may name one ticket in two ways, by its code and by its id.
         if let Some(first) = met.insert(ticket.ticket_id.clone(), row.line) {
             plan.refuse(row.line, "line", format!("is about the same ticket as line {first}"));
             continue;
@@ -98,7 +98,7 @@ pub fn plan(
     Ok(plan)
 }
 
-/// Why a row that nothing is stored of makes no ticket, or what has to be asked before.
+/// Why a row of which nothing is stored makes no ticket, or what must be asked first. `None` if it makes one.
 fn kept_out(
     row: &Wanted,
     reading: &Reading<'_>,
@@ -121,7 +121,7 @@ fn kept_out(
     }
 }
 
-/// How many rows of a file are good for an event that has nothing.
+/// Number of rows in a file that are good for an event that has nothing.
 #[cfg(feature = "fuzzing")]
 pub fn rows(reading: &Reading<'_>) -> usize {
     read_rows(reading, &mut Plan::default()).len()
@@ -169,7 +169,7 @@ fn read_rows(reading: &Reading<'_>, plan: &mut Plan) -> Vec<Wanted> {
     wanted
 }
 
-/// The names of the fields in which two rows of one identity differ.
+/// The names of the fields in which two rows with the same identity differ.
 fn differences(first: &Wanted, second: &Wanted) -> Vec<&'static str> {
     let mut out = Vec::new();
     let mut differ = |field: &'static str, same: bool| out.extend((!same).then_some(field));

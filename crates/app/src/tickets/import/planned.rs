@@ -1,4 +1,4 @@
-//! The rows that an import is to write, and the report on its rows.
+//! The rows that an import will write, and what its report says about them.
 
 use std::collections::BTreeMap;
 
@@ -18,24 +18,24 @@ use crate::tickets::put::Fresh;
 /// A wrong field of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowError {
-    /// Line of the file, from 1.
+    /// The line of the file, from 1.
     pub line: u64,
-    /// Column by its own name, such as `party_size`.
+    /// The column's name, such as `party_size`.
     pub field: String,
-    /// The error and the right value, in words.
+    /// What is wrong and what the field must be, in words.
     pub message: String,
 }
 
-/// A ticket and its holder as they were before the import changed them.
+/// A ticket and its guest as they were before the import changed them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Before {
-    /// The ticket.
+    /// The ticket as it was.
     pub ticket: TicketRecord,
-    /// The guest who held the ticket; absent where nobody did.
+    /// The guest who held the ticket. Absent if nobody did.
     pub guest: Option<GuestRecord>,
 }
 
-/// The rows to write, and the report for a person.
+/// The rows to write, and the numbers for the report.
 #[derive(Debug, Default)]
 pub struct Plan {
     /// New tickets with their guests.
@@ -46,43 +46,44 @@ pub struct Plan {
     pub guests: Vec<GuestRecord>,
     /// Guests for tickets that had none.
     pub new_guests: Vec<GuestRecord>,
-    /// The changes of tickets' rules.
+    /// The rule changes of tickets.
     pub changes: Vec<(TicketId, TicketChange)>,
-    /// Guest lists that the file names first.
+    /// Guest lists to create.
     pub new_lists: Vec<GuestListRecord>,
-    /// Entry types that the file names first.
+    /// Entry types to create.
     pub new_types: Vec<EntryTypeRecord>,
-    /// Guests, by id, whose pass may go out, and why.
+    /// Guests, by id, to whom a pass may be mailed, with the reason.
     pub passes: Vec<(String, DeliveryReason)>,
-    /// Codes that a later file gives to tickets which came without one.
+    /// Codes for tickets that an earlier file brought without one.
     pub codes: Vec<(BarcodeHash, TicketId)>,
-    /// Tickets of an import that was undone, which this one makes good again.
+    /// Tickets of an import that was undone, which this import restores.
     pub revived: Vec<TicketId>,
     /// The rows to change, as they were before.
     pub before: Vec<Before>,
-    /// Rows whose ticket or guest changes.
+    /// Number of rows whose ticket or guest changes.
     pub updated: usize,
-    /// Rows that are stored already as they say.
+    /// Number of rows that equal what is stored.
     pub unchanged: usize,
-    /// Rows whose ticket a person voided or refunded here, where an export calls it good: it stays as the person said.
+    /// Number of rows whose ticket a person voided or refunded here, while an export calls it good. The person's
+    /// decision stays.
     pub kept: usize,
-    /// Products that are no entry types of the event and whose rows are of its first, and how many rows have each.
+    /// Products that are no entry types of the event, with their number of rows. These rows get the event's first type.
     pub unknown_types: BTreeMap<String, usize>,
-    /// Why rows stay out, and how many do for each reason.
+    /// Reasons why rows stay out, with their number of rows.
     pub left_out: BTreeMap<LeftOut, usize>,
-    /// Rows that say the same as another: the guest comes in once.
+    /// Number of rows that repeat another row. Their guest is created once.
     pub joined: usize,
     /// The questions that the file leaves open.
     pub questions: Questions,
-    /// Rows that wait for an answer.
+    /// Number of rows that wait for an answer.
     pub asked: usize,
-    /// The first wrong fields, by line.
+    /// The first wrong fields, in order of line.
     pub errors: Vec<RowError>,
-    /// Lines with a wrong field.
+    /// Number of lines that have a wrong field.
     pub wrong_lines: usize,
-    /// Those of them that a spreadsheet damaged.
+    /// Number of these lines that a spreadsheet damaged.
     pub damaged: usize,
-    /// The first rows of each kind, as they will be.
+    /// The first rows of each kind, as a dry run shows them.
     pub shown: ShownRows,
 }
 
@@ -91,11 +92,11 @@ impl Plan {
     pub fn writes(&self) -> bool {
         self.created() > 0 || self.updated > 0
     }
-    /// Rows that make a ticket, or make one good again that was withdrawn.
+    /// Number of rows that create a ticket, or restore one that was withdrawn.
     pub fn created(&self) -> usize {
         self.create.len() + self.revived.len()
     }
-    /// Notes a line with a wrong field.
+    /// Notes a line that has a wrong field.
     pub fn refuse(&mut self, line: u64, field: &str, message: impl Into<String>) {
         self.wrong_lines += 1;
         if self.errors.len() < IMPORT_ERRORS {
@@ -113,7 +114,7 @@ impl Plan {
         self.shown.note(Becomes::Asked, line, row, Some(question.words()));
         self.questions.ask(question, line);
     }
-    /// Notes a line with wrong fields.
+    /// Notes a line that has wrong fields.
     pub fn wrong(&mut self, line: u64, checks: &Checks) {
         let is_damaged = checks.errors().iter().any(|error| error.message.contains("damaged by"));
         self.damaged += usize::from(is_damaged);

@@ -1,4 +1,4 @@
-//! The progress of an import, for the person who waits for it: a hint, never part of an answer.
+//! The progress of an import, for the user who waits. No answer depends on it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
@@ -6,16 +6,16 @@ use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 /// The stage of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// Its file is being read.
+    /// The file is being read.
     Reading,
-    /// Rows are held against what is stored.
+    /// Rows are being compared with what is stored.
     Comparing,
     /// Tickets and guests are being stored.
     Storing,
 }
 
 impl Stage {
-    /// Stable word.
+    /// The stage as a stable word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Reading => "reading",
@@ -25,7 +25,7 @@ impl Stage {
     }
 }
 
-/// A counter that the import moves and others read.
+/// A counter that the import changes and others read.
 #[derive(Debug, Clone, Default)]
 pub struct Progress(Arc<Counters>);
 
@@ -37,17 +37,17 @@ struct Counters {
 }
 
 impl Progress {
-    /// A stage of so many rows begins.
+    /// Begins a stage with this many rows.
     pub fn begin(&self, stage: Stage, of: usize) {
         self.0.done.store(0, Ordering::Relaxed);
         self.0.of.store(of, Ordering::Relaxed);
         self.0.stage.store(stage as u8, Ordering::Relaxed);
     }
-    /// So many rows of the stage are done.
+    /// Notes how many rows of the stage are done.
     pub fn step(&self, done: usize) {
         self.0.done.store(done, Ordering::Relaxed);
     }
-    /// The stage, how many of its rows are done, and of how many; 0 where it has no rows to count.
+    /// The stage, the number of rows done, and the number of all rows. The latter is 0 if the stage counts no rows.
     pub fn read(&self) -> (Stage, usize, usize) {
         let stage = match self.0.stage.load(Ordering::Relaxed) {
             0 => Stage::Reading,

@@ -1,22 +1,22 @@
-//! The questions that a file leaves open: asked once for the whole file, never guessed.
+//! The questions that a file leaves open. Each is asked once for the whole file, and never guessed.
 
 use std::collections::BTreeMap;
 
 /// A question about a file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Question {
-    /// Rows have no code, where others have one.
+    /// Some rows have no code, while others have one.
     MissingCodes,
-    /// A status word that is not known, as the file has it.
+    /// A status word, as in the file, has no known meaning.
     Status(String),
-    /// A name that may be a database's word for nothing, as the file has it.
+    /// A word in a name column, as in the file, may be a database's word for nothing.
     EmptyWordInName(String),
-    /// Dates whose day and month may be either: one of them.
+    /// In the file's dates, day and month could be either way. The text is one of these dates.
     DateOrder(String),
 }
 
 impl Question {
-    /// Stable word.
+    /// The question as a stable word.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::MissingCodes => "missing_codes",
@@ -25,14 +25,14 @@ impl Question {
             Self::DateOrder(_) => "day_first",
         }
     }
-    /// The text of the file that it is about.
+    /// The text of the file that the question is about. `None` if it is about none.
     pub fn about(&self) -> Option<&str> {
         match self {
             Self::MissingCodes => None,
             Self::Status(text) | Self::EmptyWordInName(text) | Self::DateOrder(text) => Some(text),
         }
     }
-    /// In plain words, with the answers that there are.
+    /// The question in plain words, with the possible answers.
     pub fn words(&self) -> String {
         match self {
             Self::MissingCodes => {
@@ -51,7 +51,7 @@ impl Question {
     }
 }
 
-/// Questions, and the lines that wait for each.
+/// The questions, each with the lines that wait for its answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Questions(BTreeMap<Question, (u64, usize)>);
 
@@ -60,7 +60,7 @@ impl Questions {
     pub fn ask(&mut self, question: Question, line: u64) {
         self.0.entry(question).or_insert((line, 0)).1 += 1;
     }
-    /// Each question with the first line that waits for it and how many do.
+    /// Each question with the first line that waits for it, and the number of such lines.
     pub fn all(&self) -> impl Iterator<Item = (&Question, u64, usize)> {
         self.0.iter().map(|(question, (line, rows))| (question, *line, *rows))
     }

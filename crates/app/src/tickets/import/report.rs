@@ -1,4 +1,4 @@
-//! The report of an import, done or planned, for a person.
+//! The report of an import, done or planned, for the user.
 
 use admit_core::barcode::is_ean_13;
 use admit_core::event::BarcodeKind;
@@ -13,66 +13,67 @@ use super::planned::{Plan, RowError};
 use super::shown::ShownRow;
 use super::types::Types;
 
-/// Values of a column that a person is shown to recognise it.
+/// Number of a column's values that are shown so that the user recognises the column.
 const SAMPLES: usize = 3;
 
 /// The report of an import, done or planned.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImportReport {
-    /// Its id, by which it can be undone; none where nothing was written.
+    /// The import's id, by which it can be undone. Absent if nothing was written.
     pub import_id: Option<String>,
-    /// Nothing was written.
+    /// Whether this was a dry run, which writes nothing.
     pub dry_run: bool,
     /// How the file was read.
     pub file: FileReport,
-    /// The system whose export the file is, such as `pretix` or `Eventbrite`; absent where it is none that we know.
+    /// The system whose export the file is, such as `pretix` or `Eventbrite`. Absent if it is no known export.
     pub export: Option<&'static str>,
-    /// Its columns, in its order.
+    /// The file's columns, in order.
     pub columns: Vec<ColumnReport>,
-    /// A person's words about the file, now or of the last file of this header: columns by their number.
+    /// What the user said about the file, now or for the last file with this header: columns by their number.
     pub mapping: Mapping,
-    /// Rows that made a ticket.
+    /// Number of rows that created a ticket.
     pub created: usize,
-    /// Persons of those tickets.
+    /// Number of persons of these tickets.
     pub created_persons: u64,
-    /// Rows that changed a ticket or its guest.
+    /// Number of rows that changed a ticket or its guest.
     pub updated: usize,
-    /// Rows that are stored already as they say.
+    /// Number of rows that equal what is stored.
     pub unchanged: usize,
-    /// Rows that say the same as another row: their guest comes in once.
+    /// Number of rows that repeat another row. Their guest is created once.
     pub joined: usize,
-    /// Rows whose ticket a person voided or refunded here and whose export calls it good: it stays as the person said.
+    /// Number of rows whose ticket a person voided or refunded here, while the export calls it good. The person's
+    /// decision stays.
     pub kept: usize,
-    /// Why rows stay out, and how many do.
+    /// Reasons why rows stay out, with their number of rows.
     pub left_out: Vec<LeftOutReport>,
-    /// Entry types that the event gets.
+    /// Names of the entry types that the import creates.
     pub new_entry_types: Vec<String>,
-    /// Products that are no entry types of the event, by name, and how many rows have each: they are of its first type.
+    /// Products that are no entry types of the event, with their number of rows. These rows get the event's first type.
     pub unknown_types: Vec<(String, usize)>,
-    /// The questions that the file leaves open. Rows that wait for an answer are not in the others' counts.
+    /// The questions that the file leaves open. Rows that wait for an answer are counted nowhere else.
     pub questions: Vec<QuestionReport>,
-    /// Rows that wait for an answer.
+    /// Number of rows that wait for an answer.
     pub asked: usize,
-    /// Lines left out because a field is wrong; the first thousand fields are in `errors`.
+    /// Number of lines left out because a field is wrong. The first thousand fields are in `errors`.
     pub wrong_lines: usize,
-    /// Those of them that a spreadsheet damaged.
+    /// Number of these lines that a spreadsheet damaged.
     pub damaged: usize,
-    /// Wrong fields by line.
+    /// Wrong fields, in order of line.
     pub errors: Vec<RowError>,
-    /// Guests with an address who get a mail where passes are mailed.
+    /// Number of guests with an address who get a mail if passes are mailed.
     pub to_mail: usize,
     /// Whether passes are mailed.
     pub mails: bool,
-    /// The first rows of each kind as they will be.
+    /// The first rows of each kind, as they will be.
     pub rows: Vec<RowReport>,
-    /// Columns that are not read, as the file names them.
+    /// Headers of the columns that are not read.
     pub ignored_columns: Vec<String>,
-    /// Kinds of codes beside QR that those of the file look like: a suggestion, and no more.
+    /// Kinds of codes, in addition to QR, that the file's codes look like. This is only a suggestion.
     pub barcode_kinds: Vec<BarcodeKind>,
 }
 
 impl ImportReport {
-    /// Rows that stay out because of what they are, such as declined guests and totals.
+    /// Number of rows that stay out because of what they are, such as declined guests and totals.
     pub fn left_out_rows(&self) -> usize {
         self.left_out.iter().map(|one| one.rows).sum()
     }
@@ -81,71 +82,71 @@ impl ImportReport {
 /// How a file was read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileReport {
-    /// `text` or `workbook`.
+    /// One of `text` and `workbook`.
     pub format: &'static str,
-    /// Of a text, how its letters are written.
+    /// For a text: its encoding. Absent for a workbook.
     pub encoding: Option<&'static str>,
-    /// Of a text, what stands between cells.
+    /// For a text: the character between cells. Absent for a workbook.
     pub delimiter: Option<char>,
-    /// Of a workbook, the sheet that was read.
+    /// For a workbook: the sheet that was read. Absent for a text.
     pub sheet: Option<String>,
-    /// Its other visible sheets.
+    /// The other visible sheets of a workbook.
     pub other_sheets: Vec<String>,
-    /// The rows above the header that were passed over.
+    /// The rows above the header, which were ignored.
     pub preamble: Vec<String>,
-    /// Rows below the header.
+    /// Number of rows below the header.
     pub rows: usize,
 }
 
 /// One column of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnReport {
-    /// Its header.
+    /// The column's header.
     pub header: String,
-    /// Its first values.
+    /// The column's first values.
     pub samples: Vec<String>,
-    /// The meaning of the column, by that column's name; absent where it is not read.
+    /// The column's meaning, by name. Absent if it is not read.
     pub becomes: Option<String>,
-    /// How that is known: `said`, `export`, `guess`, or `nothing`.
+    /// How the meaning was found: `said`, `export`, `guess`, or `nothing`.
     pub by: &'static str,
 }
 
-/// Why rows stay out.
+/// A reason why rows stay out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOutReport {
-    /// Stable word: `status`, `total`, `unassigned`, `entry_type`, `no_code`, `no_persons`.
+    /// A stable word: `status`, `total`, `unassigned`, `entry_type`, `no_code`, `no_persons`.
     pub reason: &'static str,
-    /// The text of the file that decided, such as `declined`.
+    /// The text of the file that is the reason, such as `declined`. Absent if there is none.
     pub about: Option<String>,
-    /// How many rows.
+    /// Number of rows.
     pub rows: usize,
 }
 
 /// A question that the file leaves open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuestionReport {
-    /// Stable word: the field of the mapping that answers it.
+    /// A stable word: the field of the mapping that answers the question.
     pub kind: &'static str,
-    /// The text of the file that it is about.
+    /// The text of the file that the question is about. Absent if it is about none.
     pub about: Option<String>,
-    /// In plain words.
+    /// The question in plain words.
     pub message: String,
     /// The first line that waits for the answer.
     pub line: u64,
-    /// How many do.
+    /// Number of lines that wait for the answer.
     pub rows: usize,
 }
 
-/// A row as it will be.
+/// A row, as it will be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowReport {
     /// The row.
     pub row: ShownRow,
-    /// Its entry type's name.
+    /// The name of its entry type. Absent if the row names none.
     pub entry_type: Option<String>,
 }
 
-/// Tells a plan.
+/// The report of a plan.
 pub(super) fn of(
     sheet: &Sheet,
     columns: &Columns,
@@ -206,7 +207,7 @@ pub(super) fn of(
     }
 }
 
-/// The kind of code that the tickets carry: EAN-13 where every code of the file is one.
+/// The kinds of codes that the tickets have: EAN-13 if every code of the file is one, otherwise none.
 fn kinds_of(columns: &Columns, sheet: &Sheet) -> Vec<BarcodeKind> {
     let codes = || sheet.lines.iter().map(|line| columns.get(line, Column::Barcode)).filter(|code| !code.is_empty());
     let all = codes().next().is_some() && codes().all(|code| is_ean_13(&code));

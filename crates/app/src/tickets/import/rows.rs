@@ -1,4 +1,4 @@
-//! One row of a file, checked: what the organiser wants of a ticket and its guest.
+//! Reads and checks one row of a file: what the organiser wants of a ticket and its guest.
 
 use std::borrow::Cow;
 
@@ -25,19 +25,19 @@ use crate::checks::Checks;
 use crate::records::Fields;
 use crate::tickets::create::{Known, checked_barcode};
 
-/// A field of a row: absent from the file, or empty, or a value.
+/// A cell of a row: missing from the file, empty, or a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cell<T> {
-    /// The file lacks the column: whatever is stored stays.
+    /// The file lacks the column, so the stored value stays.
     Absent,
     /// The cell is empty.
     Empty,
-    /// A value.
+    /// The cell has this value.
     Value(T),
 }
 
 impl<T: Clone> Cell<T> {
-    /// For an optional field: an empty cell clears it.
+    /// The new value of an optional field. An empty cell clears it.
     pub fn or_clear(&self, before: &Option<T>) -> Option<T> {
         match self {
             Self::Absent => before.clone(),
@@ -45,7 +45,7 @@ impl<T: Clone> Cell<T> {
             Self::Value(value) => Some(value.clone()),
         }
     }
-    /// For a field that always has a value: an empty cell leaves it.
+    /// The new value of a field that always has one. An empty cell leaves it unchanged.
     pub fn or_keep(&self, before: &T) -> T {
         match self {
             Self::Value(value) => value.clone(),
@@ -59,39 +59,39 @@ impl<T: Clone> Cell<T> {
 pub struct Wanted {
     /// Line of the file.
     pub line: u64,
-    /// Which ticket.
+    /// The key of the ticket.
     pub identity: Identity,
-    /// Other keys under which its ticket may be stored.
+    /// Other keys under which the ticket may be stored.
     pub other_keys: Vec<OtherKey>,
-    /// The order that it was bought with.
+    /// The number of the order.
     pub order_id: Cell<String>,
-    /// Its code as text, as it is stored.
+    /// The text of the code in its canonical form. Absent if the row has none.
     pub barcode: Option<String>,
     /// The ticket's status.
     pub status: Cell<TicketStatus>,
-    /// The status word as the file has it.
+    /// The status word, as in the file. Absent if the row has none.
     pub status_word: Option<String>,
     /// The number of persons.
     pub party_size: Cell<u32>,
-    /// Zone, its own or its entry type's.
+    /// The zone: the row's own, otherwise that of its entry type.
     pub zone: Cell<String>,
-    /// Entry type.
+    /// The entry type.
     pub entry_type_id: Cell<EntryTypeId>,
-    /// The file's name of an entry type that the event lacks and does not get, such as a T-shirt. Absent where there
-    /// is none.
+    /// The name, as in the file, of an entry type that the event lacks and does not get, such as a T-shirt. Absent if
+    /// there is none.
     pub unknown_type: Option<String>,
     /// The gates that admit the ticket.
     pub gate_ids: Cell<Vec<GateId>>,
-    /// Good from.
+    /// The first moment at which the ticket admits.
     pub valid_from: Cell<Timestamp>,
-    /// Good until.
+    /// The first moment at which the ticket no longer admits.
     pub expires_at: Cell<Timestamp>,
-    /// The guest, where the row says anything about one.
+    /// The guest. Absent if the row says nothing about one.
     pub guest: Option<WantedGuest>,
 }
 
 impl Wanted {
-    /// Whether the row says that its ticket lets nobody in.
+    /// Whether the row says that the ticket admits nobody.
     pub fn is_out(&self) -> bool {
         matches!(self.status, Cell::Value(TicketStatus::Voided | TicketStatus::Refunded))
     }
@@ -100,9 +100,9 @@ impl Wanted {
 /// The guest that a row asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WantedGuest {
-    /// Name; the e-mail or the organiser's own id where the row has none.
+    /// The guest's name. If the row has none, the e-mail or the organiser's own id.
     pub name: String,
-    /// E-mail.
+    /// The guest's e-mail.
     pub email: Cell<String>,
     /// The guest's phone number.
     pub phone: Cell<String>,
@@ -110,16 +110,16 @@ pub struct WantedGuest {
     pub note: Cell<String>,
     /// The flag for staff at the door.
     pub flag: Cell<String>,
-    /// Fields by name, in the order of the file's columns; one without a value is taken away.
+    /// Fields by name, in the order of the file's columns. A field without a value is removed.
     pub fields: Vec<(String, Option<String>)>,
-    /// The source's own id.
+    /// The id that the source gives the guest.
     pub external_id: Cell<String>,
-    /// Guest list, by name.
+    /// The guest list, by name.
     pub guest_list: Cell<String>,
 }
 
 impl WantedGuest {
-    /// Stored fields with those of the file; a field that the file lacks stays.
+    /// The stored fields, changed by those of the file. A field that the file lacks stays.
     pub fn with_fields(&self, stored: &Fields) -> Fields {
         let mut fields = stored.clone();
         for (name, value) in &self.fields {
@@ -132,58 +132,58 @@ impl WantedGuest {
     }
 }
 
-/// The kind of a row whose fields are right.
+/// What a row without wrong fields is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
-    /// A ticket or a guest.
+    /// The row asks for a ticket or a guest.
     Row(Box<Wanted>),
-    /// None that is to come in.
+    /// The row stays out.
     LeftOut(LeftOut),
-    /// Nobody knows before a question is answered.
+    /// The row waits for the answer to this question.
     Asked(Question),
 }
 
-/// Why a row that is right does not come in.
+/// Why a row without wrong fields stays out.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LeftOut {
-    /// Its status lets nobody in: the file's own word.
+    /// Its status, in this word of the file, admits nobody.
     Status(String),
-    /// It adds up the rows above it.
+    /// The row adds up the rows above it.
     Total,
     /// Its ticket was given to nobody yet.
     Unassigned,
-    /// It is of a product that is no entry type of the event.
+    /// Its product, with this name, is no entry type of the event.
     Type(String),
-    /// It has no code, and such rows stay out.
+    /// It has no code, and the user said that such rows stay out.
     NoCode,
-    /// It is of no persons.
+    /// It has no persons.
     Nobody,
 }
 
-/// The settings by which rows are read.
+/// What is needed to read rows.
 pub struct Reading<'a> {
     /// The file's table.
     pub sheet: &'a Sheet,
-    /// Where its columns stand.
+    /// The meanings of the file's columns.
     pub columns: &'a Columns,
-    /// A person's words about the file.
+    /// What the user said about the file.
     pub mapping: &'a Mapping,
-    /// Where its rows go.
+    /// The destination of the rows.
     pub into: &'a Destination,
-    /// Guest lists by name.
+    /// The guest lists by name.
     pub lists: &'a Lists,
-    /// Entry types by name.
+    /// The entry types by name.
     pub types: &'a Types,
     /// The event's entry types, gates and lists.
     pub known: &'a Known,
-    /// The event's zone.
+    /// The event's time zone.
     pub zone: &'a TimeZone,
-    /// The order of its dates, or one that leaves it open.
+    /// The order of day and month in the file's dates. `Err` with an example if the dates leave it open.
     pub dates: Result<Option<DateOrder>, String>,
 }
 
 impl Reading<'_> {
-    /// Reads one row; wrong fields are named by their column.
+    /// Reads one row. Wrong fields are named by their column. `None` if a field is wrong.
     pub fn read(&self, line: &Line, checks: &mut Checks) -> Option<Found> {
         let row = Row { line, columns: self.columns };
         if self.columns.too_wide(line) {
@@ -276,7 +276,7 @@ impl Reading<'_> {
         checks.errors().is_empty().then(|| Found::Row(Box::new(wanted)))
     }
 
-    /// The guest's name, joined where it comes in two. A database's word for nothing is asked about.
+    /// The guest's name, joined if it comes in two columns. The user is asked about a database's word for nothing.
     fn name(&self, row: &Row<'_>) -> Result<Option<String>, Question> {
         let part = |column: Column| {
             let Some(text) = row.text(column) else { return Ok(None) };
@@ -284,7 +284,7 @@ impl Reading<'_> {
                 _ if !self.into.is_file || !cells::is_empty_word(&text) => Ok(Some(text)),
                 Some(EmptyWords::Name) => Ok(Some(text)),
                 Some(EmptyWords::Empty) => Ok(None),
-                // A dash is nobody's name.
+                // A dash is no name.
                 None if text.chars().all(|c| !c.is_alphabetic()) => Ok(None),
                 None => Err(Question::EmptyWordInName(text.into_owned())),
             }
@@ -294,7 +294,7 @@ impl Reading<'_> {
         Ok(whole.map(Cow::into_owned).or(joined))
     }
 
-    /// The status by its word. One that nobody knows is asked about, and never lets in.
+    /// The status by its word. The user is asked about an unknown word, and it never admits.
     fn status(&self, row: &Row<'_>, checks: &mut Checks) -> Result<Cell<TicketStatus>, Question> {
         let Some(text) = row.text(Column::Status) else {
             let has = self.columns.has(Column::Status);
@@ -326,7 +326,7 @@ impl Reading<'_> {
         }
     }
 
-    /// A row may name a zone, an entry type, or both; the zone it names wins over its type's.
+    /// The zone and the entry type. A row may name either or both. A zone that it names outranks its type's.
     fn zone(&self, row: &Row<'_>, checks: &mut Checks) -> (Cell<String>, Cell<EntryTypeId>) {
         let named = row.cell(Column::Zone, checks, |text, checks| Some(checks.zone("zone", text)));
         let mut entry_type = Cell::Absent;
@@ -351,7 +351,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Persons: `2`, and `2.0` of a program that takes every column for numbers.
+    /// The number of persons: `2`, or `2.0` from a program that writes every column as numbers.
     fn party(&self, text: &str, checks: &mut Checks) -> Option<u32> {
         let whole = text.strip_suffix(".0").or_else(|| text.strip_suffix(",0")).unwrap_or(text);
         let more = self.columns.export.map_or(0, |export| export.persons_more);
@@ -371,8 +371,8 @@ impl Reading<'_> {
     }
 }
 
-/// Joins a first and a family name as they are said: the family name is last. Where both are written in Han, Hangul
-/// or kana, the family name is first, without a space.
+/// Joins a first and a family name in their usual order, with the family name last. If both are in Han, Hangul or kana,
+/// the family name comes first, without a space.
 fn joined(first: Option<&str>, last: Option<&str>) -> Option<String> {
     let is_east_asian = |text: &str| {
         text.chars().all(|c| matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}'))
@@ -384,7 +384,7 @@ fn joined(first: Option<&str>, last: Option<&str>) -> Option<String> {
     }
 }
 
-/// A line of a file and what its columns mean.
+/// A line of a file, with the meanings of its columns.
 struct Row<'a> {
     line: &'a Line,
     columns: &'a Columns,
@@ -394,7 +394,7 @@ impl Row<'_> {
     fn has(&self, column: Column) -> bool {
         !self.columns.get(self.line, column).is_empty()
     }
-    /// Whether the guest's own address is there, and not only that of the buyer.
+    /// Whether the row has the guest's own address, and not only the buyer's.
     fn has_own_email(&self) -> bool {
         self.columns.has_own(self.line, Column::Email)
     }
@@ -413,8 +413,8 @@ impl Row<'_> {
             Some(text) => read(&text, checks).map_or(Cell::Empty, Cell::Value),
         }
     }
-    /// The guest's fields. A value is one line, as a verdict shows it. The file may have more columns of fields than a guest
-    /// may have fields: an export has one for each name that any guest uses.
+    /// The guest's own fields. Each value is one line, as a verdict shows it. The file may have more such columns than
+    /// a guest may have fields: an export has a column for each field that any guest uses.
     fn fields(&self, checks: &mut Checks) -> Vec<(String, Option<String>)> {
         let read = |(label, text): (&str, Cow<'_, str>)| {
             let words: Vec<&str> = text.split_whitespace().collect();
@@ -428,7 +428,7 @@ impl Row<'_> {
         }
         fields
     }
-    /// Names the cells that a spreadsheet damaged.
+    /// Reports the cells that a spreadsheet damaged.
     fn whole(&self, checks: &mut Checks) {
         for column in self.columns.all() {
             let text = self.columns.get(self.line, column);

@@ -1,4 +1,4 @@
-//! The rows of a file as they will be: what a dry run shows.
+//! The rows of a file as they will be. A dry run shows them.
 
 use std::collections::BTreeMap;
 
@@ -7,25 +7,25 @@ use admit_core::limits::IMPORT_SHOWN;
 
 use super::rows::{Cell, LeftOut, Wanted};
 
-/// The effect of a row.
+/// What a row does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Becomes {
-    /// A new ticket.
+    /// It creates a ticket.
     New,
-    /// A changed one.
+    /// It changes a ticket or its guest.
     Changed,
-    /// It is stored already as it says.
+    /// It equals what is stored.
     Unchanged,
     /// It stays out.
     LeftOut,
-    /// It says the same as another row.
+    /// It repeats another row.
     Joined,
     /// It waits for an answer.
     Asked,
 }
 
 impl Becomes {
-    /// Stable word.
+    /// The effect as a stable word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::New => "new",
@@ -38,24 +38,24 @@ impl Becomes {
     }
 }
 
-/// A row as it will be.
+/// A row, as it will be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownRow {
-    /// Line of the file.
+    /// The line of the file.
     pub line: u64,
-    /// The effect of this row.
+    /// What the row does.
     pub becomes: Becomes,
-    /// The guest's name, where the row could be read.
+    /// The guest's name. Absent if the row could not be read.
     pub name: Option<String>,
-    /// E-mail.
+    /// The guest's e-mail. Absent if the row has none.
     pub email: Option<String>,
-    /// Persons, where the row says.
+    /// Number of persons. Absent if the row does not say.
     pub party_size: Option<u32>,
-    /// Entry type, where the row names one.
+    /// The entry type. Absent if the row names none.
     pub entry_type_id: Option<EntryTypeId>,
-    /// Its code, where the row brings one.
+    /// The code. Absent if the row brings none.
     pub barcode: Option<String>,
-    /// The reason, in plain words; absent where there is none.
+    /// The reason, in plain words. Absent if there is none.
     pub why: Option<String>,
 }
 
@@ -64,7 +64,7 @@ pub struct ShownRow {
 pub struct ShownRows(BTreeMap<Becomes, Vec<ShownRow>>);
 
 impl ShownRows {
-    /// Notes a row, unless there are enough of its kind.
+    /// Adds a row, unless enough of its kind are there.
     pub fn note(&mut self, becomes: Becomes, line: u64, row: Option<&Wanted>, why: Option<String>) {
         let rows = self.0.entry(becomes).or_default();
         if rows.len() == IMPORT_SHOWN {
@@ -85,14 +85,14 @@ impl ShownRows {
             why,
         });
     }
-    /// All of them, by kind and line.
+    /// All rows, by kind and line.
     pub fn all(&self) -> impl Iterator<Item = &ShownRow> {
         self.0.values().flatten()
     }
 }
 
 impl LeftOut {
-    /// Stable word.
+    /// The reason as a stable word.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Status(_) => "status",
@@ -103,14 +103,14 @@ impl LeftOut {
             Self::Nobody => "no_persons",
         }
     }
-    /// The text of the file that decided.
+    /// The text of the file that is the reason. `None` if there is none.
     pub fn about(&self) -> Option<&str> {
         match self {
             Self::Status(text) | Self::Type(text) => Some(text),
             _ => None,
         }
     }
-    /// In plain words.
+    /// The reason in plain words.
     pub fn words(&self) -> String {
         match self {
             Self::Status(word) => format!("The status is {word}."),

@@ -1,16 +1,16 @@
-//! Status words of ticketing systems and of people's lists, and whether each lets in.
+//! The status words of ticketing systems and of people's lists, and whether each admits.
 
 use admit_core::normalize::for_search;
 use admit_core::ticket::TicketStatus;
 
-/// A word as it is compared: lower case, no accents, one space between words.
+/// A word in the form in which it is compared: lower case, no accents, one space between words.
 pub fn folded(word: &str) -> String {
     let plain: String = for_search(word).chars().map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect();
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The status of a word (as [`folded`] writes it), where it is known. A guest who has not paid, was not approved or
-/// waits is not let in until a later file says that they are.
+/// The status that a word means (as [`folded`] writes it). `None` if it is unknown. A guest who has not paid, was not
+/// approved or waits is not admitted until a later file says otherwise.
 pub fn of_word(word: &str) -> Option<TicketStatus> {
     if LET_IN.contains(&word) {
         Some(TicketStatus::Active)

@@ -1,4 +1,4 @@
-//! The stored rows of the tickets that a file is about.
+//! Loads the stored tickets that a file is about.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,20 +15,21 @@ use crate::ports::Tx;
 use crate::records::*;
 use crate::tickets::{keys, status};
 
-/// Everything rows are held against.
+/// Everything with which rows are compared.
 pub struct Stored {
-    /// Tickets by what their rows name them by.
+    /// Tickets by the identities of their rows.
     pub tickets: BTreeMap<Identity, TicketRecord>,
     /// The guests who hold the tickets.
     pub guests: BTreeMap<GuestId, GuestRecord>,
-    /// Those of them that an import made which was undone.
+    /// Those of the tickets that were withdrawn because their import was undone.
     pub withdrawn: BTreeSet<TicketId>,
-    /// Tickets whose present status a person gave them here, where somebody else's export would make them good again.
+    /// Tickets whose status a person set here, while another system's export would make them good again.
     pub by_hand: BTreeSet<TicketId>,
 }
 
 impl Stored {
-    /// Reads it. `export`: the file is somebody else's, whose words are of their system's tickets.
+    /// Loads what rows are compared with. `export` tells whether the file is another system's export, whose words are
+    /// about that system's tickets.
     pub fn load(
         tx: &mut dyn Tx,
         event_id: &EventId,
@@ -41,7 +42,7 @@ impl Stored {
         by_other_keys(tx, event_id, wanted, &mut tickets)?;
         let mut guests = holders(tx, tickets.values())?;
         if let (true, Some(list)) = (into.alone, &into.list) {
-            // Whom the organiser put onto this very list is known by the organiser's key too.
+            // A guest whom the organiser put onto this list is found by the organiser's key too.
             let event_key = |row: &Wanted| match &row.identity {
                 Identity::Key(key) => Some((row.identity.clone(), keys::bare(key).to_owned())),
                 Identity::Code(_) => None,
@@ -90,7 +91,7 @@ fn by_keys(tx: &mut dyn Tx, event_id: &EventId, wanted: &[Wanted]) -> Result<Fou
     Ok(found.filter_map(|ticket| Some((Identity::Key(ticket.import_key.clone()?), ticket))).collect())
 }
 
-/// Looks for rows not found so far under their other keys, the first one first.
+/// Looks for rows that were not found yet by their other keys, in order.
 fn by_other_keys(tx: &mut dyn Tx, event_id: &EventId, wanted: &[Wanted], found: &mut Found) -> Result<()> {
     let most = wanted.iter().map(|row| row.other_keys.len()).max().unwrap_or_default();
     for place in 0..most {
@@ -135,8 +136,8 @@ fn holders<'a>(
     Ok(guests.into_iter().map(|guest| (guest.guest_id.clone(), guest)).collect())
 }
 
-/// Of the tickets that are not good but that their rows call good, those whose last status a person set. The ledger's
-/// line of the write that brought the status tells this.
+/// Among tickets that are not good while their rows call them good, those whose last status a person set. The ledger's
+/// line of the write that set the status shows this.
 fn by_hand(tx: &mut dyn Tx, event_id: &EventId, wanted: &[Wanted], tickets: &Found) -> Result<BTreeSet<TicketId>> {
     let good_again = |row: &&Wanted| row.status == Cell::Value(TicketStatus::Active);
     let asked: Vec<&TicketRecord> = wanted

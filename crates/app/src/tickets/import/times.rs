@@ -1,5 +1,5 @@
-//! Dates and times as people's files have them: in the event's zone where they name none, day or month first by the file's
-//! own evidence.
+//! Reads dates and times as people's files have them. Without an offset they are in the event's zone. Whether the day
+//! or the month comes first, the file's own dates show.
 
 use admit_core::normalize::for_search;
 use admit_core::time::Timestamp;
@@ -12,14 +12,14 @@ use crate::local_time::in_zone;
 /// Which of the first two numbers of `11/12/2026` is the day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DateOrder {
-    /// `28/11/2026`.
+    /// The day is first: `28/11/2026`.
     DayFirst,
-    /// `11/28/2026`.
+    /// The month is first: `11/28/2026`.
     MonthFirst,
 }
 
-/// Reads a cell: with an offset as it is, else as the clocks of `zone` show it. In an hour that the clocks skip it is the
-/// hour's end; in an hour that comes twice a beginning is the first and an end the second (door.md "Limits").
+/// Reads a cell. A time without an offset is one on the clocks of `zone`. If the clocks skip its hour, the result is
+/// the end of that hour. If the hour comes twice, a beginning is the first and an end the second (door.md "Limits").
 pub fn read(text: &str, zone: &TimeZone, order: Option<DateOrder>, edge: Edge) -> Result<Timestamp, String> {
     if let Some(at) = with_offset(text) {
         return Ok(at);
@@ -40,7 +40,8 @@ pub fn read(text: &str, zone: &TimeZone, order: Option<DateOrder>, edge: Edge) -
     in_zone(at, zone, edge).ok_or_else(|| format!("'{text}' is too far away"))
 }
 
-/// The order of day and month that a file's own dates show; `Err` with an example where they don't show it.
+/// The order of day and month that a file's dates show. `Err` with an example if they don't show it. `Ok(None)` if no
+/// date needs it.
 pub fn order_of<'a>(cells: impl Iterator<Item = &'a str>) -> Result<Option<DateOrder>, String> {
     let (mut day_first, mut month_first, mut unclear) = (false, false, None);
     for cell in cells {
@@ -59,7 +60,7 @@ pub fn order_of<'a>(cells: impl Iterator<Item = &'a str>) -> Result<Option<DateO
     }
 }
 
-/// The first two numbers of a date whose order is a custom: `11/12/2026`, `11-12-26`.
+/// The first two numbers of a date whose order differs by country: `11/12/2026`, `11-12-26`. `None` for other texts.
 fn slashed(cell: &str) -> Option<(u8, u8)> {
     let date = cell.split([' ', 'T', ',']).next()?;
     let mut parts = date.split(['/', '-']);
@@ -73,7 +74,7 @@ fn with_offset(text: &str) -> Option<Timestamp> {
     let text = text.trim();
     let body = text.strip_suffix(" UTC").map(|body| format!("{body}Z")).unwrap_or_else(|| text.to_owned());
     let at = body.find(['T', 't', ' '])?;
-    // Where the time ends and its offset begins: `Z`, `+00`, `+0000`, `-03:00`.
+    // Find where the time ends and its offset begins: `Z`, `+00`, `+0000`, `-03:00`.
     let (date, time) = (&body[..at], body[at + 1..].trim());
     let cut = time.find(['Z', 'z', '+', '-'])?;
     let (clock, offset) = (time[..cut].trim(), &time[cut..]);
@@ -90,7 +91,7 @@ fn with_offset(text: &str) -> Option<Timestamp> {
     Timestamp::parse(&format!("{date}T{clock}{offset}")).ok()
 }
 
-/// A date, and the time beside it where there is one.
+/// A date, and the time after it if there is one. `None` if the text is no date.
 fn local(text: &str, order: DateOrder) -> Option<(Date, Option<Time>)> {
     let text = text.trim();
     let (date, rest) = split_date(text)?;
@@ -102,7 +103,7 @@ fn local(text: &str, order: DateOrder) -> Option<(Date, Option<Time>)> {
     Some((date, Some(time_of(rest)?)))
 }
 
-/// Where the date ends: before the first part that holds a colon, or an hour with `AM`, `Uhr` or `h`.
+/// Splits a text where the date ends: before the first part that holds a colon, or an hour with `AM`, `Uhr` or `h`.
 fn split_date(text: &str) -> Option<(&str, &str)> {
     if let Some(colon) = text.find(':') {
         let start = text[..colon].trim_end().rfind(|c: char| !c.is_ascii_digit()).map_or(0, |at| at + 1);
@@ -135,7 +136,8 @@ fn year(text: &str, number: i16) -> i16 {
     if text.len() == 2 { 2000 + number } else { number }
 }
 
-/// `28 Nov 2026`, `Sat, 28. November 2026`, `November 28, 2026`, `28 de noviembre de 2026`.
+/// A date with the month in words: `28 Nov 2026`, `Sat, 28. November 2026`, `November 28, 2026`, `28 de noviembre de
+/// 2026`.
 fn date_in_words(text: &str) -> Option<Date> {
     let plain = for_search(text);
     let words = plain.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
@@ -167,7 +169,7 @@ fn month_of(word: &str) -> Option<i8> {
         &["nov"],
         &["dec", "dez", "dic"],
     ];
-    // `juin` and `juillet` share three letters.
+    // `juin` and `juillet` share their first three letters.
     if word.starts_with("juil") {
         return Some(7);
     }

@@ -1,4 +1,4 @@
-//! Which entry type each name in a file means.
+//! Finds the entry type that each name in a file means.
 
 use std::collections::BTreeMap;
 
@@ -15,37 +15,37 @@ use crate::error::{Error, Result};
 use crate::records::EntryTypeRecord;
 use crate::seeded_ids::SeededIds;
 
-/// The meaning of a name in a file.
+/// What a name in a file means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meant<'a> {
     /// This entry type, which the event has or gets.
     One(&'a EntryTypeRecord),
-    /// None of the event's, and its rows are of the first.
+    /// No entry type of the event. Its rows get the first type.
     First,
-    /// None of the event's, and its rows are left out.
+    /// No entry type of the event. Its rows are left out.
     LeftOut,
-    /// None of the event's, and nobody may make one.
+    /// No entry type of the event, and none may be created.
     Nothing,
 }
 
-/// The entry types that the rows of a file may be of.
+/// The entry types that the rows of a file may have.
 #[derive(Debug, Default)]
 pub struct Types {
     known: Vec<EntryTypeRecord>,
-    /// Those that the event lacks, in the order in which the file names them.
+    /// Types that the event lacks, in the order in which the file names them.
     pub new: Vec<EntryTypeRecord>,
-    /// The treatment of other names; absent: a name that is not known is an error.
+    /// What to do with unknown names. Absent means that an unknown name is an error.
     policy: Option<NewTypes>,
 }
 
 impl Types {
-    /// Of rows that came by another way than a file: the event's own, and no others.
+    /// The entry types for rows that did not come from a file: only those of the event.
     pub fn of_event(known: &[EntryTypeRecord]) -> Self {
         Self { known: known.to_vec(), ..Self::default() }
     }
 
-    /// The entry types of a file. New ones have the zone of the event's first type, so that their holders come in
-    /// where guests do.
+    /// The entry types of a file. New ones get the zone of the event's first type, so that their holders come in by the
+    /// same gates as other guests.
     pub fn of_file(
         known: &[EntryTypeRecord],
         event_id: &EventId,
@@ -68,7 +68,7 @@ impl Types {
                 continue;
             }
             if out.new.len() == IMPORT_NEW_TYPES {
-                // Rather no kinds of tickets than a column of something else: the rows say so.
+                // With so many kinds, the column holds something else than entry types. The rows report it.
                 out.policy = None;
                 out.new.clear();
                 return Ok(out);
@@ -87,7 +87,7 @@ impl Types {
         Ok(out)
     }
 
-    /// The meaning of a name.
+    /// What a name means.
     pub fn meant(&self, text: &str) -> Meant<'_> {
         let is_it = |one: &&EntryTypeRecord| {
             for_identity(&one.name) == for_identity(text) || one.entry_type_id.as_str() == text
@@ -101,19 +101,19 @@ impl Types {
             },
         }
     }
-    /// The event's first type, which guests are of where nothing else is said.
+    /// The event's first type, which guests get if nothing else is said. `None` if there is none.
     pub fn first(&self) -> Option<&EntryTypeRecord> {
         self.known.first().or(self.new.first())
     }
-    /// The type whose tickets are of a zone.
+    /// The type whose tickets have this zone. `None` if there is none.
     pub fn of_zone(&self, zone: &str) -> Option<&EntryTypeRecord> {
         self.known.iter().chain(&self.new).find(|one| one.zone == zone)
     }
-    /// The name of a type by its id.
+    /// The name of a type by its id. `None` if the type is unknown.
     pub fn name(&self, id: &EntryTypeId) -> Option<&str> {
         self.known.iter().chain(&self.new).find(|one| one.entry_type_id == *id).map(|one| one.name.as_str())
     }
-    /// Their names, for an error that lists them.
+    /// The names of all types of the event, for an error that lists them.
     pub fn listed(&self) -> String {
         self.known.iter().map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ")
     }

@@ -1,7 +1,8 @@
-//! Undoing an import as a whole, while nobody of it was scanned.
+//! Undoes an import as a whole, as long as none of its guests was scanned.
 //!
-//! Rules are facts and phones hold the list, so tickets that an import made are not deleted: they are voided and withdrawn.
-//! A withdrawn ticket and its guest are in no list and no count. The same file imported again makes them good again.
+//! Rules are facts and phones hold the list, so tickets that an import made are not deleted. They are voided and
+//! withdrawn. A withdrawn ticket and its guest are in no list and no count. Importing the same file again restores
+//! them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,22 +28,22 @@ use crate::rules::{Brought, announce, put};
 /// The result of undoing an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Undone {
-    /// Tickets that it had made and that are withdrawn.
+    /// Number of tickets that the import had made and that are withdrawn now.
     pub withdrawn: usize,
-    /// Tickets and guests that are as they were before it.
+    /// Number of tickets and guests that are as they were before the import.
     pub restored: usize,
-    /// Those that somebody changed since: they stay as they are.
+    /// Number of tickets and guests that somebody changed since, so they stay as they are.
     pub kept: usize,
 }
 
-/// The facts of an import that are needed to undo it.
+/// What is stored about an import so that it can be undone.
 #[derive(Debug, Serialize, Deserialize)]
 struct Kept {
     created: Vec<TicketId>,
     changed: Vec<KeptTicket>,
 }
 
-/// A ticket and its holder as they were before the import.
+/// A ticket and its guest as they were before the import.
 #[derive(Debug, Serialize, Deserialize)]
 struct KeptTicket {
     ticket_id: TicketId,
@@ -129,7 +130,7 @@ impl KeptGuest {
     }
 }
 
-/// The line of an import in the list of imports, with what undoing it needs.
+/// The row of an import in the list of imports, with what undoing it needs.
 pub(super) fn record(
     import_id: &str,
     event: &EventRecord,
@@ -157,8 +158,8 @@ pub(super) fn record(
     }
 }
 
-/// Forgets what undoing imports would set these tickets and their holders back to: somebody's data was erased, and it must not
-/// come back.
+/// Removes what undoing imports would restore of these tickets and their guests. Somebody's data was erased, and it
+/// must not come back.
 pub(crate) fn forget(tx: &mut dyn Tx, event_id: &EventId, tickets: &BTreeSet<TicketId>) -> Result<()> {
     for record in tx.imports_with_kept(event_id)? {
         let mut kept: Kept = read_kept(&record)?;
@@ -175,7 +176,7 @@ fn read_kept(record: &ImportRecord) -> Result<Kept> {
     serde_json::from_str(&record.kept).map_err(|error| Error::Bug(format!("an import's record is damaged: {error}")))
 }
 
-/// Imports of an event, newest first.
+/// The imports of an event, newest first.
 pub async fn list(app: &App, caller: &UserCaller, event_id: EventId) -> Result<Vec<ImportRecord>> {
     caller.must(Action::ManageGuests)?;
     read(&*app.store, &caller.organization_id, move |tx| {
@@ -187,10 +188,10 @@ pub async fn list(app: &App, caller: &UserCaller, event_id: EventId) -> Result<V
 
 /// Undoes an import.
 ///
-/// 1. Find it: `import_undone` where that was done before, `import_in_use` where somebody of it was scanned.
+/// 1. Find it. Fails with `import_undone` if it was undone before, `import_in_use` if somebody of it was scanned.
 /// 2. Void and withdraw the tickets that it made.
-/// 3. Set back what it changed, but for what somebody changed since.
-/// 4. One line in the ledger.
+/// 3. Restore what it changed, except what somebody changed since.
+/// 4. Write one line in the ledger.
 pub async fn undo(app: &App, caller: &UserCaller, event_id: EventId, import_id: String) -> Result<Undone> {
     if !can(caller.role, Action::ManageGuests) {
         caller.must(Action::ManageOwnGuests)?;
@@ -266,7 +267,7 @@ struct Restored {
     changes: Changes,
 }
 
-/// Sets tickets and guests back, and tells how many stay as somebody changed them since.
+/// Restores tickets and guests. Returns how many stay because somebody changed them since.
 fn restore(
     tx: &mut dyn Tx,
     event_id: &EventId,
@@ -300,7 +301,8 @@ fn restore(
         let mut changes = differences(&ticket.rules, &rules);
         let order_id = before.order_id.clone();
         if order_id != ticket.order_id && changes.is_empty() {
-            // The booking is in the list that phones have: a list of other content is of another version.
+            // The booking is part of the list that phones have. Changed content needs a new version, so one rule is
+            // stored again.
             changes.push(TicketChange::EntryLimit(rules.entry_limit));
         }
         if !changes.is_empty() {

@@ -1,31 +1,32 @@
-//! Names that columns go by, in English, German, French, Spanish, Italian, Dutch and Portuguese.
+//! The names that columns have, in English, German, French, Spanish, Italian, Dutch and Portuguese.
 //!
-//! A header is compared by its letters and digits alone, in lower case and without accents: `E-Mail`, `Prénom`, `ORDER_NUMBER`.
+//! Only the letters and digits of a header are compared, in lower case and without accents: `E-Mail`, `Prénom`,
+//! `ORDER_NUMBER`.
 
 use admit_core::normalize::for_search;
 
 use super::column::Column;
 
-/// A header as it is compared.
+/// A header in the form in which it is compared.
 pub fn folded(name: &str) -> String {
     for_search(name).chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
-/// The meaning of a column with this header (folded), whatever its cells hold; absent where the header is not known.
+/// The meaning of a column with this header (folded), whatever its cells hold. `None` if the header is unknown.
 pub fn meaning(header: &str) -> Option<Column> {
     let own = Column::ALL.iter().find(|(_, name)| folded(name) == header).map(|(column, _)| *column);
-    // What is kept of guests beside what all have, a person says.
+    // Only the user says which column is a guest's own field.
     own.filter(|column| *column != Column::Field)
         .or_else(|| WORDS.iter().find(|(_, words)| words.contains(&header)).map(|(column, _)| *column))
 }
 
-/// Words that a column of the row's own id goes by, and a code that guests share: a company's, a group's. Such a column is
-/// the ticket's code only where no two persons share a value.
+/// Whether a header is a word that is used for a row's own id, and also for a code that guests share. Such a column is
+/// the ticket's code only if no two persons share a value.
 pub fn is_vague_code(header: &str) -> bool {
     ["code", "token", "serial", "serialnumber", "codigo", "codice", "nummer", "numero", "number"].contains(&header)
 }
 
-/// Of each column: English, German, French, Spanish, Italian, Dutch, Portuguese.
+/// The words for each column: English, German, French, Spanish, Italian, Dutch, Portuguese.
 #[rustfmt::skip]
 const WORDS: &[(Column, &[&str])] = &[
     (Column::Barcode, &[

@@ -1,4 +1,4 @@
-//! An event that nobody published yet.
+//! Passes of an event that is still a draft.
 
 use admit_app::events::NewEvent;
 

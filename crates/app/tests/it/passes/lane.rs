@@ -1,15 +1,15 @@
-//! The mail lane: what the mail server says of the account is said once, and all letters wait for it.
+//! The mail lane: if the mail server refuses the account, the lane stops once and all letters wait.
 
 use admit_app::ports::{NO_MAIL_SERVER, NoMail};
 
 use super::*;
 
-/// A mail server that refuses first, and counts how often it was asked.
+/// A mail server that refuses as often as prepared, and counts how often it was asked.
 struct Refusing {
     then: Arc<Outside>,
     asked: Mutex<usize>,
     answers: Mutex<VecDeque<Unsent>>,
-    /// Letters to this address are always refused, as if for the account.
+    /// Letters to this address are always refused, with an error that seems to concern the account.
     dislikes: &'static str,
 }
 
@@ -60,14 +60,14 @@ impl Lane {
     fn answers(&self, answers: impl IntoIterator<Item = Unsent>) {
         self.mail.answers.lock().unwrap().extend(answers);
     }
-    /// How often the mail server was asked since the last time.
+    /// How often the mail server was asked since the last call of this function.
     fn asked(&self) -> usize {
         std::mem::take(&mut self.mail.asked.lock().unwrap())
     }
     fn problem(&self) -> Option<MailLaneRecord> {
         now(passes::mail_health(&self.office.world.app, &self.office.world.owner)).unwrap()
     }
-    /// Another process begins: it knows nothing of the lane.
+    /// Simulates another process, which knows nothing of the state of the mail lane.
     fn restart(&mut self) {
         self.office.world.app.mail_lane = Arc::default();
     }
@@ -90,7 +90,7 @@ fn an_answer_about_the_account_is_said_once_and_one_letter_at_a_time_finds_out_w
     }
     let first = lane.problem().unwrap();
     assert!(first.reason.contains("daily quota"), "{first:?}");
-    // For days: no try is spent, so nobody gives up.
+    // The mail server refuses for days. No try is spent, so the run does not give up.
     let mut waits = Vec::new();
     for _ in 0..2 * JOB_TRIES {
         let wait = now(lane.office.world.app.store.next_run_in()).unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! Sending a pass again: of whom, and how often.
+//! Sending a pass again: for which guests, and how often.
 
 use super::*;
 
@@ -42,7 +42,7 @@ fn a_pass_that_is_asked_for_again_and_again_is_mailed_once_a_minute() {
     office.world.pass(20_000);
     let later = admit_app::error::Error::Later { code: "rate_limited", retry_after_ms: 40_000 };
     assert_eq!(resend(), Err(later));
-    // A change goes out whatever was asked for, and what is asked for then is the run of the change.
+    // A change is mailed even if the pass was asked for already. A request after it returns the run of the change.
     office.change(&guest, GuestPatch { email: Some(Some("b@x.example".into())), ..GuestPatch::default() });
     let newest = office.runs().remove(0).run_id;
     assert_eq!(resend().unwrap().run_id, newest);
@@ -55,7 +55,7 @@ fn a_pass_that_is_asked_for_again_and_again_is_mailed_once_a_minute() {
     office.world.is_consistent();
 }
 
-/// The mail server was away, and the run waits out its minutes.
+/// The mail server was away, and the run still waits for its next try.
 #[test]
 fn a_run_that_waits_is_tried_at_once_when_the_pass_is_asked_for_again() {
     let office = Office::new();

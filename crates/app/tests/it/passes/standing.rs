@@ -1,4 +1,4 @@
-//! The words on the page of a pass.
+//! The words for a pass's state on its page.
 
 use super::*;
 

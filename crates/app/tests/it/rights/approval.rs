@@ -1,11 +1,11 @@
-//! Way (b): the device shows a token, an organiser approves it (spec D11, S1 §8.1 steps 1–4).
+//! Pairing by way (b): the device shows a token, and an organiser approves it (spec D11, S1 §8.1 steps 1–4).
 
 use admit_app::records::{DeviceState, Role};
 use admit_core::limits::PAIRING_REQUESTS;
 
 use super::*;
 
-/// spec D11 (b): 202 until approved, 200 once.
+/// spec D11 (b): the server answers 202 until an organiser approves, and 200 once.
 #[test]
 fn d11_b_a_device_asks_waits_is_approved_and_paired_once() {
     let world = World::new();
@@ -32,7 +32,7 @@ fn d11_b_a_device_asks_waits_is_approved_and_paired_once() {
     world.is_consistent();
 }
 
-/// spec D11 (b): the QR shows only the token; without the claim secret it is as good as unknown (404).
+/// spec D11 (b): the QR code shows only the token. Without the claim secret the token is answered as unknown (404).
 #[test]
 fn d11_b_a_photographed_token_opens_nothing_before_or_after_the_approval() {
     let world = World::new();
@@ -52,7 +52,7 @@ fn d11_b_a_photographed_token_opens_nothing_before_or_after_the_approval() {
     world.is_consistent();
 }
 
-/// spec D11: unknown token 404, used or expired 410.
+/// spec D11: an unknown token is answered 404, a used or expired one 410.
 #[test]
 fn d11_b_a_request_is_over_after_five_minutes() {
     let world = World::new();
@@ -63,7 +63,7 @@ fn d11_b_a_request_is_over_after_five_minutes() {
     let unknown = PairingTicket { pairing_token: "admit_pt_unknown".into(), ..ticket };
     assert_eq!(code(claim(&world, &unknown, "p")), "no pairing_token");
     assert_eq!(code(approve(&world, &unknown, true)), "no pairing_request");
-    // Approved in the last second, the device still has five minutes to fetch its key.
+    // The request is approved in the last second. The device still has five minutes to fetch its key.
     let late = ask(&world, "q");
     world.pass(5 * MINUTE - 1);
     approve(&world, &late, true).unwrap();
@@ -72,7 +72,7 @@ fn d11_b_a_request_is_over_after_five_minutes() {
     world.is_consistent();
 }
 
-/// spec D11 (b): before the key's first use an answer that was lost is asked for again.
+/// spec D11 (b): a device whose answer was lost can ask again before the key's first use.
 #[test]
 fn d11_b_a_lost_answer_is_asked_for_again() {
     let world = World::new();
@@ -84,7 +84,8 @@ fn d11_b_a_lost_answer_is_asked_for_again() {
     world.is_consistent();
 }
 
-/// spec D11 (b), trust promise 7: a request is of no organisation until one approves it; then it is nothing to others.
+/// spec D11 (b), trust promise 7: a request belongs to no organisation until one approves it. After that no other
+/// organisation can use it.
 #[test]
 fn d11_b_a_request_is_the_organisations_that_approved_it() {
     let world = World::new();
@@ -97,7 +98,7 @@ fn d11_b_a_request_is_the_organisations_that_approved_it() {
     let seen = devices::show_request(&world.app, &other, &ticket.pairing_token);
     assert_eq!(code(now(seen)), "no pairing_request");
     assert_eq!(claimed(&world, &ticket, "p").organization_id, world.owner.organization_id);
-    // Nor does an organisation approve for another's event.
+    // An organisation cannot approve for another organisation's event either.
     let ticket = ask(&world, "q");
     let foreign = Some((their_event, gate("main")));
     let wrong = devices::approve_pairing(&world.app, &world.owner, &ticket.pairing_token, foreign, false);
@@ -105,7 +106,7 @@ fn d11_b_a_request_is_the_organisations_that_approved_it() {
     world.is_consistent();
 }
 
-/// spec D11 (b): an organiser approves.
+/// spec D11 (b): only a member with the right can approve a request. A second approval changes nothing.
 #[test]
 fn d11_b_approving_needs_the_right_and_twice_is_once() {
     let world = World::new();
@@ -125,8 +126,8 @@ fn d11_b_approving_needs_the_right_and_twice_is_once() {
     assert_eq!(world.ledger(), ledger);
 }
 
-/// spec D11: a known active `device_id` needs its own key or approval. The phone's pairing answer was lost: it has no
-/// key, and every new token is 409 for it; approved, it is let in as the device it is.
+/// spec D11: a known active `device_id` needs its own key or approval. A phone whose pairing answer was lost has no
+/// key, so every new token is 409 for it. After approval it pairs as the same device.
 #[test]
 fn d11_b_a_phone_whose_pairing_answer_was_lost_is_let_in_by_approval() {
     let world = World::new();
@@ -141,8 +142,8 @@ fn d11_b_a_phone_whose_pairing_answer_was_lost_is_let_in_by_approval() {
     world.is_consistent();
 }
 
-/// spec D11, §3 "Log": a phone whose storage survived is let in again; its log is intact, `seq` goes on, and what it had
-/// queued under the key it lost is proven all the same.
+/// spec D11, §3 "Log": a phone whose storage survived is paired again by approval. Its log is intact and `seq` goes on.
+/// The server still proves scans that were queued under the lost key.
 #[test]
 fn d11_b_a_phone_that_lost_its_key_goes_on_with_its_log() {
     let world = World::new();
@@ -162,8 +163,8 @@ fn d11_b_a_phone_that_lost_its_key_goes_on_with_its_log() {
     world.is_consistent();
 }
 
-/// spec D11, D10: a revoked phone is let in again by an organiser's approval alone; what it signed under the withdrawn
-/// key, first received now, still waits for a person; what it signs from now on counts.
+/// spec D11, D10: only an organiser's approval admits a revoked phone again. Scans signed under the withdrawn key and
+/// received now still wait for a person. Scans signed from now on count.
 #[test]
 fn d11_b_a_revoked_phone_is_let_in_again_and_its_old_queue_waits() {
     let world = World::new();
@@ -189,7 +190,7 @@ fn d11_b_a_revoked_phone_is_let_in_again_and_its_old_queue_waits() {
     world.is_consistent();
 }
 
-/// spec D10: an approval does not outlive a later revocation.
+/// spec D10: a later revocation ends an approval.
 #[test]
 fn d10_a_device_revoked_after_its_approval_stays_out() {
     let world = World::new();
@@ -202,8 +203,8 @@ fn d10_a_device_revoked_after_its_approval_stays_out() {
     world.is_consistent();
 }
 
-/// S1 §13.1, spec D10 `lost_since`: a device marked lost comes back only by somebody who says that it is found. The
-/// scans that it made while it was away stay in quarantine. Its scans from now on count, and its log is what it was.
+/// S1 §13.1, spec D10 `lost_since`: a device marked lost comes back only if a person says that it is found. Scans made
+/// while it was away stay in quarantine. Scans from now on count, and the log stays as it was.
 #[test]
 fn s1_13_1_a_lost_device_that_is_found_again_counts_from_then_on() {
     let world = World::new();
@@ -227,7 +228,7 @@ fn s1_13_1_a_lost_device_that_is_found_again_counts_from_then_on() {
     let fresh = item(&world, &phone, 3, "C", at(14 * MINUTE), (&paired.key_id, &paired.api_key));
     upload(&world, &by, "b3", &[fresh]).unwrap();
     assert_eq!((world.occupancy().inside, world.open()), (2, vec!["unverified_scan".to_owned()]), "B waits, C counts");
-    // Lost once more: the time it was away before goes on waiting too.
+    // The device is lost a second time. Scans from the first time away still wait, too.
     world.pass(10 * MINUTE);
     revoke(&world, "p", Some(at(14 * MINUTE)));
     assert_eq!(world.occupancy().inside, 1, "A alone");
@@ -238,7 +239,7 @@ fn s1_13_1_a_lost_device_that_is_found_again_counts_from_then_on() {
     world.is_consistent();
 }
 
-/// spec D11 (b): the sender is not known yet, so what it may leave behind is bounded and soon forgotten.
+/// spec D11 (b): the sender of a request is unknown. So the server limits how many it keeps, and soon forgets them.
 #[test]
 fn d11_b_requests_are_bounded_and_forgotten() {
     let world = World::new();

@@ -1,5 +1,5 @@
-//! A saved log is imported by hand. The journal can be saved as a file (spec D10), and a scan verifies whichever
-//! device carries it (D4).
+//! A person imports a saved log. A journal can be saved as a file (spec D10), and a scan's signature verifies whichever
+//! device delivers it (D4).
 
 use admit_app::devices::ImportedLog;
 
@@ -20,7 +20,7 @@ fn scans(world: &World, phone: &Phone<'_>, codes: &[&str]) -> Vec<Value> {
     codes.iter().enumerate().map(one).collect()
 }
 
-/// spec D4, D10: v2 signatures verify, whichever device carries them. The file of a device in good standing counts at
+/// spec D4, D10: signatures of v2 scans verify whichever device carries them. The file of an active device counts at
 /// once and fills its log. The same file again changes nothing.
 #[test]
 fn d10_the_file_of_an_active_device_counts_at_once_and_only_once() {
@@ -37,8 +37,8 @@ fn d10_the_file_of_an_active_device_counts_at_once_and_only_once() {
     world.is_consistent();
 }
 
-/// spec D10: scans of a revoked device first received after the revocation are unverified, whichever device carries
-/// them. Importing its file offers one act to accept them.
+/// spec D10: scans of a revoked device that arrive after the revocation are unverified, whichever device carries them.
+/// The import of its file offers one act to accept them.
 #[test]
 fn d10_the_file_of_a_revoked_device_waits_and_the_same_act_may_count_it() {
     let world = World::new();
@@ -61,7 +61,7 @@ fn d10_the_file_of_a_revoked_device_waits_and_the_same_act_may_count_it() {
     world.is_consistent();
 }
 
-/// spec D10: accepting a file counts that file, nothing else that waits of the device.
+/// spec D10: accepting a file counts the scans of that file, and no other waiting scan of the device.
 #[test]
 fn d10_accepting_a_file_counts_no_other_scan() {
     let world = World::new();
@@ -75,7 +75,7 @@ fn d10_accepting_a_file_counts_no_other_scan() {
     world.is_consistent();
 }
 
-/// spec D10, D19: of a suspended device a file waits as its uploads do.
+/// spec D10, D19: a file of a suspended device waits, as its uploads do.
 #[test]
 fn d19_the_file_of_a_suspended_device_is_held_too() {
     let world = World::new();
@@ -89,8 +89,8 @@ fn d19_the_file_of_a_suspended_device_is_held_too() {
     world.is_consistent();
 }
 
-/// spec D10: lines that can't be taken are told by their place, the others go in; what no key of the device signed
-/// stays in the review queue.
+/// spec D10: the answer names bad lines by their place, and the others are imported. A scan that no key of the device
+/// signed stays in the review queue.
 #[test]
 fn d10_wrong_lines_are_told_and_left_out() {
     let world = World::new();
@@ -113,7 +113,8 @@ fn d10_wrong_lines_are_told_and_left_out() {
     world.is_consistent();
 }
 
-/// access: importing is for who manages devices; accepting for who reviews; another organisation's event is none.
+/// access: only a person who manages devices may import, and only one who reviews may accept. An event of another
+/// organisation is answered as unknown.
 #[test]
 fn d10_an_import_needs_the_right_and_an_event_of_ours() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! Logs nobody will hand over any more (spec §3 "Log").
+//! Logs whose missing scans nobody will hand over any more (spec §3 "Log").
 
 use admit_app::devices::list::LogListing;
 use serde_json::json;
@@ -18,7 +18,8 @@ fn close(world: &World, log: &str) -> Result<(), Error> {
     now(devices::close_log(&world.app, &world.owner, id("p"), log.parse().unwrap())).map(|_| ())
 }
 
-/// spec §3 "Log": cleared storage is a new log; the old stays listed until a person closes it. Its gap stays on record.
+/// spec §3 "Log": a device whose storage was cleared begins a new log. The old log stays listed until a person closes
+/// it, and its gap stays on record.
 #[test]
 fn s3_log_the_old_log_of_a_cleared_phone_is_listed_until_a_person_closes_it() {
     let world = World::new();
@@ -36,7 +37,8 @@ fn s3_log_the_old_log_of_a_cleared_phone_is_listed_until_a_person_closes_it() {
     world.is_consistent();
 }
 
-/// spec §3 "Log": a log that speaks again was not abandoned; a lower head says nothing new.
+/// spec §3 "Log": a closed log that reports again was not abandoned, so it is open again. A head that is not higher
+/// changes nothing.
 #[test]
 fn s3_log_a_closed_log_that_speaks_again_is_open_again() {
     let world = World::new();
@@ -53,7 +55,7 @@ fn s3_log_a_closed_log_that_speaks_again_is_open_again() {
     assert_eq!(logs(&world)[0].log.closed_at, None);
 }
 
-/// spec §3 "Log": by a person who manages devices, of their own organisation.
+/// spec §3 "Log": only a person who manages devices of the same organisation may close a log.
 #[test]
 fn s3_log_closing_needs_the_right_and_a_log_of_ours() {
     let world = World::new();

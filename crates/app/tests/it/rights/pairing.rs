@@ -1,8 +1,8 @@
-//! Way (a): the organiser's screen shows a token (spec D11, S1 §8.1).
+//! Pairing by way (a): the organiser's screen shows a token (spec D11, S1 §8.1).
 
 use super::*;
 
-/// spec D11 (a): single use or N uses.
+/// spec D11 (a): a token is for a single use or for N uses.
 #[test]
 fn d11_a_token_of_three_uses_pairs_three_devices_and_a_repeat_takes_none() {
     let world = World::new();
@@ -15,7 +15,7 @@ fn d11_a_token_of_three_uses_pairs_three_devices_and_a_repeat_takes_none() {
     world.is_consistent();
 }
 
-/// spec D11 (a): the token lives five minutes (S1 §8.1 step 1).
+/// spec D11 (a): a token is valid for five minutes (S1 §8.1 step 1).
 #[test]
 fn d11_a_token_is_over_after_five_minutes_for_who_comes_first_then() {
     let world = World::new();
@@ -26,7 +26,8 @@ fn d11_a_token_is_over_after_five_minutes_for_who_comes_first_then() {
     world.is_consistent();
 }
 
-/// spec D11: a repeat within five minutes, before the key's first use, gets a fresh key and kills the former.
+/// spec D11: a device may repeat its pairing within five minutes, before the key's first use. It gets a fresh key, and
+/// the former key ends.
 #[test]
 fn d11_a_repeat_is_good_for_five_minutes_and_until_the_keys_first_use() {
     let world = World::new();
@@ -41,7 +42,7 @@ fn d11_a_repeat_is_good_for_five_minutes_and_until_the_keys_first_use() {
     world.is_consistent();
 }
 
-/// spec D11: a repeat is one of the same token; another token's key is not its to kill.
+/// spec D11: a repeat uses the same token. It cannot end a key that another token gave.
 #[test]
 fn d11_an_old_token_does_not_kill_the_key_of_a_newer_one() {
     let world = World::new();
@@ -53,7 +54,8 @@ fn d11_an_old_token_does_not_kill_the_key_of_a_newer_one() {
     world.is_consistent();
 }
 
-/// spec D11: unknown token 404, second user alarmed; S1 §8.1 step 4; trust fault 39.
+/// spec D11: an unknown token is answered 404, and a second user of a token raises an alarm. S1 §8.1 step 4; trust
+/// fault 39.
 #[test]
 fn d11_the_second_user_of_a_code_fails_and_staff_see_whose_code_it_was() {
     let world = World::new();
@@ -66,13 +68,14 @@ fn d11_the_second_user_of_a_code_fails_and_staff_see_whose_code_it_was() {
     assert_eq!(world.ledger().last().unwrap(), "pairing_refused");
     caller(&world, &first.api_key).expect("the first device stays");
     assert_eq!(code(pair(&world, "admit_pt_unknown", "q", None)), "no pairing_token");
-    // Paired anew, the alarm is over.
+    // Pairing the device again ends the alarm.
     pair(&world, &super::token(&world, None), "p", Some(&first.api_key)).unwrap();
     assert_eq!(device(&world, "p").code_reused_at, None);
     world.is_consistent();
 }
 
-/// A phone whose camera falls on its own old code is no thief. Its id is written on it, so that alone proves nothing.
+/// A phone may scan its own old code by accident, which is no attack. Everybody can read its id on it, so the id alone
+/// proves nothing.
 #[test]
 fn a_device_that_shows_its_own_used_code_raises_no_alarm_if_it_proves_itself() {
     let world = World::new();
@@ -85,21 +88,21 @@ fn a_device_that_shows_its_own_used_code_raises_no_alarm_if_it_proves_itself() {
         assert_eq!(code(pair(&world, code_shown, "p", Some(&second.api_key))), "pairing_token_used");
         assert_eq!((device(&world, "p").code_reused_at, world.ledger()), (None, before.clone()));
     }
-    // With no key, or another's, it may be anybody.
+    // A caller without a key, or with another device's key, may be anybody.
     let other = pair(&world, &token(&world, None), "q", None).unwrap();
     for (minute, key) in [None, Some(other.api_key.as_str()), Some("admit_dk_made_up")].into_iter().enumerate() {
         world.pass(MINUTE);
         assert_eq!(code(pair(&world, &old, "p", key)), "pairing_token_used");
         assert_eq!(device(&world, "p").code_reused_at, Some(at((13 + minute as i64) * MINUTE)));
     }
-    // Another device with a good key of its own is not the owner.
+    // Another device with a valid key of its own is not the owner of the code.
     world.pass(MINUTE);
     assert_eq!(code(pair(&world, &old, "q", Some(&other.api_key))), "pairing_token_used");
     assert_eq!(device(&world, "p").code_reused_at, Some(at(16 * MINUTE)));
     world.is_consistent();
 }
 
-/// A person who once saw a code could otherwise fill the ledger with it, without signing in.
+/// Without this limit a person who once saw a code could fill the ledger with entries, without signing in.
 #[test]
 fn a_code_used_again_and_again_is_put_on_record_once_a_minute() {
     let world = World::new();
@@ -116,8 +119,9 @@ fn a_code_used_again_and_again_is_put_on_record_once_a_minute() {
     world.is_consistent();
 }
 
-/// spec D11: a known active `device_id` needs its own key or approval, else 409; its key stays good until the new one
-/// is used, so a lost answer locks nobody out, and an hour more for what only its bearer proves.
+/// spec D11: a known active `device_id` needs its own key or approval, else 409. Its key stays valid until the new one
+/// is used, so a lost answer locks no device out. It stays valid an hour more for scans that only its bearer token
+/// proves.
 #[test]
 fn d11_a_known_device_pairs_again_with_its_own_key_and_keeps_it_until_the_new_one_is_used() {
     let world = World::new();
@@ -133,8 +137,8 @@ fn d11_a_known_device_pairs_again_with_its_own_key_and_keeps_it_until_the_new_on
     world.is_consistent();
 }
 
-/// S1 §8.1 steps 5 and 6: the device is made, its key is given with organisation, event and gate; S1 §8.1 step 8: it may
-/// sync.
+/// S1 §8.1 steps 5 and 6: pairing makes the device and gives it a key with organisation, event and gate. S1 §8.1 step
+/// 8: the device may sync.
 #[test]
 fn s1_8_1_a_paired_device_is_on_record_and_may_sync() {
     let world = World::new();

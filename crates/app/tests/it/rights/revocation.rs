@@ -1,4 +1,4 @@
-//! A device loses its right to speak (spec D10, S1 §8.2).
+//! Revoking a device (spec D10, S1 §8.2).
 
 use admit_app::changes::{self, ChangesCommand};
 use admit_app::manifests::{self, FetchCommand, FetchNamesCommand};
@@ -8,7 +8,7 @@ use admit_core::scan::{Scan, Stage};
 
 use super::*;
 
-/// S1 §8.2 rows 1–4: the device is kept on record as withdrawn, its key is invalid at once, what it still sends is
+/// S1 §8.2 rows 1–4: the device stays on record as withdrawn, and its key is invalid at once. What it still sends is
 /// flagged unverified.
 #[test]
 fn s1_8_2_a_revoked_device_stays_on_record_and_its_syncs_wait() {
@@ -24,7 +24,7 @@ fn s1_8_2_a_revoked_device_stays_on_record_and_its_syncs_wait() {
     world.is_consistent();
 }
 
-/// S1 §8.2 row 5: manual review; spec D10: one act accepts what the device proved.
+/// S1 §8.2 row 5: manual review. Spec D10: one act accepts the scans that the device proved.
 #[test]
 fn s1_8_2_a_person_counts_what_waits_of_a_revoked_device() {
     let world = World::new();
@@ -37,14 +37,14 @@ fn s1_8_2_a_person_counts_what_waits_of_a_revoked_device() {
     let counted = now(devices::accept(&world.app, &world.owner, id("p"))).unwrap();
     assert_eq!((counted.counted, counted.waiting), (2, 0));
     assert_eq!((world.occupancy().inside, world.open()), (2, Vec::new()));
-    // Once more there is nothing left to do, and nothing is written.
+    // A second acceptance finds no waiting scan and writes nothing.
     let ledger = world.ledger();
     assert_eq!(now(devices::accept(&world.app, &world.owner, id("p"))).unwrap().counted, 0);
     assert_eq!(world.ledger(), ledger);
     world.is_consistent();
 }
 
-/// spec D10: what nothing proves is not counted by the one act.
+/// spec D10: the one act does not count scans that nothing proves.
 #[test]
 fn d10_the_one_act_leaves_what_no_key_signed_in_the_queue() {
     let world = World::new();
@@ -60,7 +60,8 @@ fn d10_the_one_act_leaves_what_no_key_signed_in_the_queue() {
     world.is_consistent();
 }
 
-/// spec D10 `lost_since`: scans at or after it wait until reviewed, also those that had counted; before it they count.
+/// spec D10 `lost_since`: scans at or after that time wait until reviewed, even if they had counted. Earlier ones
+/// count.
 #[test]
 fn d10_scans_since_a_device_was_lost_wait_and_one_act_counts_them() {
     let world = World::new();
@@ -76,7 +77,7 @@ fn d10_scans_since_a_device_was_lost_wait_and_one_act_counts_them() {
     world.is_consistent();
 }
 
-/// spec D10: at most 20,000 scans are kept of a revoked device; then the quota is spent and nothing more is written.
+/// spec D10: the server keeps at most 20,000 scans of a revoked device. After that it writes no more.
 #[test]
 fn d10_the_quota_of_a_revoked_device_is_twenty_thousand_scans() {
     let world = World::new();
@@ -98,7 +99,7 @@ fn d10_the_quota_of_a_revoked_device_is_twenty_thousand_scans() {
         assert_eq!(left, QUARANTINE_SCANS - (n + 1) * SYNC_V2_SCANS as u64);
     }
     assert_eq!(quota(send(&world, &phone, "last", &batch(batches - 1, SYNC_V2_SCANS as u64 - 1))), 1);
-    // A receipt names an id. Where only the claim still fits in, its final is not here: no receipt.
+    // A receipt names a scan id. If only the claim still fits, the final is not stored: the answer is no receipt.
     let last = scan_of(&world, &phone, "twice", QUARANTINE_SCANS, "X", at(0));
     let claim = Scan { stage: Stage::Claim, ..last.clone() };
     let two = [signed(&phone, &claim), signed(&phone, &Scan { seq: Some(QUARANTINE_SCANS + 1), ..last })];
@@ -109,7 +110,7 @@ fn d10_the_quota_of_a_revoked_device_is_twenty_thousand_scans() {
     assert_eq!(world.ledger(), ledger);
 }
 
-/// spec D10: a revocation reaches every request of the device; only its log may still be handed over.
+/// spec D10: every request of a revoked device is refused, except the upload of its log.
 #[test]
 fn d10_a_revoked_device_gets_no_list_and_no_changes() {
     let world = World::new();
@@ -126,7 +127,8 @@ fn d10_a_revoked_device_gets_no_list_and_no_changes() {
     assert_eq!(code(now(changes::poll(app, caller, event, ChangesCommand::default())).map(drop)), "device_revoked");
 }
 
-/// docs/faults.md, 17: what a revoked device hands over of before is kept, chunk by chunk, and no count moves.
+/// docs/faults.md, 17: the server keeps the earlier scans that a revoked device hands over, chunk by chunk. No count
+/// changes.
 #[test]
 fn d10_two_thousand_older_scans_of_a_revoked_device_are_kept_and_change_no_count() {
     let world = World::new();

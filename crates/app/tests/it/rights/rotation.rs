@@ -1,4 +1,4 @@
-//! A new key for a device (spec §5 `rotate-key`, trust fault 34).
+//! Rotating a device's key (spec §5 `rotate-key`, trust fault 34).
 
 use admit_core::limits::KEY_OVERLAP_MS;
 
@@ -8,8 +8,8 @@ fn rotate(world: &World, name: &str) -> Result<String, Error> {
     now(devices::rotate_key(&world.app, &world.owner, id(name))).map(|made| made.pairing_token)
 }
 
-/// spec §5 `rotate-key`: `/pair` gives the pending key, whose first use starts the old one's overlap; old and new are
-/// accepted in it, the old one is refused after (trust fault 34).
+/// spec §5 `rotate-key`: `/pair` gives the pending key. Its first use starts the overlap, in which old and new key are
+/// accepted. After the overlap the old key is refused (trust fault 34).
 #[test]
 fn rotate_key_the_new_keys_first_use_starts_the_old_ones_overlap() {
     let world = World::new();
@@ -29,7 +29,7 @@ fn rotate_key_the_new_keys_first_use_starts_the_old_ones_overlap() {
     world.is_consistent();
 }
 
-/// spec §5 `rotate-key`, D4: scans queued under the old key still verify, long after its overlap.
+/// spec §5 `rotate-key`, D4: scans queued under the old key still verify long after its overlap.
 #[test]
 fn rotate_key_with_a_full_queue_every_scan_stays_proven() {
     let world = World::new();
@@ -50,8 +50,8 @@ fn rotate_key_with_a_full_queue_every_scan_stays_proven() {
     world.is_consistent();
 }
 
-/// spec D6, §5 `rotate-key`: S1's scans verify only under their own bearer, so the overlap lets an old client send its
-/// queue under the old key.
+/// spec D6, §5 `rotate-key`: S1's scans verify only under their own bearer token. The overlap lets an old client send
+/// its queue under the old key.
 #[test]
 fn rotate_key_an_s1_client_sends_its_old_queue_under_the_old_key_in_the_overlap() {
     let world = World::new();
@@ -66,8 +66,8 @@ fn rotate_key_an_s1_client_sends_its_old_queue_under_the_old_key_in_the_overlap(
     world.is_consistent();
 }
 
-/// spec D6, D11: an S1 client that is moved to another gate with a full queue pairs with its own key. It hands the
-/// queue over under that key until the overlap ends. A device that was approved without a key has no such time.
+/// spec D6, D11: an S1 client with a full queue is moved to another gate and pairs with its own key. It uploads the
+/// queue under that key until the overlap ends. A device that was approved without a key has no overlap.
 #[test]
 fn d11_a_client_that_pairs_again_with_its_own_key_sends_its_old_queue_in_the_overlap() {
     let world = World::new();
@@ -86,7 +86,8 @@ fn d11_a_client_that_pairs_again_with_its_own_key_sends_its_old_queue_in_the_ove
     world.is_consistent();
 }
 
-/// spec §5 `rotate-key`: the token is bound to that device; a lost answer is asked for again and the old key goes on.
+/// spec §5 `rotate-key`: the token is bound to that device. If the answer is lost, the device asks again, and the old
+/// key stays valid.
 #[test]
 fn rotate_key_the_token_is_one_devices_and_a_lost_answer_is_repeated() {
     let world = World::new();
@@ -104,7 +105,7 @@ fn rotate_key_the_token_is_one_devices_and_a_lost_answer_is_repeated() {
     world.is_consistent();
 }
 
-/// spec §5 `rotate-key`: a rotation begun anew ends the pending key of the one before, never the key in use.
+/// spec §5 `rotate-key`: a second rotation ends the pending key of the first one, never the key in use.
 #[test]
 fn rotate_key_twice_leaves_one_pending_key() {
     let world = World::new();
@@ -119,7 +120,8 @@ fn rotate_key_twice_leaves_one_pending_key() {
     world.is_consistent();
 }
 
-/// spec §5 `rotate-key`, D10: a revoked device gets no new key this way; another organisation's device is none.
+/// spec §5 `rotate-key`, D10: a revoked device gets no new key by rotation. A device of another organisation is
+/// answered as unknown.
 #[test]
 fn rotate_key_is_for_devices_of_ours_that_are_not_revoked() {
     let world = World::new();
@@ -130,7 +132,7 @@ fn rotate_key_is_for_devices_of_ours_that_are_not_revoked() {
     assert_eq!(code(rotate(&world, "p")), "device_revoked");
 }
 
-/// spec D10, §5 `rotate-key`: a revocation in the middle of a rotation withdraws both keys.
+/// spec D10, §5 `rotate-key`: a revocation during a rotation withdraws both keys.
 #[test]
 fn d10_a_revocation_ends_the_pending_key_too() {
     let world = World::new();
@@ -144,7 +146,7 @@ fn d10_a_revocation_ends_the_pending_key_too() {
     }
 }
 
-/// spec D11, §5 `rotate-key`: a key that was rotated out proves nothing any more.
+/// spec D11, §5 `rotate-key`: a key proves nothing after it was rotated out.
 #[test]
 fn d11_a_rotated_out_key_pairs_nothing() {
     let world = World::new();

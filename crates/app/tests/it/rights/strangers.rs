@@ -1,4 +1,5 @@
-//! A phone speaks for the doors it was sent to: its scans of another event wait for a person (spec D10, door.md).
+//! A phone may scan only for events to which it was assigned. Its scans of another event wait for a person (spec D10,
+//! door.md).
 
 use admit_app::events;
 use admit_app::occupancy;
@@ -28,7 +29,7 @@ fn scan_there(world: &World, phone: &Phone<'_>, event_id: &EventId, scan_id: &st
     Scan { event_id: event_id.clone(), ..scan_of(world, phone, scan_id, seq, "X", at(0)) }
 }
 
-/// Persons inside, and the kinds of open incidents.
+/// The number of persons inside an event, and the kinds of its open incidents.
 fn stands(world: &World, event_id: &EventId) -> (i64, Vec<String>) {
     let inside = now(occupancy::show(&world.app, &world.owner, event_id.clone())).unwrap().occupancy.inside;
     let open = Some(IncidentStatus::Open);
@@ -43,7 +44,7 @@ fn scans_for_an_event_that_the_device_was_never_assigned_to_wait_until_a_person_
     let phone = world.phone("p", "main");
     send(&world, &phone, "b", &[signed(&phone, &scan_there(&world, &phone, &there, "s1", 1))]).unwrap();
     assert_eq!(stands(&world, &there), (0, vec!["unverified_scan".to_owned()]));
-    // A colleague's phone that carries them makes them no better.
+    // Scans are no better proven if a colleague's phone carries them.
     let other = world.phone("q", "main");
     send(&world, &other, "c", &[signed(&phone, &scan_there(&world, &phone, &there, "s1", 1))]).unwrap();
     assert_eq!(stands(&world, &there), (0, vec!["unverified_scan".to_owned()]));

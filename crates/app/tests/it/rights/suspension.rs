@@ -1,4 +1,4 @@
-//! Five failed syncs suspend a device (spec D19, S2 §7 "Repeated failed syncs").
+//! Five failed syncs in a row suspend a device (spec D19, S2 §7 "Repeated failed syncs").
 
 use admit_app::incidents::{self, Resolve};
 use admit_app::ports::{Hint, Topic};
@@ -26,8 +26,8 @@ fn beat(world: &World, phone: &Phone<'_>) -> admit_core::wire::scanning::Heartbe
     now(devices::heartbeat(&world.app, &phone.caller, serde_json::from_value(body).unwrap())).unwrap().answer
 }
 
-/// S2 §7 "Same device fails 5+ times in a row": the organiser is alerted, the device is disabled. A sync that succeeds
-/// sets the count back.
+/// S2 §7 "Same device fails 5+ times in a row": the organiser gets an alert, and the device is disabled. A sync that
+/// succeeds resets the count.
 #[test]
 fn s2_7_five_failed_syncs_in_a_row_suspend_a_device_and_alert_the_organiser() {
     let world = World::new();
@@ -54,7 +54,7 @@ fn s2_7_five_failed_syncs_in_a_row_suspend_a_device_and_alert_the_organiser() {
     world.is_consistent();
 }
 
-/// spec D19: in a row. A batch that is answered again from storage got through as well as a new one.
+/// spec D19: failures count in a row. A batch that is answered from storage is a success, as a new one is.
 #[test]
 fn d19_a_repeated_batch_ends_the_row_of_failures_too() {
     let world = World::new();
@@ -72,7 +72,8 @@ fn d19_a_repeated_batch_ends_the_row_of_failures_too() {
     world.is_consistent();
 }
 
-/// spec D19: its uploads are stored and held; the answer names them, so the device doesn't offer them again.
+/// spec D19: the server stores and holds a suspended device's uploads. The answer names them, so the device does not
+/// offer them again.
 #[test]
 fn d19_a_suspended_devices_uploads_are_stored_held_and_named() {
     let world = World::new();
@@ -97,7 +98,7 @@ fn d19_a_suspended_devices_uploads_are_stored_held_and_named() {
     world.is_consistent();
 }
 
-/// spec D19: a suspended device keeps scanning: it gets its list and changes, and hears where it stands.
+/// spec D19: a suspended device keeps scanning. It gets its list and changes, and is told that it is suspended.
 #[test]
 fn d19_a_suspended_device_keeps_its_list_and_hears_that_it_is_suspended() {
     let world = World::new();
@@ -111,7 +112,7 @@ fn d19_a_suspended_device_keeps_its_list_and_hears_that_it_is_suspended() {
     assert!(!beat(&world, &phone).suspended);
 }
 
-/// spec D19: one click counts them; the batch sent again then gets its receipt.
+/// spec D19: one act of the organiser counts the held scans. The batch gets its receipt when it is sent again.
 #[test]
 fn d19_one_click_counts_what_was_held_and_the_alert_is_over() {
     let world = World::new();
@@ -128,7 +129,7 @@ fn d19_one_click_counts_what_was_held_and_the_alert_is_over() {
     world.is_consistent();
 }
 
-/// spec D19: the click is for a suspended device: an active one stays as it is, a revoked one is let in otherwise.
+/// spec D19: the act is for a suspended device. An active one stays as it is, and a revoked one needs an approval.
 #[test]
 fn d19_resuming_is_for_a_suspended_device() {
     let world = World::new();
@@ -146,7 +147,8 @@ fn d19_resuming_is_for_a_suspended_device() {
     assert_eq!(device(&world, "p").state, DeviceState::Revoked);
 }
 
-/// spec D10, D19: a suspended device that is revoked is revoked; a suspended one that is paired anew stays suspended.
+/// spec D10, D19: a suspended device can be revoked, and is revoked then. A suspended one that is paired again stays
+/// suspended.
 #[test]
 fn d19_pairing_anew_does_not_lift_a_suspension() {
     let world = World::new();
@@ -158,7 +160,7 @@ fn d19_pairing_anew_does_not_lift_a_suspension() {
     assert_eq!(device(&world, "p").state, DeviceState::Revoked);
 }
 
-/// A person answers the alert with a note: there is nothing else to say about a device.
+/// A person answers the alert with a note: no other decision is possible about a device.
 fn answer(world: &World) {
     let said = Resolve { decision: None, scans: vec![], note: "we know".into() };
     let incident_id = world.incident("repeated_failures").incident_id;
@@ -170,7 +172,7 @@ fn resume(world: &World) {
     now(devices::resume(&world.app, &world.owner, id("p"))).unwrap();
 }
 
-/// Another live event with a gate `main`.
+/// Makes another live event with a gate `main`.
 fn second(world: &World) -> EventId {
     let event = now(admit_app::events::create(&world.app, &world.owner, new_event("Second"))).unwrap().event_id;
     let main = new_gate("main", Direction::In, &["general"]);
@@ -178,7 +180,7 @@ fn second(world: &World) -> EventId {
     event
 }
 
-/// Pairs the phone to the gate `main` of an event by the key it holds; its new one.
+/// Pairs the phone to the gate `main` of an event with the key it holds. Returns its new key.
 fn move_to(world: &World, event: &EventId, key: &str) -> String {
     let token = pairing_tokens::create(&world.app, &world.owner, event.clone(), gate("main"), None);
     pair(world, &now(token).unwrap().pairing_token, "p", Some(key)).unwrap().api_key
@@ -192,8 +194,8 @@ fn alert() -> Vec<String> {
     vec!["repeated_failures".to_owned()]
 }
 
-/// spec §3 "Incident", D19: an answer is about the five failures that a person looked at. The next five are others, and
-/// people aren't counted again until somebody hears of it.
+/// spec §3 "Incident", D19: an answer is about the five failures that a person looked at. The next five raise the alert
+/// again, as the device's scans are not counted until a person hears of it.
 #[test]
 fn d19_each_suspension_alerts_the_organiser_whatever_was_answered_to_the_last() {
     let world = World::new();
@@ -213,7 +215,8 @@ fn d19_each_suspension_alerts_the_organiser_whatever_was_answered_to_the_last() 
     world.is_consistent();
 }
 
-/// I12, D19: the alert stands where the device was suspended; it goes on elsewhere, and the alert is over.
+/// I12, D19: the alert belongs to the event where the device was suspended. When the device goes on elsewhere, the
+/// alert ends.
 #[test]
 fn d19_the_alert_is_over_where_the_device_was_suspended_wherever_it_goes_on() {
     let world = World::new();
@@ -233,7 +236,7 @@ fn d19_the_alert_is_over_where_the_device_was_suspended_wherever_it_goes_on() {
     );
     assert!(heard.iter().any(|hint| is_about(hint, &second, Topic::Devices)));
     world.is_consistent();
-    // Answered before it moved, it is over all the same: the next time is told.
+    // An answered alert ends, too, when the device moves. So the next suspension raises an alert.
     let key = move_to(&world, &world.event, &key);
     suspend(&world, &phone);
     answer(&world);
@@ -246,7 +249,7 @@ fn d19_the_alert_is_over_where_the_device_was_suspended_wherever_it_goes_on() {
     world.is_consistent();
 }
 
-/// D10, D19: who approves a revoked device has dealt with its failures; it begins without any.
+/// D10, D19: a person who approves a revoked device has dealt with its failures. Its count begins at zero.
 #[test]
 fn d19_a_device_that_is_approved_anew_begins_without_failures() {
     let world = World::new();
@@ -267,7 +270,8 @@ fn d19_a_device_that_is_approved_anew_begins_without_failures() {
     world.is_consistent();
 }
 
-/// I12, D10, D19: approved for another event, its alert is over where it was suspended, and the ledger there says why.
+/// I12, D10, D19: a device is approved for another event. The alert ends where it was suspended, and the ledger there
+/// says why.
 #[test]
 fn d19_the_alert_is_over_also_where_a_device_is_approved_for_another_event() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! `POST /api/scans/sync` (S2 §3–§7): what is stored, what is answered, what is refused.
+//! Tests of `POST /api/scans/sync` (S2 §3–§7): what the server stores, answers and refuses.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,8 @@ use admit_core::gate::Direction;
 
 use super::*;
 
-/// S2 §4: one scan a row, states, the batch's row, the ledger's line with S2's fields, the answer with S2's members.
+/// S2 §4: the server stores one row per scan, its states and the batch's row. It writes a ledger line with S2's fields,
+/// and answers with S2's members.
 #[test]
 fn s2_4_a_batch_leaves_scans_states_a_row_and_a_line() {
     let world = World::new();
@@ -31,7 +32,7 @@ fn s2_4_a_batch_leaves_scans_states_a_row_and_a_line() {
     let rows = stored(&world);
     assert_eq!(rows.len(), 3, "every scan is stored, also what has an error");
     assert!(rows.iter().all(|row| row.fact.scan.form.as_str() == "s2" && row.fact.scan.opened));
-    // S2 §4's scan record: which, of what, where, when, by whom.
+    // S2 §4's scan record has the scan's id, ticket, gate, time and device.
     let row = rows.iter().find(|row| row.fact.scan.scan_id.as_str() == "s2").unwrap();
     let scan = &row.fact.scan;
     assert_eq!((scan.device_id.as_str(), scan.gate_id.as_str(), &scan.event_id), ("p", "main", &world.event));
@@ -43,7 +44,7 @@ fn s2_4_a_batch_leaves_scans_states_a_row_and_a_line() {
     assert_eq!(row.subject_key, format!("ticket:{}", ids[1]));
     let verdict = row.verdict.as_ref().unwrap();
     assert_eq!((verdict.outcome.as_str(), verdict.within, verdict.over), ("valid", 1, 0), "admitted");
-    // Names are looked up by these ids; another organisation sees no row.
+    // The names are looked up by these ids. Another organisation sees no row.
     let (stranger, _) = world.other();
     let foreign = scans::list::list(&world.app, &stranger, world.event.clone(), Default::default(), whole_page());
     assert_eq!(code(now(foreign).map(drop)), "no event");
@@ -72,11 +73,11 @@ fn s2_4_a_batch_leaves_scans_states_a_row_and_a_line() {
     let lines = admit_app::audits::list(&world.app, &world.owner, Some(world.event.clone()), whole_page());
     let entry = now(lines).unwrap().items.remove(0);
     let line = &entry.line;
-    // A device did it, not a person; S2's `user_id` of a device's batch is null.
+    // A device sent the batch, not a person: S2's `user_id` is null then.
     assert_eq!((&line.user_id, line.device_id.as_ref()), (&None, Some(&phone.caller.device_id)));
     assert_eq!((line.entity_type.as_str(), line.entity_id.as_str()), ("BatchSync", "b"));
     assert_eq!(line.event_id.as_ref(), Some(&world.event));
-    // The time of its place: of two lines in one millisecond the second is one later.
+    // The line's time keeps the order of the ledger: of two lines in one millisecond, the second is one later.
     assert!((0..1_000).contains(&entry.at.since(world.app.clock.now())), "{}", entry.at);
     let (organization, device) = (world.owner.organization_id.clone(), phone.caller.device_id.clone());
     let row = now(read(&*world.app.store, &organization, move |tx| {
@@ -88,7 +89,7 @@ fn s2_4_a_batch_leaves_scans_states_a_row_and_a_line() {
     world.is_consistent();
 }
 
-/// S2 §5 step 10: `device.id == device_id (from batch)`.
+/// S2 §5 step 10: the batch's `device_id` must be the id of the device that sends it (`device.id == device_id`).
 #[test]
 fn s2_5_10_a_batch_that_names_another_device_is_refused_whole() {
     let world = World::new();
@@ -99,8 +100,8 @@ fn s2_5_10_a_batch_that_names_another_device_is_refused_whole() {
     assert!(stored(&world).is_empty());
 }
 
-/// S2 §3 "Device is active", §5 step 10; spec D19: a suspended device's batch is stored and held, and named, first and
-/// repeated; when it may go on, the repeat is its receipt.
+/// S2 §3 "Device is active", §5 step 10; spec D19: the server stores and holds a suspended device's batch. First and
+/// repeated answers name its scans. When the device may go on, a repeat is the receipt.
 #[test]
 fn s2_5_10_a_suspended_devices_batch_is_held_and_named() {
     let world = World::new();
@@ -127,8 +128,8 @@ fn s2_5_10_a_suspended_devices_batch_is_held_and_named() {
     world.is_consistent();
 }
 
-/// S2 §3 "Device is active", §5 step 10; spec D10: of a revoked device nothing counts, what is kept is named, the same
-/// again changes nothing.
+/// S2 §3 "Device is active", §5 step 10; spec D10: the server counts no scan of a revoked device and names what it
+/// keeps. The same batch again changes nothing.
 #[test]
 fn s2_5_10_a_revoked_devices_batch_is_kept_and_counts_nothing() {
     let world = World::new();
@@ -148,14 +149,15 @@ fn s2_5_10_a_revoked_devices_batch_is_kept_and_counts_nothing() {
     assert_eq!(world.open(), ["unverified_scan"]);
     let before = (head(&world), world.ledger());
     assert_eq!(kept(&late), json!({ "kept": ["s", "t"], "rejected": [], "quota_left": 19_999 }));
-    // Also a batch that was answered before: who is revoked hears so first.
+    // A batch that was answered before gets the same refusal: the revocation is checked first.
     let known = body(&world, &phone, "before", &[("s", "A", at(0))]);
     assert_eq!(kept(&known), json!({ "kept": ["s"], "rejected": [], "quota_left": 19_999 }));
     assert_eq!((head(&world), world.ledger()), before);
     world.is_consistent();
 }
 
-/// S2 §5 step 11, edge case "Timezone/clock skew"; spec D13: the envelope, never a scan.
+/// S2 §5 step 11, edge case "Timezone/clock skew"; spec D13: a wrong send time refuses the envelope. A scan's time
+/// never does.
 #[test]
 fn s2_5_11_a_batch_made_over_a_day_off_is_refused_and_its_scans_come_in_a_new_one() {
     let world = World::new();
@@ -172,7 +174,7 @@ fn s2_5_11_a_batch_made_over_a_day_off_is_refused_and_its_scans_come_in_a_new_on
     assert_eq!(stored(&world).len(), 1, "a scan is never discarded for its time");
 }
 
-/// S2 §4 "Duplicate Batch", §5 step 12, edge case "Duplicate batch".
+/// S2 §4 "Duplicate Batch", §5 step 12, edge case "Duplicate batch": a repeated batch gets its stored answer.
 #[test]
 fn s2_5_12_a_repeat_gets_the_stored_answer_with_s2s_message_and_changes_nothing() {
     let world = World::new();
@@ -190,14 +192,14 @@ fn s2_5_12_a_repeat_gets_the_stored_answer_with_s2s_message_and_changes_nothing(
     again.as_object_mut().unwrap().remove("message");
     assert_eq!(again, said(&first));
     assert_eq!((head(&world), world.ledger()), before);
-    // Another send time and another order of the same scans is the same batch.
+    // The same scans with another send time and in another order are the same batch.
     let mut other = body(&world, &phone, "b", &[("s", "A", at(0))]);
     other["batch_created_at"] = json!(at(90_000).to_string());
     assert!(send(&world, &phone, &other).unwrap().repeated);
     world.is_consistent();
 }
 
-/// S2 §10 "409 Conflict"; spec D2.
+/// S2 §10 "409 Conflict"; spec D2: other scans under a known batch id are refused.
 #[test]
 fn s2_10_409_a_batch_id_with_other_content_changes_nothing_but_the_ledger() {
     let world = World::new();
@@ -219,7 +221,7 @@ impl Recent for Noted {
     }
 }
 
-/// S2 §5 steps 13, 14, 22, 23; spec D15: the caches learn of it after the commit, the database decides.
+/// S2 §5 steps 13, 14, 22, 23; spec D15: caches are updated after the commit, and only the database decides.
 #[test]
 fn s2_5_13_14_the_caches_are_told_what_opened_and_decide_nothing() {
     let answer = |cache: Option<Arc<Noted>>| {
@@ -239,7 +241,8 @@ fn s2_5_13_14_the_caches_are_told_what_opened_and_decide_nothing() {
     assert_eq!(noted.iter().map(|scan| scan.scan_id.as_str()).collect::<Vec<_>>(), ["s", "t"]);
 }
 
-/// S2 §5 step 15, edge case "Ticket not found"; spec D12: dashed and undashed, once, at first ingest.
+/// S2 §5 step 15, edge case "Ticket not found"; spec D12: a code is looked up with and without dashes, once, when the
+/// scan first arrives.
 #[test]
 fn s2_5_15_a_code_is_found_by_its_spellings_and_else_not_found() {
     let world = World::new();
@@ -250,7 +253,7 @@ fn s2_5_15_a_code_is_found_by_its_spellings_and_else_not_found() {
     assert_eq!(errors(&answer), pairs(&[("s3", "ticket_not_found")]));
     assert_eq!(world.occupancy().inside, 3, "somebody walked in on the unknown code too");
     assert_eq!(world.open(), ["admitted_in_error"]);
-    // The code is sold afterwards, in another spelling: the same scan is the same content still.
+    // The code is sold afterwards, in another spelling. The scan sent again still has the same content.
     world.tickets(&["NONENONENONE"]);
     let again = sync(&world, &phone, "c", &[("s3", "NONE-NONE-NONE", at(2))]);
     assert_eq!(errors(&again), pairs(&[("s3", "ticket_not_found")]), "resolved once, at first ingest");
@@ -259,7 +262,7 @@ fn s2_5_15_a_code_is_found_by_its_spellings_and_else_not_found() {
     world.is_consistent();
 }
 
-/// S2 §5 step 16, edge case "Ticket already used": each status has its reason.
+/// S2 §5 step 16, edge case "Ticket already used": each ticket status has its own reason.
 #[test]
 fn s2_5_16_the_status_that_forbids_is_the_reason() {
     let world = World::new();
@@ -279,7 +282,7 @@ fn s2_5_16_the_status_that_forbids_is_the_reason() {
     world.is_consistent();
 }
 
-/// S2 §6 "Duplicate in batch", §7 "Timestamp Precedence": the earliest wins, whatever the order in the batch.
+/// S2 §6 "Duplicate in batch", §7 "Timestamp Precedence": the earliest scan wins, whatever the order in the batch.
 #[test]
 fn s2_7_the_first_scan_of_a_ticket_wins_and_the_second_says_when() {
     let world = World::new();
@@ -292,7 +295,7 @@ fn s2_7_the_first_scan_of_a_ticket_wins_and_the_second_says_when() {
     assert_eq!(answer["summary"]["duplicate_scans"], 1);
     assert_eq!(answer["status"], "completed", "nothing but already_scanned");
     assert_eq!((world.occupancy().inside, world.open()), (1, vec![]), "a double read of the same device");
-    // From another gate: a person more came in.
+    // A scan at another gate means that one more person came in.
     let other = world.phone("q", "main");
     let answer = sync(&world, &other, "c", &[("third", "A", at(200_000))]);
     assert_eq!(errors(&answer), pairs(&[("third", "already_scanned")]));
@@ -300,7 +303,7 @@ fn s2_7_the_first_scan_of_a_ticket_wins_and_the_second_says_when() {
     world.is_consistent();
 }
 
-/// S2 §6 "Scans out of order": any order, split in any way, ends the same.
+/// S2 §6 "Scans out of order": scans in any order, split into any batches, give the same result.
 #[test]
 fn s2_6_scans_out_of_order_end_the_same() {
     let scans = [("s1", "A", at(0)), ("s2", "B", at(1_000)), ("s3", "A", at(400_000)), ("s4", "C", at(3_000))];
@@ -324,7 +327,7 @@ fn s2_6_scans_out_of_order_end_the_same() {
     }
 }
 
-/// S2 §3 "Event is in :live status", edge case "Event ended"; spec D17: judged at each scan's own time.
+/// S2 §3 "Event is in :live status", edge case "Event ended"; spec D17: each scan is judged at its own time.
 #[test]
 fn s2_6_event_ended_refuses_only_batches_without_a_scan_of_its_live_time() {
     let world = World::new();
@@ -339,7 +342,7 @@ fn s2_6_event_ended_refuses_only_batches_without_a_scan_of_its_live_time() {
     assert_eq!((head(&world), stored(&world).len()), before, "the batch is not processed");
     let answer = sync(&world, &phone, "b2", &[("s1", "A", at(HOUR + 60_000)), ("s2", "B", at(HOUR - 60_000))]);
     assert_eq!((&answer["processed_count"], stored(&world).len()), (&json!(2), 2));
-    // A repeat is answered, whatever became of the event meanwhile.
+    // A repeat gets its answer, whatever the event's status is meanwhile.
     assert!(
         send(
             &world,
@@ -352,7 +355,7 @@ fn s2_6_event_ended_refuses_only_batches_without_a_scan_of_its_live_time() {
     world.is_consistent();
 }
 
-/// S2 §3 "not archived"; spec D17: by each scan's own time.
+/// S2 §3 "not archived"; spec D17: the scan's own time decides.
 #[test]
 fn s2_3_an_archived_event_takes_no_batch_of_its_archived_time() {
     let world = World::new();
@@ -369,7 +372,7 @@ fn s2_3_an_archived_event_takes_no_batch_of_its_archived_time() {
     world.is_consistent();
 }
 
-/// S2 §3 "not draft".
+/// S2 §3 "not draft": a draft event takes no batch.
 #[test]
 fn s2_3_a_draft_event_takes_no_batch() {
     let mut world = World::new();
@@ -387,7 +390,7 @@ fn s2_3_a_draft_event_takes_no_batch() {
     assert_eq!(code(ask(&world, &phone, "s", "A", at(0))), "event_not_live");
 }
 
-/// Spec §5: gate and window findings are incidents, not errors.
+/// Spec §5: findings about gate and time window are incidents, not errors of the answer.
 #[test]
 fn a_wrong_gate_is_an_incident_and_no_error() {
     let world = World::new();
@@ -400,7 +403,7 @@ fn a_wrong_gate_is_an_incident_and_no_error() {
     assert_eq!(world.open(), ["admitted_in_error"]);
 }
 
-/// Spec §4: at an `out` gate S2's scans are exits, which are no duplicates of the entry.
+/// Spec §4: at an `out` gate S2's scans are exits. An exit is no duplicate of the entry.
 #[test]
 fn at_a_gate_that_leads_out_s2s_scans_are_exits() {
     let world = World::new();
@@ -413,7 +416,7 @@ fn at_a_gate_that_leads_out_s2s_scans_are_exits() {
     world.is_consistent();
 }
 
-/// S2 §4 "Failure Cases": whole or absent, wherever it dies.
+/// S2 §4 "Failure Cases": the batch is stored whole or not at all, wherever the process dies.
 #[test]
 fn s2_4_a_crash_at_any_statement_leaves_nothing_and_the_retry_everything() {
     let world = World::new();
@@ -438,14 +441,14 @@ fn s2_4_a_crash_at_any_statement_leaves_nothing_and_the_retry_everything() {
         assert!(stored(&world).is_empty());
         crashes += 1;
     }
-    // What died between its commit and its answer is asked again, and is there once.
+    // If the process died between commit and answer, the batch is sent again, and is stored once.
     assert_eq!(said(&send(&world, &phone, &batch).unwrap())["error_count"], 1);
     assert_eq!(stored(&world).len(), 3);
     assert!(crashes > 10, "or nothing was tried: {crashes}");
     world.is_consistent();
 }
 
-/// S2 §9: 10,000 scans in one request.
+/// S2 §9: the server takes 10,000 scans in one request.
 #[test]
 fn s2_9_ten_thousand_scans_are_one_batch() {
     let world = World::new();
@@ -461,7 +464,8 @@ fn s2_9_ten_thousand_scans_are_one_batch() {
     world.is_consistent();
 }
 
-/// Spec §5 "Rate limit": beyond the allowance everything is stored and acknowledged, and nothing more is said.
+/// Spec §5 "Rate limit": beyond the allowance of unknown codes the server stores and acknowledges every scan. The
+/// answer does not tell any more which codes are unknown.
 #[test]
 fn uploads_with_more_unknown_codes_than_the_allowance_are_stored_and_not_told_apart() {
     let world = World::new();
@@ -479,7 +483,7 @@ fn uploads_with_more_unknown_codes_than_the_allowance_are_stored_and_not_told_ap
     assert_eq!(stored(&world).len(), 43, "stored, every one");
     assert_eq!(world.open().iter().filter(|kind| *kind == "admitted_in_error").count(), 40, "and judged");
     assert_eq!(last_line(&world).1["missing_tickets"], 40, "the ledger knows all");
-    // Nothing of it is asked for again: the repeat has the same answer, and the next minute a new allowance.
+    // The allowance concerns answers only: the repeat has the same answer, and the next minute a new allowance.
     assert_eq!(said(&send(&world, &phone, &body(&world, &phone, "b1", &scans)).unwrap())["error_count"], 30);
     world.pass(60_000);
     let answer = sync(&world, &phone, "b2", &[("x", "NO-X", at(0))]);

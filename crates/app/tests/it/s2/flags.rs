@@ -1,4 +1,4 @@
-//! S2 §7 "Suspicious Patterns Flagged" and §8 "Fraud Detection" as incidents, each once a batch.
+//! S2 §7 "Suspicious Patterns Flagged" and §8 "Fraud Detection" as incidents, each once per batch.
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn flags(world: &World) -> Vec<String> {
     open
 }
 
-/// S2 §7.1, §8.1.
+/// S2 §7.1, §8.1: a batch is flagged if more than half of its scans are errors.
 #[test]
 fn s2_7_1_a_batch_with_more_than_half_in_error_is_flagged() {
     let world = World::new();
@@ -19,14 +19,14 @@ fn s2_7_1_a_batch_with_more_than_half_in_error_is_flagged() {
     sync(&world, &phone, "most", &[("s3", "B", at(0)), ("s4", "Y", at(0)), ("s5", "Z", at(0))]);
     assert_eq!(flags(&world), ["high_error_rate"]);
     assert_eq!(world.incident("high_error_rate").subject_key, "batch:p:most");
-    // A repeat is no second batch, and what a person answered stays answered.
+    // A repeated batch is no second batch. A flag that a person answered stays answered.
     send(&world, &phone, &body(&world, &phone, "most", &[("s3", "B", at(0)), ("s4", "Y", at(0)), ("s5", "Z", at(0))]))
         .unwrap();
     assert_eq!(flags(&world), ["high_error_rate"]);
     world.is_consistent();
 }
 
-/// S2 §7.2, §8.2: the newest scan of the batch, at receipt.
+/// S2 §7.2, §8.2: the age of a batch counts from its newest scan to its receipt.
 #[test]
 fn s2_7_2_a_batch_submitted_over_eight_hours_after_its_newest_scan_is_flagged() {
     let world = World::new();
@@ -43,7 +43,7 @@ fn s2_7_2_a_batch_submitted_over_eight_hours_after_its_newest_scan_is_flagged() 
     world.is_consistent();
 }
 
-/// S2 §7.2 for S1's endpoint: one ingest behind both (spec D1).
+/// S2 §7.2 for S1's endpoint: both endpoints share one ingest (spec D1).
 #[test]
 fn s2_7_2_holds_for_batches_of_s1s_form_too() {
     let world = World::new();
@@ -55,7 +55,8 @@ fn s2_7_2_holds_for_batches_of_s1s_form_too() {
     world.is_consistent();
 }
 
-/// S2 §7.1 and §7.3 for S1's form and ours, whose batches are small: what a device brings in an hour is added up.
+/// S2 §7.1 and §7.3 for scans in S1's form and Admit's own, whose batches are small: all batches of a device within an
+/// hour are added up.
 #[test]
 fn s2_7_a_device_that_brings_mostly_unknown_codes_in_small_batches_is_flagged_once() {
     let world = World::new();
@@ -74,7 +75,7 @@ fn s2_7_a_device_that_brings_mostly_unknown_codes_in_small_batches_is_flagged_on
     }
     assert_eq!(flags(&world), ["high_error_rate"]);
     assert_eq!(world.incident("high_error_rate").subject_key, "batch:p:bad-10");
-    // What is offered again, or read twice, is no further failure.
+    // A scan that is sent again, or read twice, is no further failure.
     let other = world.phone("q", "main");
     for n in 0..25 {
         other.upload(&format!("twice-{n}"), &format!("t{n}"), "A0", "valid", at(n * 1_000)).unwrap();
@@ -83,7 +84,7 @@ fn s2_7_a_device_that_brings_mostly_unknown_codes_in_small_batches_is_flagged_on
     world.is_consistent();
 }
 
-/// S2 §7.3 for batches of at most fifty.
+/// S2 §7.3 for clients whose batches hold at most fifty scans.
 #[test]
 fn s2_7_3_five_thousand_scans_of_a_device_within_an_hour_are_flagged_once() {
     let world = World::new();
@@ -96,7 +97,7 @@ fn s2_7_3_five_thousand_scans_of_a_device_within_an_hour_are_flagged_once() {
     for (n, chunk) in all.chunks(50).enumerate() {
         phone.upload_all(&format!("b{n}"), chunk, 0).unwrap();
         if n == 98 {
-            // Offered again under other names: nothing of it is new.
+            // The same scans are sent in a batch with another id: none of them is new.
             phone.upload_all("again", chunk, 0).unwrap();
             assert_eq!(flags(&world), [""; 0]);
         }
@@ -108,7 +109,7 @@ fn s2_7_3_five_thousand_scans_of_a_device_within_an_hour_are_flagged_once() {
     world.is_consistent();
 }
 
-/// S2 §7.3.
+/// S2 §7.3: a batch of 5,000 scans is flagged.
 #[test]
 fn s2_7_3_five_thousand_scans_in_one_batch_are_flagged() {
     let world = World::new();
@@ -123,7 +124,7 @@ fn s2_7_3_five_thousand_scans_in_one_batch_are_flagged() {
     assert_eq!(world.incident("abnormal_batch").subject_key, "batch:p:large");
 }
 
-/// S2 §8.3; spec §4: more than 120 s after receipt.
+/// S2 §8.3; spec §4: a scan is from the future if its time is more than 120 s after receipt.
 #[test]
 fn s2_8_3_a_scan_from_the_future_is_flagged_and_counts() {
     let world = World::new();
@@ -136,7 +137,7 @@ fn s2_8_3_a_scan_from_the_future_is_flagged_and_counts() {
     world.is_consistent();
 }
 
-/// Work that may wait leaves the machine to scans, whatever way the scans come.
+/// Background work waits while scans arrive, through whichever endpoint.
 #[test]
 fn scans_of_every_way_tell_that_the_doors_are_busy_for_a_while() {
     let world = World::new();

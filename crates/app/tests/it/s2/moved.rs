@@ -1,11 +1,12 @@
-//! S1's and S2's scans name no event: each belongs to the one its device was assigned to at its time (spec §4, §5).
+//! S1's and S2's scans name no event. Each belongs to the event to which its device was assigned at the scan's time
+//! (spec §4, §5).
 
 use admit_app::devices::{self, PairCommand};
 use admit_core::gate::Direction;
 
 use super::*;
 
-/// A second live event with a gate `side`, and the phone moved to it.
+/// Makes a second live event with a gate `side`, and moves the phone to it.
 fn move_on(world: &World, phone: &mut Phone<'_>) -> EventId {
     let second = now(events::create(&world.app, &world.owner, new_event("Second"))).unwrap().event_id;
     let side = new_gate("side", Direction::In, &["general"]);
@@ -47,7 +48,7 @@ fn a_v1_batch_after_a_move_is_split_by_each_scans_time() {
     let made = tickets::create(&world.app, &world.owner, second.clone(), vec![coded("A")]);
     now(made).unwrap();
     world.pass(HOUR);
-    // Both codes are `A`: each event has its own ticket of that code.
+    // Both scans have the code `A`: each event has its own ticket with that code.
     let items = [("s1", at(60_000)), ("s2", at(2 * HOUR - 60_000))];
     let answer = phone.upload_all("b", &items.map(|(id, at)| (id, "A", at)), 0).unwrap();
     assert_eq!(answer.processed, 2);
@@ -61,13 +62,14 @@ fn a_v1_batch_after_a_move_is_split_by_each_scans_time() {
     assert!(cursor.ends_with(&format!(".{}", place.unwrap().serial)), "the present event's cursor: {cursor}");
     world.is_consistent();
     check(&world, &second);
-    // The same batch again is the same batch, and the scans under another id are the same scans.
+    // The same batch again is recognised. The same scans in another batch are recognised, too.
     assert!(phone.upload_all("b", &items.map(|(id, at)| (id, "A", at)), 0).unwrap().repeated);
     let again = phone.upload_all("c", &items.map(|(id, at)| (id, "A", at)), 0).unwrap();
     assert_eq!((again.processed, world.occupancy().inside, inside(&world, &second)), (2, 1, 1));
 }
 
-/// The content's digest holds no event: a delivery with another offset is the same scan, and stays where it was put.
+/// The digest of a scan's content does not include the event. So a delivery with another clock offset is the same scan,
+/// and stays in its event.
 #[test]
 fn another_offset_never_moves_a_stored_scan_to_another_event() {
     let world = World::new();
@@ -76,7 +78,7 @@ fn another_offset_never_moves_a_stored_scan_to_another_event() {
     world.pass(HOUR);
     let second = move_on(&world, &mut phone);
     world.pass(HOUR);
-    // Three minutes before the move by the clock as sent, two minutes after it by the first offset.
+    // By the phone's clock the scan is three minutes before the move. With the first offset it is two minutes after it.
     let scan = [("s", "A", at(HOUR - 180_000))];
     phone.upload_all("b1", &scan, 300).unwrap();
     assert_eq!((world.occupancy().inside, inside(&world, &second)), (0, 1), "by the corrected time");
@@ -86,7 +88,7 @@ fn another_offset_never_moves_a_stored_scan_to_another_event() {
     check(&world, &second);
 }
 
-/// A client that numbers its scans anew at each event: the ids are the same, the scans are not.
+/// A client numbers its scans from one at each event. The ids are the same, and the scans are different.
 #[test]
 fn the_same_scan_id_at_another_event_is_another_scan() {
     let world = World::new();
@@ -104,12 +106,12 @@ fn the_same_scan_id_at_another_event_is_another_scan() {
     assert_eq!((world.occupancy().inside, inside(&world, &second)), (1, 3));
     world.is_consistent();
     check(&world, &second);
-    // And both stay what they are when they are judged again.
+    // A rebuild leaves both scans in their events.
     now(scans::rebuild::rebuild(&world.app, &world.owner.organization_id, &world.event)).unwrap();
     assert_eq!((world.occupancy().inside, inside(&world, &second)), (1, 3));
 }
 
-/// Clients that number their scans anew at each event: one event's ids tell nothing of another's.
+/// Clients may number their scans from one at each event. So equal ids at different events are no finding.
 #[test]
 fn the_same_scan_id_of_two_devices_at_two_events_is_no_finding() {
     let world = World::new();
@@ -121,7 +123,7 @@ fn the_same_scan_id_of_two_devices_at_two_events_is_no_finding() {
     sync(&world, &p, "b", &[("1", "C", at(HOUR - 60_000))]);
     sync(&world, &q, "b", &[("1", "A", at(HOUR - 60_000))]);
     assert_eq!((world.open(), world.occupancy().inside, inside(&world, &second)), (vec![], 1, 1));
-    // A second device of the same event is one.
+    // The same id of a second device at the same event is a finding.
     let r = world.phone("r", "main");
     sync(&world, &r, "b", &[("1", "B", at(HOUR - 60_000))]);
     assert_eq!((world.open(), world.occupancy().inside), (vec!["scan_id_reused".to_owned()], 2));

@@ -1,4 +1,4 @@
-//! `POST /api/scans` (S2 §2, spec §5): the server's verdict under the head, and claims with their finals.
+//! Tests of `POST /api/scans` (S2 §2, spec §5): the server's verdict at the head, and claims with their finals.
 
 use admit_app::ports::{Scope, write};
 use admit_app::records::{DeviceRecord, DeviceState};
@@ -11,7 +11,7 @@ use admit_core::wire::scanning::ScanV2;
 use super::*;
 use crate::scanning::{scan_of, signed};
 
-/// A claim as the scanner journals it: asked, not yet decided.
+/// A claim as the scanner journals it: the server was asked and has not answered.
 fn claim(world: &World, phone: &Phone<'_>, id: &str, seq: u64, code: &str, at: Timestamp) -> Scan {
     Scan { stage: Stage::Claim, opened: false, ..scan_of(world, phone, id, seq, code, at) }
 }
@@ -25,7 +25,7 @@ fn said(outcome: &str, reason: &str) -> (String, Option<String>) {
     (outcome.to_owned(), Some(reason.to_owned()))
 }
 
-/// S2 §2 "Try online POST /api/scans": stored, and answered with everything the screen shows.
+/// S2 §2 "Try online POST /api/scans": the server stores the scan and answers with everything that the screen shows.
 #[test]
 fn s2_2_an_online_scan_is_stored_and_judged() {
     let world = World::new();
@@ -47,7 +47,7 @@ fn s2_2_an_online_scan_is_stored_and_judged() {
     world.is_consistent();
 }
 
-/// A retry returns the original verdict, whatever happened since.
+/// A retry gets the original verdict, whatever happened since.
 #[test]
 fn a_retry_gets_the_original_answer_and_changes_nothing() {
     let world = World::new();
@@ -62,7 +62,7 @@ fn a_retry_gets_the_original_answer_and_changes_nothing() {
     world.is_consistent();
 }
 
-/// Spec D2: a scan id sent online and again in a batch is one scan, opened wins.
+/// Spec D2: a scan id that is sent online and again in a batch is one scan. The delivery that says "opened" wins.
 #[test]
 fn a_scan_asked_online_and_sent_again_in_a_batch_is_one_scan() {
     let world = World::new();
@@ -71,7 +71,8 @@ fn a_scan_asked_online_and_sent_again_in_a_batch_is_one_scan() {
     ask(&world, &phone, "s1", "A", at(0)).unwrap();
     let answer = sync(&world, &phone, "b1", &[("s1", "A", at(0))]);
     assert_eq!((errors(&answer), world.occupancy().inside, stored(&world).len()), (vec![], 1, 1));
-    // Refused online (another gate's ticket is in already), and yet let in by the staff who then uploaded it.
+    // The server refused the scan, as another gate had let the ticket in. Staff let the guest in all the same and
+    // uploaded that.
     let other = world.phone("q", "main");
     ask(&world, &other, "x", "B", at(0)).unwrap();
     world.pass(HOUR);
@@ -82,7 +83,7 @@ fn a_scan_asked_online_and_sent_again_in_a_batch_is_one_scan() {
     world.is_consistent();
 }
 
-/// Spec §3: judged by the rules at the head, also those made after the scan's own time.
+/// Spec §3: the server judges by the rules at the head, including rules made after the scan's own time.
 #[test]
 fn it_is_judged_by_the_rules_at_the_head() {
     let world = World::new();
@@ -97,7 +98,8 @@ fn it_is_judged_by_the_rules_at_the_head() {
     world.is_consistent();
 }
 
-/// A claim without a final counts as opened iff the server answered valid; the final overrides, before it or after.
+/// A claim without a final counts as opened only if the server answered valid. A final takes precedence, whichever of
+/// the two arrives first.
 #[test]
 fn a_claim_stands_until_its_final_says_what_happened() {
     for (with_final, opened, expected) in [(false, false, 1), (true, true, 1), (true, false, 0)] {
@@ -126,7 +128,7 @@ fn a_claim_stands_until_its_final_says_what_happened() {
     }
 }
 
-/// The claim reaches the server by a batch first, unanswered; then it is asked about.
+/// The claim first reaches the server in a batch, without an answer. Then the device asks about it.
 #[test]
 fn a_claim_that_was_uploaded_before_it_is_asked_is_judged_all_the_same() {
     let world = World::new();
@@ -154,7 +156,8 @@ fn two_devices_asking_about_one_ticket_admit_one() {
     world.is_consistent();
 }
 
-/// A phone a few seconds slow asks after an entry that lies later by its own clock: the gap is not open behind it.
+/// A phone whose clock is a few seconds slow asks about a ticket. By that clock the last entry lies in the future, so
+/// the re-entry gap has not passed.
 #[test]
 fn a_slow_clock_finds_no_gap_behind_the_last_entry() {
     let world = World::new();
@@ -183,19 +186,20 @@ fn what_is_no_question_is_refused_and_not_stored() {
         ..asked.clone()
     };
     assert_eq!(read(&signed(&phone, &undo)), "kind");
-    // Signed with another key, or of another device than the key's.
+    // The claim is signed with another key, or is of a device other than the key's.
     let key = ApiKey::parse(&other.caller.api_key).unwrap().scan_key();
     let forged = serde_json::to_value(ScanV2::of(&asked, &sign_v2(&key, &asked)).unwrap()).unwrap();
     assert_eq!(wrong_field(ask_body(&phone, &forged, &world)), "signature");
     assert_eq!(code(ask_body(&other, &signed(&phone, &asked), &world)), "device_mismatch");
-    // An event that does not exist is one that nobody assigned it to.
+    // To the device, an unknown event is one that it is not assigned to.
     let elsewhere = Scan { event_id: "elsewhere".parse().unwrap(), ..asked };
     assert_eq!(code(ask_body(&phone, &signed(&phone, &elsewhere), &world)), "device_not_assigned");
     assert!(stored(&world).is_empty());
     world.is_consistent();
 }
 
-/// Spec §5 "Rate limit": unknown codes are throttled by items; from then on known ones too, or the answer would tell.
+/// Spec §5 "Rate limit": unknown codes are limited per item. After that known codes are refused as well, as the
+/// difference would tell which codes are known.
 #[test]
 fn too_many_unknown_codes_are_answered_429_until_a_minute_has_passed() {
     let world = World::new();
@@ -223,8 +227,8 @@ fn too_many_unknown_codes_are_answered_429_until_a_minute_has_passed() {
     world.is_consistent();
 }
 
-/// Spec §5 "Rate limit": a device that goes on as fast as the allowance comes back is one matter a minute, not one a
-/// guess.
+/// Spec §5 "Rate limit": a device that guesses on as fast as the allowance returns raises one alert per minute, not one
+/// per guess.
 #[test]
 fn whoever_goes_on_guessing_is_put_before_a_person_once_a_minute() {
     let world = World::new();
@@ -238,7 +242,8 @@ fn whoever_goes_on_guessing_is_put_before_a_person_once_a_minute() {
     world.is_consistent();
 }
 
-/// Spec §5 "Rate limit": by items. A claim and its final are one scan of one code; another code under its id is a guess.
+/// Spec §5 "Rate limit" counts items. A claim and its final are one scan of one code. Another code under the same id is
+/// a guess.
 #[test]
 fn a_claim_and_its_final_use_up_one_of_the_allowance() {
     let world = World::new();
@@ -264,7 +269,7 @@ fn a_claim_and_its_final_use_up_one_of_the_allowance() {
     world.is_consistent();
 }
 
-/// Spec D10, D19: nothing is judged for a device that is revoked or suspended.
+/// Spec D10, D19: the server judges no scan for a device that is revoked or suspended.
 #[test]
 fn a_revoked_or_suspended_device_is_told_so_and_nothing_is_stored() {
     let world = World::new();
@@ -282,7 +287,7 @@ fn a_revoked_or_suspended_device_is_told_so_and_nothing_is_stored() {
     assert!(stored(&world).is_empty());
 }
 
-/// Spec D17: by the scan's own time.
+/// Spec D17: the scan's own time decides.
 #[test]
 fn a_scan_of_an_event_that_was_not_live_is_422() {
     let world = World::new();
@@ -295,7 +300,7 @@ fn a_scan_of_an_event_that_was_not_live_is_422() {
     assert_eq!(outcome(ask(&world, &phone, "s2", "B", at(0))).0, "valid");
 }
 
-/// Spec §4: at a gate that leads out, S2's scans are exits.
+/// Spec §4: at an exit gate S2's scans are exits.
 #[test]
 fn at_a_gate_that_leads_out_it_is_an_exit() {
     let world = World::new();
@@ -308,7 +313,7 @@ fn at_a_gate_that_leads_out_it_is_an_exit() {
     world.is_consistent();
 }
 
-/// A code nobody sold yet: invalid to the screen, and found again by its hash when it is.
+/// A code that is not sold yet is invalid on the screen. When it is sold, the stored scan is found by the code's hash.
 #[test]
 fn an_unknown_code_is_stored_by_its_hash() {
     let world = World::new();

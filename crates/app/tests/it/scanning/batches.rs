@@ -1,4 +1,4 @@
-//! Batches: once, whole, byte for byte; what is wrong with one item is that item's alone.
+//! A batch is stored once and as a whole, byte for byte. An error in one item affects only that item.
 
 use admit_app::ports::{Scope, write};
 use admit_app::{audits, tickets};
@@ -18,7 +18,7 @@ fn a_repeat_gets_the_same_bytes_and_changes_nothing() {
     let again = phone.upload("b", "s", "A", "valid", at(0)).unwrap();
     assert_eq!((first.repeated, again.repeated, &first.body), (false, true, &again.body));
     assert_eq!((head(&world), world.ledger()), (before, ledger));
-    // Under another batch id the scan is acknowledged again, and is no second entry.
+    // In another batch the scan is acknowledged again, and is no second entry.
     let other = phone.upload("c", "s", "A", "valid", at(0)).unwrap();
     assert_eq!(said(&other).processed, said(&first).processed);
     assert_eq!((world.occupancy().inside, world.open()), (1, vec![]));
@@ -37,7 +37,8 @@ fn a_batch_id_with_other_content_is_refused_and_only_the_ledger_tells() {
     world.is_consistent();
 }
 
-/// Law 8: what a newer node found is not undone by an older one; the phone keeps its scans and asks again.
+/// Law 8: an older node must not undo what a newer one found. It refuses the upload, and the phone keeps its scans and
+/// sends them again.
 #[test]
 fn a_node_with_an_older_reducer_than_the_event_takes_nothing_in() {
     let world = World::new();
@@ -153,15 +154,15 @@ fn a_signature_is_the_authors_whoever_carries_it() {
     world.tickets(&["A", "B", "C"]);
     let (author, relay) = (world.phone("p", "main"), world.phone("q", "main"));
     let scan = |id, seq, code| scan_of(&world, &author, id, seq, code, at(seq as i64));
-    // Carried by another device: counts, fills the author's log, and is no reused id.
+    // Another device carries the scan: it counts, fills the author's log, and is no reused id.
     send(&world, &relay, "b1", &[signed(&author, &scan("s1", 1, "A"))]).unwrap();
     assert_eq!((world.occupancy().inside, world.open()), (1, vec![]));
     assert_eq!(lacking(&world, &author, 3), [(2, 3)]);
-    // Signed with the carrier's key: kept, counts nothing, fills nothing.
+    // The scan is signed with the carrier's key: it is kept, counts nobody, and fills no log.
     send(&world, &relay, "b2", &[signed(&relay, &scan("s2", 2, "B"))]).unwrap();
     assert_eq!((world.occupancy().inside, world.open()), (1, vec!["unverified_scan".to_owned()]));
     assert_eq!(lacking(&world, &author, 3), [(2, 3)], "nobody hides another's gap");
-    // The author brings the same content with a good signature.
+    // The author uploads the same content with a valid signature.
     send(&world, &author, "b3", &[signed(&author, &scan("s2", 2, "B"))]).unwrap();
     assert_eq!((world.occupancy().inside, world.open()), (2, vec![]));
     assert_eq!(lacking(&world, &author, 3), [(3, 3)]);
@@ -241,7 +242,7 @@ fn a_claim_and_its_final_are_one_scan_in_either_order_and_variants_are_kept() {
         let world = World::new();
         world.tickets(&["A", "B"]);
         let phone = world.phone("p", "main");
-        // Every world has an epoch of its own: it is content, so these scans name a fixed one.
+        // Each world has an epoch of its own, and the epoch is part of the content. So these scans name a fixed one.
         let epoch = Some(admit_core::rule::Epoch { restored_at_ms: 1, random: 1 });
         let last = Scan { epoch, ..scan_of(&world, &phone, "s1", 2, "A", at(5)) };
         let claim = Scan { stage: Stage::Claim, seq: Some(1), opened: false, at: at(0), ..last.clone() };
@@ -265,7 +266,8 @@ fn a_claim_and_its_final_are_one_scan_in_either_order_and_variants_are_kept() {
     assert_eq!(shown(false).0.inside, 1);
 }
 
-/// Spec §5 "Rate limit": beyond the allowance of unknown codes everything is stored, and nothing more is said.
+/// Spec §5 "Rate limit": beyond the allowance of unknown codes the server stores every scan. The answer does not tell
+/// any more which codes are unknown.
 #[test]
 fn an_upload_with_too_many_unknown_codes_is_stored_and_tells_no_finding_after_them() {
     let world = World::new();
@@ -287,7 +289,8 @@ fn an_upload_with_too_many_unknown_codes_is_stored_and_tells_no_finding_after_th
     world.is_consistent();
 }
 
-/// Spec §4 "Which ticket": the pick, where no code of the list was read. The code beside it may be sold since.
+/// Spec §4 "Which ticket": the ticket that staff picked, if the code that was read was in no list. The code may have
+/// been sold since.
 #[test]
 fn whom_staff_picked_is_counted_whoevers_the_code_is_that_was_read() {
     let world = World::new();

@@ -1,4 +1,5 @@
-//! Derived rows can be lost or wrong; facts make them again. A crash leaves a batch whole or absent.
+//! Derived rows that are lost or wrong can be rebuilt from the facts. After a crash a batch is stored completely or not
+//! at all.
 
 use std::sync::atomic::Ordering;
 
@@ -59,7 +60,7 @@ fn a_scan_marked_as_waiting_that_does_not_is_found() {
             let mut marked = verdicts.clone();
             marked[0].left_out = Some(LeftOut::Unverified);
             tx.put_states(&event, &[(state.clone(), marked)])?;
-            // As if only the state had been written: the mark stays.
+            // Simulates that only the state was written: the mark stays.
             tx.insert_states(&event, &[(state, verdicts)])
         }
     }))
@@ -84,7 +85,7 @@ fn a_mark_of_something_nothing_is_known_of_is_found_and_goes() {
             state.subject_key = "ticket:gone".into();
             verdicts[0].left_out = Some(LeftOut::Unverified);
             tx.put_states(&event, &[(state.clone(), verdicts)])?;
-            // As if only the state had gone: the mark stays.
+            // Simulates that only the state was removed: the mark stays.
             tx.insert_states(&event, &[(state, Vec::new())])
         }
     }))

@@ -1,4 +1,4 @@
-//! People without a ticket and recounts, as the server keeps and tells them (door.md "People without a ticket").
+//! How the server stores people without a ticket and recounts, and reports them (door.md "People without a ticket").
 
 use admit_app::devices;
 use admit_app::gates::{self, GatePatch};
@@ -49,7 +49,7 @@ fn is_as_reduced(world: &World) {
     let found = now(rebuild::check(&world.app, &world.owner.organization_id, &world.event)).unwrap();
     assert_eq!(found.lines, Vec::<String>::new());
 }
-/// The number of persons in its area that a phone at this gate is told.
+/// The number of persons in the area of the phone's gate, as the heartbeat's answer says. None: it says no number.
 fn told(world: &World, phone: &Phone<'_>) -> Option<u32> {
     let beat: HeartbeatRequest =
         serde_json::from_value(json!({ "pending": 0, "manifest_version": 0, "log_id": "log", "head": 0 })).unwrap();
@@ -79,7 +79,7 @@ fn people_without_a_ticket_are_counted_by_class_and_gate_and_in_no_figure_of_tic
     is_as_reduced(&world);
 }
 
-/// Persons who moved after the recount are counted on from it, to the millisecond and in whatever order scans come.
+/// Entries and exits after a recount are added to it, to the millisecond and in whatever order the scans arrive.
 #[test]
 fn a_recount_sets_who_is_inside_and_later_scans_are_counted_on_from_it() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! A device hangs up while its upload is being stored: what is committed all the same counts all the same.
+//! A device hangs up while its upload is being stored. What is committed counts all the same.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,11 +17,12 @@ use crate::home::{Copy, is_postgres};
 
 const WHILE: Duration = Duration::from_secs(20);
 
-/// The world's content in a store with threads of its own, which says that it is about to commit and waits for a word.
+/// The world's content in a store with threads of its own. The store reports that it is about to commit, and then
+/// waits. None: the world's store cannot be copied so.
 fn threaded(world: &World) -> Option<(App, Receiver<()>, Sender<()>)> {
     let Copy::Image(image) = world.store.copy() else { return None };
     let ((here, at_commit), (go, may_go)) = (channel(), channel());
-    // In memory reads end with a commit too: the one that is waited for has written.
+    // Reads end with a commit, too. Only the commit of the transaction that wrote the batch is held.
     let (wrote, writes) = (Arc::new(AtomicBool::new(false)), Mutex::new((here, may_go)));
     let writing = wrote.clone();
     let look = move |statement: &'static str| {
@@ -45,7 +46,8 @@ fn threaded(world: &World) -> Option<(App, Receiver<()>, Sender<()>)> {
     Some((App { store, ..world.app.clone() }, at_commit, go))
 }
 
-/// Polls an upload until its commit is under way, and hangs up; how many of the allowance are used up in the end.
+/// Polls an upload until its commit is under way, and then drops it. Returns how much of the allowance is used in the
+/// end.
 fn hang_up<T>(
     app: &App,
     phone: &Phone<'_>,
@@ -66,14 +68,14 @@ fn hang_up<T>(
         if used() > 0 {
             break;
         }
-        // Nothing comes any more: this is the pause between two looks.
+        // No message arrives any more: this call only waits between two looks.
         let _ = at_commit.recv_timeout(Duration::from_millis(1));
     }
     used()
 }
 
-/// Spec §5 "Rate limit": the stored answer tells which codes are unknown. So the upload uses up their allowance even
-/// if the device hangs up.
+/// Spec §5 "Rate limit": the stored answer tells which codes are unknown. So the upload uses up their allowance even if
+/// the device hangs up.
 #[test]
 fn an_upload_uses_up_its_allowance_though_the_device_hangs_up() {
     let world = World::new();
@@ -87,7 +89,7 @@ fn an_upload_uses_up_its_allowance_though_the_device_hangs_up() {
     assert_eq!(hang_up(&app, &phone, &at_commit, &go, scans::ingest_batch(&app, &phone.caller, request)), 7);
 }
 
-/// The same of S2's form.
+/// The same test for S2's form.
 #[test]
 fn an_upload_of_s2s_form_uses_up_its_allowance_though_the_device_hangs_up() {
     let world = World::new();

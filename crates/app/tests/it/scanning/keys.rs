@@ -1,4 +1,4 @@
-//! Keys: pairing, withdrawal, and what a withdrawn device may still bring.
+//! Keys: pairing, revocation, and what a revoked device may still upload.
 
 use admit_app::devices::{self, PairCommand};
 use admit_app::gates::{self, GatePatch};
@@ -36,9 +36,9 @@ fn a_revoked_devices_repeat_hears_so_and_changes_nothing() {
     world.is_consistent();
 }
 
-/// spec D10, §3 "Log": an item that nobody can read is stored and named. It counts towards the quota, and its place
-/// in the log counts as received. Otherwise a revoked phone's log could never be handed over. The same item again
-/// changes nothing.
+/// spec D10, §3 "Log": the server stores an item that it cannot read, and names it. The item counts towards the quota,
+/// and its place in the log counts as received. Otherwise a revoked phone's log could never be handed over. The same
+/// item again changes nothing.
 #[test]
 fn d10_a_revoked_devices_malformed_items_are_stored_once_and_named() {
     let world = World::new();
@@ -129,12 +129,12 @@ fn a_token_pairs_one_device_and_its_repeat_kills_the_unused_key() {
     assert_ne!(first, second);
     assert_eq!(code(now(devices::authenticate(&world.app, &first))), "unknown_key");
     now(devices::authenticate(&world.app, &second)).unwrap();
-    // The key is in use: the token is over, and whoever tries again is on record, once a minute.
+    // The key is in use, so the token is used up. A further attempt goes on record, at most once a minute.
     assert_eq!(code(pair(&world, &first_token, "p", None)), "pairing_token_used");
     assert_eq!(code(pair(&world, &first_token, "q", None)), "pairing_token_used");
     assert_eq!(world.ledger().iter().filter(|action| *action == "pairing_refused").count(), 1);
     assert_eq!(code(pair(&world, "no such token", "q", None)), "no pairing_token");
-    // A known device proves itself with its own key.
+    // A known device proves its identity with its own key.
     let next = token().unwrap().pairing_token;
     assert_eq!(code(pair(&world, &next, "p", None)), "device_id_taken");
     pair(&world, &next, "p", Some(second)).unwrap();
@@ -153,10 +153,11 @@ fn a_key_that_a_later_one_replaced_is_unknown_and_opens_again_only_to_hand_a_rev
     let second = pair(&world, &token().unwrap().pairing_token, "p", Some(first.clone())).unwrap().api_key;
     now(devices::authenticate(&world.app, &second)).unwrap();
     world.pass(admit_core::limits::KEY_OVERLAP_MS);
-    // Not `device_revoked`: a phone would erase its guest data for that.
+    // The code is not `device_revoked`, on which a phone would erase its guest data.
     assert_eq!(code(now(devices::authenticate(&world.app, &first))), "unknown_key");
     now(devices::revoke(&world.app, &world.owner, DeviceId::new("p").unwrap(), None)).unwrap();
-    // The answer with the second key never reached the phone, and a revoked one is paired no more.
+    // The answer with the second key may never have reached the phone, and a revoked device cannot be paired again. So
+    // the server accepts the first key from then on.
     now(devices::authenticate(&world.app, &first)).unwrap();
 }
 
@@ -205,7 +206,7 @@ fn a_heartbeat_tells_of_gaps_and_a_lower_head_takes_nothing_back() {
     assert_eq!(code(now(refused).map(drop)), "device_revoked");
 }
 
-/// S1 §2.3 `max_concurrent`: a device at a gate with a capacity hears how many are in the area that its zones share.
+/// S1 §2.3 `max_concurrent`: a device at a gate with a capacity is told how many persons are in the area of its zones.
 #[test]
 fn a_heartbeat_tells_how_full_the_area_behind_a_gate_is() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! Lists, changes and epochs: what a device learns.
+//! What a device learns by lists, changes and epochs.
 
 use admit_app::changes::{self, ChangesCommand};
 use admit_app::epochs;
@@ -86,11 +86,12 @@ fn a_witness_of_a_lost_future_begins_a_later_epoch_and_nothing_else_does() {
     };
     assert_eq!(check(&witness), before, "the ledger has it");
     assert_eq!(check(&Witness { serial: 999, ..witness.clone() }), before, "not ours");
-    // Another organisation's device that moved here proves nothing.
+    // A device that came from another organisation brings that organisation's witness, which proves nothing here.
     let (other, event) = world.other();
     let foreign = now(epochs::witness(&world.app, &other.organization_id, &event)).unwrap();
     assert_eq!(check(&foreign), before);
-    // Rolled back twice: the second new epoch comes after the first, although this server forgot that one.
+    // The server is rolled back twice. The second new epoch is later than the first, although this server forgot the
+    // first.
     world.store.put_back(&image);
     let second = check(&witness);
     assert!(second > before);
@@ -102,7 +103,7 @@ fn a_witness_of_a_lost_future_begins_a_later_epoch_and_nothing_else_does() {
     assert_eq!(check(&of_second), third, "the other devices of the lost epoch begin no further one");
 }
 
-/// An answer to a device comes with the head that it was made under, so that nobody looks again for its witness.
+/// An answer to a device carries the head under which it was made. So the server need not read again for the witness.
 #[test]
 fn answers_tell_the_head_they_were_made_under() {
     let world = World::new();
@@ -146,7 +147,7 @@ fn what_changed_since_a_version_applied_to_it_is_the_whole_list() {
     let delta = get(Some(version));
     assert!(matches!(delta.content, Content::Delta { .. }));
     let full = get(None).into_index(None).unwrap();
-    // Reading checks that the result hashes to what the delta names.
+    // Reading the delta checks that the result has the hash that the delta names.
     let applied = delta.into_index(Some((&index, version))).unwrap();
     assert_eq!((applied.content_hash(), applied.len()), (full.content_hash(), 3));
     assert!(matches!(get(Some(u64::MAX)).content, Content::Full(_)), "an unknown version: all of it");
@@ -167,7 +168,7 @@ fn a_number_given_again_after_a_rollback_is_another_list() {
     world.tickets(&["A"]);
     let lost = tickets(fetch(&world, &phone, None));
     world.store.put_back(&image);
-    // Another node finds the rollback out: this process only sees the epoch change.
+    // Another node notices the rollback. This process only sees that the epoch changed.
     let seen = now(world.app.store.epoch()).unwrap();
     let next = admit_core::rule::Epoch { restored_at_ms: seen.restored_at_ms + 1, random: 7 };
     now(world.app.store.begin_epoch(seen, next)).unwrap();
@@ -193,7 +194,8 @@ fn a_much_scanned_ticket_comes_as_what_went_before_and_its_newest_scans() {
     assert_eq!(item.prefix.persons() + 16, state.persons());
 }
 
-/// A duplicate says on which device the ticket came first, by the name that staff gave it: also one that moved on.
+/// A duplicate's answer names the device on which the ticket came first, by the name that staff gave it. This includes
+/// a device that was moved since.
 #[test]
 fn changes_name_the_other_devices_whose_scans_they_tell() {
     let world = World::new();

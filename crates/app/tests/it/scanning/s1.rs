@@ -1,4 +1,4 @@
-//! S1's demands on the server, sentence by sentence, where no other file speaks of them (`docs/conformance.md`).
+//! S1's demands on the server, sentence by sentence, as far as no other file tests them (`docs/conformance.md`).
 
 use admit_app::manifests::{self, FetchCommand, FetchedManifest};
 use admit_app::ports::{ScanFilter, Topic};
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::*;
 
-/// The list as JSON, the way a device receives it.
+/// The list as JSON, as a device receives it.
 fn list(world: &World, phone: &Phone<'_>) -> Value {
     let command = FetchCommand::default();
     let made = now(manifests::fetch(&world.app, &phone.caller, &world.event, command)).unwrap();
@@ -17,7 +17,7 @@ fn list(world: &World, phone: &Phone<'_>) -> Value {
     serde_json::from_slice(&[large.bytes.as_slice(), &tail].concat()).unwrap()
 }
 
-/// Uploads one scan of S1's form from a phone whose clock is off: the server is told by how much.
+/// Uploads one scan in S1's form from a phone whose clock is off, with the offset in seconds.
 fn upload_with_offset(
     world: &World,
     phone: &Phone<'_>,
@@ -35,7 +35,8 @@ fn upload_with_offset(
     serde_json::from_str(&send_body(world, phone, &body).unwrap().body).unwrap()
 }
 
-/// S1 §2.2 `generated_at`, `expires_at`: made when it is asked for, good until six hours after the event (spec §4).
+/// S1 §2.2 `generated_at`, `expires_at`: a list is made at the request, and is valid until six hours after the event
+/// (spec §4).
 #[test]
 fn s1_2_2_a_list_says_when_it_was_made_and_until_when_it_holds() {
     let world = World::new();
@@ -46,7 +47,7 @@ fn s1_2_2_a_list_says_when_it_was_made_and_until_when_it_holds() {
     assert_eq!(list["expires_at"], json!(at(10 * HOUR + 6 * HOUR).to_string()), "the event ends in ten hours");
 }
 
-/// S1 §2.2 `tickets[].is_valid`: true of an active ticket only; `status` says what the others are (spec §5).
+/// S1 §2.2 `tickets[].is_valid`: true for an active ticket only. `status` says what the others are (spec §5).
 #[test]
 fn s1_2_2_is_valid_is_true_of_active_tickets_only() {
     let world = World::new();
@@ -72,10 +73,11 @@ fn s1_2_2_is_valid_is_true_of_active_tickets_only() {
     }
 }
 
-/// S1 §1.1 invariant 2, §5.1 step 3d: `canonical_scanned_at = scanned_at + offset_seconds` decides who was first.
+/// S1 §1.1 invariant 2, §5.1 step 3d: `canonical_scanned_at = scanned_at + offset_seconds` decides which scan was
+/// first.
 #[test]
 fn s1_5_1_the_offset_of_each_phone_decides_which_of_two_was_first() {
-    // By their own clocks p was first; p's clock is 15 s slow, so it was not.
+    // By the phones' own clocks p was first. p's clock is 15 s slow, so it was not.
     let world = World::new();
     world.tickets(&["A"]);
     let (p, q) = (world.phone("p", "main"), world.phone("q", "main"));
@@ -85,14 +87,14 @@ fn s1_5_1_the_offset_of_each_phone_decides_which_of_two_was_first() {
     assert_eq!(conflict["entry_scans"][0]["scan_id"], "right");
     assert_eq!(conflict["double_entry_scans"][0]["scan_id"], "slow");
     world.is_consistent();
-    // The same two with clocks that are right: the other way round.
+    // The same two scans with right clocks are in the other order.
     let world = World::new();
     world.tickets(&["A"]);
     let (p, q) = (world.phone("p", "main"), world.phone("q", "main"));
     upload_with_offset(&world, &p, "first", "A", at(0), 0);
     let answer = upload_with_offset(&world, &q, "second", "A", at(10_000), 0);
     assert_eq!(answer["conflicts"][0]["entry_scans"][0]["scan_id"], "first");
-    // And a clock a minute fast is taken back.
+    // A clock that is a minute fast is corrected, too.
     let r = world.phone("r", "main");
     upload_with_offset(&world, &r, "fast", "A", at(59_000), -60);
     let cause: Value = serde_json::from_str(&world.incident("double_entry").cause).unwrap();
@@ -101,8 +103,8 @@ fn s1_5_1_the_offset_of_each_phone_decides_which_of_two_was_first() {
     world.is_consistent();
 }
 
-/// S1 §5.2 "Security alert + manual review", spec D3: who takes an entry away from another says so in its answer, in the
-/// ledger and on the live topic.
+/// S1 §5.2 "Security alert + manual review", spec D3: a late upload takes the entry from another scan. The answer, the
+/// ledger and the live topic say so.
 #[test]
 fn s1_5_2_a_late_upload_that_takes_the_entry_is_announced_everywhere() {
     let world = World::new();
@@ -120,7 +122,7 @@ fn s1_5_2_a_late_upload_that_takes_the_entry_is_announced_everywhere() {
     let topics: Vec<Topic> = world.heard.take().into_iter().map(|hint| hint.topic).collect();
     assert!(topics.contains(&Topic::Incidents), "{topics:?}");
     assert_eq!(world.open(), ["double_entry"]);
-    // Both carry the conflict, and nobody who walked in is taken out again.
+    // Both scans carry the conflict. No person who went in is taken out of the count.
     let conflicts = ScanFilter { conflict: Some(true), ..ScanFilter::default() };
     let page = scans::list::list(&world.app, &world.owner, world.event.clone(), conflicts, whole_page());
     assert_eq!(now(page).unwrap().items.len(), 2);
@@ -128,7 +130,8 @@ fn s1_5_2_a_late_upload_that_takes_the_entry_is_announced_everywhere() {
     world.is_consistent();
 }
 
-/// S1 §9.1, leaf by leaf, as the server finds it; §3.1, §5.1 step 3f: whatever was shown at the door is stored.
+/// S1 §9.1: the server finds the outcome of each leaf of the tree. §3.1, §5.1 step 3f: it stores every scan, whatever
+/// was shown at the door.
 #[test]
 fn s1_9_1_each_leaf_of_the_tree_is_the_servers_outcome_too_and_every_scan_is_stored() {
     let world = World::new();
@@ -165,7 +168,7 @@ fn s1_9_1_each_leaf_of_the_tree_is_the_servers_outcome_too_and_every_scan_is_sto
     world.is_consistent();
 }
 
-/// S1 §6.2 Device `last_sync_at`: the last sync that succeeded, which a heartbeat is not.
+/// S1 §6.2 Device `last_sync_at`: the time of the last successful sync. A heartbeat is no sync.
 #[test]
 fn s1_6_2_a_device_tells_when_it_last_synced() {
     let world = World::new();
@@ -190,7 +193,7 @@ fn s1_6_2_a_device_tells_when_it_last_synced() {
     assert_eq!(last(), Some(at(60_000)), "neither is a sync that succeeded");
 }
 
-/// S1 §6.2 SyncBatch: what a batch keeps of itself, its offset included.
+/// S1 §6.2 SyncBatch: the server keeps the batch's own fields, including its offset.
 #[test]
 fn s1_6_2_a_batch_keeps_its_device_its_processed_scans_and_its_offset() {
     let world = World::new();

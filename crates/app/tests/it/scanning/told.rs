@@ -1,4 +1,4 @@
-//! The traces of a batch beside its scans: its row, the incidents about it, and the hints after the commit.
+//! What a batch leaves in addition to its scans: its row, the incidents about it, and the hints after the commit.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,7 +7,7 @@ use admit_app::recent::{Recent, RecentScan};
 
 use super::*;
 
-/// `good` scans of ours, and `bad` ones that nobody can read.
+/// `good` readable scans in Admit's own form, and `bad` unreadable ones.
 fn items(world: &World, phone: &Phone<'_>, good: u64, bad: u64) -> Vec<Value> {
     let item = |n: u64| signed(phone, &scan_of(world, phone, &format!("s{n}"), n, "A", at(n as i64)));
     let unreadable = |mut item: Value| {
@@ -46,7 +46,7 @@ fn a_batchs_row_and_its_message_count_what_was_sent_stored_and_refused() {
     }
 }
 
-/// S2 §7.1: more than half of what was sent, whether or not it could be read.
+/// S2 §7.1: a batch is suspicious if more than half of it is in error. Unreadable items count as errors.
 #[test]
 fn more_than_half_of_a_batch_unreadable_is_suspicious_and_half_is_not() {
     for (good, bad, suspicious) in [(1, 1, false), (2, 2, false), (1, 2, true), (3, 1, false)] {

@@ -1,4 +1,4 @@
-//! Versions of a list: each single edit is one, none is stored (spec §5 "same version, same content, for ever").
+//! Versions of a list: each change makes one, and none is stored (spec §5 "same version, same content, for ever").
 
 use admit_app::guests::update::{GuestPatch, update};
 use admit_app::manifests::{self, FetchCommand, FetchedManifest};
@@ -11,7 +11,7 @@ use admit_core::ticket::TicketRules;
 use super::*;
 
 const GUESTS: usize = 10_000;
-/// Edits after which the list is looked at.
+/// The numbers of edits after which the test looks at the list.
 const LOOKS: [usize; 4] = [1, 2_500, 7_777, GUESTS];
 
 fn list(world: &World, phone: &Phone<'_>, since: Option<u64>, compact: bool) -> Manifest {
@@ -23,7 +23,7 @@ fn list(world: &World, phone: &Phone<'_>, since: Option<u64>, compact: bool) -> 
     read_list(&body, Some(&signature), &phone.caller.api_key, expected).unwrap()
 }
 
-/// Every ticket's codes and rules, as the rules alone tell them.
+/// The codes and rules of every ticket, derived from the stored rules alone.
 struct Told {
     codes: Vec<(BarcodeHash, TicketId)>,
     books: std::collections::BTreeMap<TicketId, TicketBook>,
@@ -47,7 +47,7 @@ impl Told {
         told.codes.sort();
         told
     }
-    /// The codes that were known at a version.
+    /// The codes that were known at a version, with their tickets' rules.
     fn at(&self, version: u64) -> Vec<([u8; 16], &str, TicketRules)> {
         let known = |(hash, id): &'_ (BarcodeHash, TicketId)| {
             self.books[id].get(When::Known(version)).map(|rules| (hash.prefix(), rules))
@@ -64,9 +64,9 @@ fn by_ref<'a>(codes: &'a [([u8; 16], &'a str, TicketRules)]) -> impl Iterator<It
     codes.iter().map(|(prefix, id, rules)| Found { prefix: *prefix, ticket_id: id, rules, group: None })
 }
 
-/// spec §5: 10,000 single-guest edits are 10,000 versions; what is stored of each is its rule, its line of the ledger and
-/// nothing like a list. Old versions can be told again from the rules with the hash they had, and `since` any of them
-/// leads to the newest.
+/// spec §5: 10,000 single-guest edits are 10,000 versions. For each the server stores its rule and its ledger line, and
+/// no list. An old version can be derived from the rules with the hash it had, and a delta `since` it leads to the
+/// newest.
 #[test]
 fn ten_thousand_edits_are_ten_thousand_versions_and_no_list_is_stored() {
     let world = World::new();
@@ -89,7 +89,7 @@ fn ten_thousand_edits_are_ten_thousand_versions_and_no_list_is_stored() {
             seen.push(list(&world, &phone, None, n % 2 == 0));
         }
     }
-    // A version each; what was fetched meanwhile is not kept either.
+    // Each edit is one version. A list that a phone fetches meanwhile is not stored either.
     assert_eq!(head(&world) - before.1, GUESTS as u64);
     let versions: Vec<u64> = seen.iter().map(|list| list.version - seen[0].version).collect();
     assert_eq!(versions[1..], LOOKS.map(|edits| edits as u64));
@@ -98,7 +98,7 @@ fn ten_thousand_edits_are_ten_thousand_versions_and_no_list_is_stored() {
     assert_eq!(rules, GUESTS);
     let an_edit = (world.store.size() - before.0) / GUESTS;
     assert!(an_edit < 2_000, "{an_edit} characters an edit; a list is {} thousand", GUESTS * 250 / 1_000);
-    // Same version, same content, for ever.
+    // The same version always has the same content.
     let newest = seen.last().unwrap().content_hash;
     for old in &seen {
         let codes = told.at(old.version);
@@ -106,7 +106,7 @@ fn ten_thousand_edits_are_ten_thousand_versions_and_no_list_is_stored() {
         let base = Index::from_records(by_ref(&codes)).unwrap();
         for compact in [false, true] {
             let delta = list(&world, &phone, Some(old.version), compact);
-            // Reading it checks that it leads to the hash it names.
+            // Reading the delta checks that it leads to the hash it names.
             let index = delta.into_index(Some((&base, old.version))).unwrap();
             assert_eq!((index.len(), index.content_hash()), (GUESTS, newest), "since {}", old.version);
         }

@@ -1,4 +1,4 @@
-//! Guests added at the door: a ticket and a guest come of the scan that added them, once it counts (door.md "Walk-ins").
+//! Guests added at the door: the scan that added them makes a ticket and a guest, once it counts (door.md "Walk-ins").
 
 use admit_app::events::{self, EventPatch};
 use admit_app::gates::{self, GatePatch};
@@ -18,7 +18,7 @@ fn venue() -> World {
     world
 }
 
-/// A scan that adds a guest, and how it is sent with their name.
+/// A scan that adds a guest, and the upload item with the guest's name.
 fn walk_in(world: &World, phone: &Phone<'_>, scan_id: &str, seq: u64, name: &str, party: u32) -> (Scan, Value) {
     let mut scan = Scan {
         method: Method::Manual,
@@ -26,7 +26,7 @@ fn walk_in(world: &World, phone: &Phone<'_>, scan_id: &str, seq: u64, name: &str
         basis: None,
         ..scan_of(world, phone, scan_id, seq, "-", at(0))
     };
-    // It knew the rule by which its gate adds guests.
+    // The phone knew the rule that lets its gate add guests.
     scan.manifest_version = head(world);
     let named = Named { name: name.to_owned(), salt: [7; 16] };
     scan.walk_in = Some(WalkIn { zone: "general".into(), party, name_digest: WalkIn::digest_of(&named.salt, name) });
@@ -91,7 +91,7 @@ fn practice_makes_no_ticket_and_what_a_person_accepts_does() {
     send(&world, &phone, "one", &[item]).unwrap();
     let ticket_id = scan.ticket_id.clone().unwrap();
     assert_eq!(guest_of(&world, &ticket_id), None);
-    // Its time lies after the doors opened, so a person is asked, and counts it.
+    // The scan's time is after the doors opened. So a person must decide, and accepts it.
     let incident = world.incident("practice_after_open");
     let scans = vec![(scan.device_id.clone(), scan.scan_id.clone())];
     let accept = Resolve { decision: Some(Decision::Accept), scans, note: String::new() };

@@ -11,11 +11,12 @@ use crate::time::Timestamp;
 use crate::wire::journal::{ClockSummary, EventSummary, ListSummary, Summary};
 
 impl Journal {
-    /// The longest beginning of the log that may go at `at_ms`: the server has every scan of it, and each one's event
-    /// ended long before. Gives the number of its last row and the seq of its last scan.
+    /// The longest beginning of the log that may be purged at `at_ms`. The server must have every scan of it, and each
+    /// scan's event must have ended long before. Returns the number of its last row and the seq of its last scan.
     ///
-    /// An end that no list told of is not guessed: such scans stay. As an organiser may have written a wrong end, the
-    /// scan itself must be as old. A revoked device's log stays whole (spec D10); of a damaged one nobody knows the order.
+    /// If no list told an event's end, its scans stay. An organiser may have entered a wrong end, so the scan itself
+    /// must be as old too. A revoked device's log stays whole (spec D10). So does a damaged log, whose order is
+    /// unknown.
     pub fn removable(&self, at_ms: i64) -> Option<(u64, u64)> {
         if self.damaged || self.revoked || self.identity.is_none() {
             return None;
@@ -32,7 +33,8 @@ impl Journal {
         (scans > 0).then_some((row, self.purged + scans as u64))
     }
 
-    /// The summary that stays once all rows so far are purged. Absent where they are no beginning of a journal.
+    /// The summary that replaces all rows so far once they are purged. `None` if the rows are not the beginning of a
+    /// journal.
     pub fn summary(&self) -> Option<Summary> {
         let (device_id, log_id) = self.identity.clone().filter(|_| !self.damaged && self.unread.is_none())?;
         let events: BTreeSet<&EventId> = self
@@ -78,7 +80,7 @@ impl Journal {
         })
     }
 
-    /// Begins where a purge left off.
+    /// Continues from the summary that a purge left.
     pub(super) fn resume(&mut self, summary: Summary) {
         if self.identity.is_some() || self.head_seq() > 0 || summary.seq > limits::JSON_INTEGER {
             self.damaged = true;

@@ -1,4 +1,4 @@
-//! The parts of a [`super::View`] and of what a search finds.
+//! The parts of a [`super::View`].
 
 use serde::{Deserialize, Serialize};
 
@@ -8,43 +8,43 @@ use crate::ids::{GateId, ScanId, TicketId};
 use crate::scan::{Headcount, ScanKind};
 use crate::time::Timestamp;
 
-/// A gate that a device may be moved to.
+/// A gate to which staff may move a device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateView {
     /// The gate's id.
     pub id: GateId,
-    /// Its name.
+    /// The gate's name.
     pub name: String,
-    /// Which way it leads.
+    /// The direction in which people go.
     pub direction: Direction,
 }
 
-/// Guests' names on a device.
+/// The state of the guests' names on a device.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum NamesView {
-    /// This gate's devices carry none.
+    /// Devices at this gate hold no names.
     #[default]
     Off,
-    /// They are on their way.
+    /// Names are being fetched.
     Loading,
-    /// They can be searched.
+    /// Names can be searched.
     Held {
-        /// How many guests.
+        /// Number of guests.
         guests: u64,
     },
 }
 
-/// A field of a guest.
+/// A field of a guest, as a verdict shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FieldView {
-    /// Its name.
+    /// The field's name.
     pub label: String,
-    /// Its value; of a long one the beginning.
+    /// The field's value. A long value is cut.
     pub value: String,
 }
 
-/// A device's count of people without a ticket: those who came in less those who went out.
+/// A device's count of people without a ticket: those who came in less those who went out, by class.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeadcountsView {
     /// Persons who work for the venue or the organiser.
@@ -55,69 +55,69 @@ pub struct HeadcountsView {
     pub child: i64,
     /// Other persons without a ticket.
     pub other: i64,
-    /// The last recount of this device that was not undone.
+    /// The last recount of this device that was not undone. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recount: Option<RecountView>,
-    /// Persons in the area behind the gate, as far as this device knows; absent where it doesn't.
+    /// Persons in the area behind the gate. Absent if this device does not know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub area_inside: Option<u32>,
 }
 
-/// A recount.
+/// A recount by this device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecountView {
-    /// Its scan.
+    /// The scan of the recount.
     pub scan_id: ScanId,
     /// When the recount was made.
     pub at: Timestamp,
-    /// Where, by name.
+    /// The gate's name.
     pub gate: String,
-    /// Persons inside then.
+    /// Persons inside at that time.
     pub inside: u32,
 }
 
-/// The list a scanner decides by.
+/// The list by which a scanner decides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ListView {
     /// Serial of the last rule change in the list.
     pub version: u64,
-    /// Codes in it.
+    /// Number of codes in the list.
     pub tickets: u64,
-    /// When the server made it.
+    /// When the server handed the list out.
     pub generated_at: Timestamp,
-    /// Past this its verdicts are amber.
+    /// From this time on, verdicts by this list are amber.
     pub expires_at: Timestamp,
-    /// It is past it.
+    /// Whether that time is over.
     pub expired: bool,
-    /// When the server last said, since the app started, that this is the newest, else when it was made: its age counts
-    /// from here.
+    /// When the server last said, since the app started, that this list is the newest. Otherwise when the list was
+    /// handed out. The screen counts the list's age from here.
     pub checked_at: Timestamp,
-    /// The version of a newer one that the server spoke of: new tickets or rules, on their way here by themselves.
+    /// The version of a newer list that the server mentioned, which the device is fetching. Absent if there is none.
     #[serde(default)]
     pub newer: Option<u64>,
 }
 
-/// A scan the server refused for good; it stays in the journal.
+/// A scan that the server refused or cannot read. It stays in the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
     /// The scan.
     pub scan_id: ScanId,
     /// The server's reason.
     pub reason: String,
-    /// Whether the server keeps its bytes.
+    /// Whether the server keeps the scan's bytes.
     pub kept: bool,
-    /// When it was taken.
+    /// When the scan was made.
     pub at: Timestamp,
 }
 
-/// A row of the history.
+/// A row of the history of scans.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HistoryRow {
     /// The scan.
     pub scan_id: ScanId,
     /// Entry, exit or headcount.
     pub kind: ScanKind,
-    /// The screen it showed.
+    /// The screen that the scan showed.
     pub screen: Screen,
     /// When the scan was made.
     pub at: Timestamp,
@@ -125,23 +125,23 @@ pub struct HistoryRow {
     pub count: u32,
     /// Whether the door opened.
     pub opened: bool,
-    /// It counts nothing: the event was a draft.
+    /// Whether the scan was practice, because the event was a draft. If so, it counts nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub practice: bool,
-    /// It was an override.
+    /// Whether the scan was an override.
     pub overridden: bool,
-    /// It was undone, by so many persons.
+    /// Number of persons that undos took off.
     pub reverted: u32,
-    /// The short code of its ticket's code.
+    /// The short code of the scan's code.
     pub short_code: String,
-    /// The ticket of the scan; absent where the code is in no list.
+    /// The ticket of the scan. Absent if the code is in no list.
     pub ticket_id: Option<TicketId>,
-    /// Why its screen let nobody in.
+    /// Why the scan's screen let nobody in. Absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
-    /// The numbers of a headcount; absent in all other kinds.
+    /// The numbers of a headcount. Absent for all other kinds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headcount: Option<Headcount>,
-    /// `waiting`, `sent`, `refused` or `held`.
+    /// How far the scan is on its way: `waiting`, `sent`, `refused` or `held`.
     pub sync: String,
 }

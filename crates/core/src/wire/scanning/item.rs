@@ -1,4 +1,4 @@
-//! One scan on the wire: S1's form and ours, each read alone so that a malformed one is rejected alone.
+//! One scan on the wire, in S1's form or ours. Each is read separately, so that a malformed one is rejected alone.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -13,15 +13,15 @@ use crate::time::Timestamp;
 use crate::wire::hex;
 use crate::wire::problem::{self, FieldError};
 
-/// The largest whole number that every JSON reader keeps exactly: 2⁵³ − 1.
+/// The largest integer that every JSON reader represents exactly: 2⁵³ − 1.
 const MAX_INTEGER: u64 = (1 << 53) - 1;
 
-/// A time with the very text it was sent as: S1's signature covers the text (spec D6).
+/// A time together with the text that was sent, since S1's signature covers the text (spec D6).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SentTime {
-    /// As sent.
+    /// The text as it was sent.
     pub text: String,
-    /// The same as a point in time.
+    /// The moment that the text means.
     pub at: Timestamp,
 }
 
@@ -41,46 +41,47 @@ impl<'de> Deserialize<'de> for SentTime {
 /// A scan in S1's form (S1 §4.2). Its texts are kept as sent, because its signature covers five of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScanV1 {
-    /// Id within the device.
+    /// The scan's id within the device.
     pub scan_id: ScanId,
-    /// The ticket, where the device knew it.
+    /// The ticket. Absent if the device did not know it.
     #[serde(default)]
     pub ticket_id: Option<TicketId>,
     /// Hash of the code.
     pub barcode_hash: BarcodeHash,
-    /// When, by the device's clock: before the batch's offset.
+    /// The scan's time by the device's clock, before the batch's offset.
     pub scanned_at: SentTime,
     /// The gate of the scan.
     pub gate_id: GateId,
     /// The outcome that the screen showed.
     pub outcome: Outcome,
-    /// `HMAC-SHA256=…` of five fields; a wrong one makes the scan unverified, not malformed.
+    /// `HMAC-SHA256=…` over five fields. A wrong signature makes the scan unverified, not malformed.
     pub signature: String,
 }
 
-/// The fields that came with a scan beside its content. They are kept as evidence; no verdict looks at them.
+/// What came with a scan in addition to its content. It is kept as evidence, and no verdict uses it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Evidence {
-    /// The signature as sent; `None` where the form has none, and where it is longer than any signature.
+    /// The signature as sent. `None` if the form has none, or if it is longer than any signature.
     pub signature: Option<String>,
-    /// The item as sent, where it holds a field that this version does not know: what a newer app said is not lost.
+    /// The item as sent. `None` unless it holds a field that this version does not know. So what a newer app said is
+    /// not lost.
     pub sent: Option<String>,
-    /// The name of the guest whom the scan added, where it is the one that was signed.
+    /// The name of the guest whom the scan added. `None` if the scan added none, or if the name is not the signed one.
     pub named: Option<Named>,
 }
 
-/// The name of a guest added at the door, and the salt that the signed digest is made with.
+/// The name of a guest added at the door, with the salt of the signed digest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Named {
     /// The guest's name.
     pub name: String,
-    /// 16 random bytes.
+    /// 16 random bytes, which are hashed before the name.
     #[serde(with = "hex")]
     pub salt: [u8; 16],
 }
 
 impl Evidence {
-    /// Of an item as sent.
+    /// The evidence of an item as sent, without a name.
     pub fn new(signature: String, json: &str, unknown: bool) -> Self {
         let fits = !signature.is_empty() && signature.len() <= limits::NOTE_CHARS;
         Self { signature: fits.then_some(signature), sent: unknown.then(|| json.to_owned()), named: None }
@@ -88,14 +89,14 @@ impl Evidence {
 }
 
 impl WalkInItem {
-    /// The name, where it is the one that was signed.
+    /// Takes the name. `None` unless it is the name that was signed.
     fn take_named(&mut self) -> Option<Named> {
         let (name, salt) = (self.name.take()?, self.salt.take()?);
         (WalkIn::digest_of(&salt, &name) == self.name_digest).then_some(Named { name, salt })
     }
 }
 
-/// An item as sent, without the name in it.
+/// An item's JSON without the guest's name. `None` if it cannot be read.
 fn without_name(json: &str) -> Option<String> {
     let mut item: serde_json::Value = serde_json::from_str(json).ok()?;
     let walk_in = item.get_mut("walk_in")?.as_object_mut()?;
@@ -109,7 +110,7 @@ impl ScanV1 {
     pub fn read(json: &str) -> Result<Self, FieldError> {
         Ok(Self::read_with_evidence(json)?.0)
     }
-    /// Reads one item, and what came with it beside its content.
+    /// Reads one item, together with what came with it in addition to its content.
     pub fn read_with_evidence(json: &str) -> Result<(Self, Evidence), FieldError> {
         let mut unknown = false;
         let item: Self = problem::read_noting(json.as_bytes(), |_| unknown = true)?;
@@ -127,20 +128,21 @@ impl ScanV1 {
             gate_id: self.gate_id.as_str(),
         })
     }
-    /// Whether its signature is right under the bearer it came with.
+    /// Whether the signature is right under the API key with which the item came.
     pub fn verify(&self, api_key: &str) -> bool {
         self.with_fields(|fields| sign::verify_v1(api_key, fields, &self.signature))
     }
-    /// The signed text.
+    /// The text that the signature covers.
     pub fn signed_text(&self) -> String {
         self.with_fields(|fields| fields.text())
     }
-    /// Signs it (clients, tests).
+    /// Signs the scan. Clients and tests use it.
     pub fn sign(&mut self, api_key: &str) {
         self.signature = self.with_fields(|fields| sign::sign_v1(api_key, fields));
     }
-    /// As a scan of `device_id`, whose assignment at that time was `event_id` (spec §4): an entry of one person that
-    /// opened the door iff its outcome is `valid`. The offset is not in it: it belongs to the delivery.
+    /// The scan in the model's form. `device_id` made it, and was assigned to `event_id` at that time (spec §4). It is
+    /// an entry of one person, and the door opened only if the outcome is `valid`. The batch's offset is not included:
+    /// it belongs to the delivery.
     pub fn into_scan(self, device_id: &DeviceId, event_id: &EventId) -> Scan {
         Scan {
             form: Form::V1,
@@ -184,15 +186,15 @@ impl ScanV1 {
 /// the rest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScanV2 {
-    /// Id within the device.
+    /// The scan's id within the device.
     pub scan_id: ScanId,
     /// The device that made the scan.
     pub device_id: DeviceId,
-    /// The author's log.
+    /// The log of that device.
     pub log_id: LogId,
-    /// Place in the log, from 1.
+    /// The scan's place in the log, from 1.
     pub seq: u64,
-    /// First 16 bytes of the digest of the scan before, as 32 hexadecimal digits; zeros for the first.
+    /// First 16 bytes of the digest of the scan before, as 32 hexadecimal digits. Zeros for the first scan.
     #[serde(with = "hex")]
     pub prev: [u8; 16],
     /// Key of the signature.
@@ -207,82 +209,83 @@ pub struct ScanV2 {
     pub stage: Stage,
     /// `qr`, `manual` or `import`.
     pub method: Method,
-    /// Hash of the code as matched in the list.
+    /// The hash of the code as it matched in the list. Absent if there was no code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub barcode_hash: Option<BarcodeHash>,
-    /// Hash of the code as read.
+    /// The hash of the code as it was read. Absent if there was no code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw_hash: Option<BarcodeHash>,
-    /// The ticket the device took it for.
+    /// The ticket that the device found for the code. Absent if it found none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ticket_id: Option<TicketId>,
-    /// Persons, 1 to 10,000; 1 when absent.
+    /// Number of persons, 1 to 10,000. 1 if absent.
     #[serde(default = "one")]
     pub count: u32,
     /// The outcome that the screen showed.
     pub outcome: Outcome,
     /// Whether the door opened.
     pub opened: bool,
-    /// Taken while the device's list said draft; false when absent.
+    /// Whether the scan was taken while the device's list said `draft`. False if absent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub practice: bool,
-    /// `{by, reason}` of a refusal set aside.
+    /// `{by, reason}` of a refusal that was set aside. Absent otherwise.
     #[serde(default, rename = "override", skip_serializing_if = "Option::is_none")]
     pub override_: Option<Override>,
-    /// The guest whom staff added with this scan.
+    /// The guest whom staff added with this scan. Absent if they added none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub walk_in: Option<WalkInItem>,
-    /// Staff's count of people who have no ticket; absent in all kinds but `headcount`.
+    /// The people without a ticket whom staff counted. Absent unless the kind is `headcount`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headcount: Option<Headcount>,
-    /// The name of the person who operated the device; absent where nobody signed on.
+    /// The name of the person who operated the device. Absent if nobody signed on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operator: Option<String>,
-    /// Revert: author of the scan to undo.
+    /// For a revert: the author of the scan to undo. Absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_device: Option<DeviceId>,
-    /// Revert: id of the scan to undo.
+    /// For a revert: the id of the scan to undo. Absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_scan_id: Option<ScanId>,
-    /// Revert: persons that stay counted; 0 when absent.
+    /// For a revert: the number of persons that stay counted. 0 if absent.
     #[serde(default)]
     pub keep: u32,
-    /// Signed time, milliseconds since 1970.
+    /// The signed time, in milliseconds since 1970.
     pub at_ms: i64,
-    /// ± milliseconds.
+    /// Half the width of the interval in which the true time lies, in milliseconds.
     pub uncertainty_ms: u64,
-    /// `{wall_ms, mono_ms, session_id, corrected}`.
+    /// The device's clocks: `{wall_ms, mono_ms, session_id, corrected}`.
     pub clock: ClockEvidence,
-    /// The epoch of the next two.
+    /// The epoch of `manifest_version` and `cursor`. Absent if the device knew none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub epoch: Option<Epoch>,
-    /// Version of the device's list; 0 without one.
+    /// The version of the device's list. 0 without one.
     #[serde(default)]
     pub manifest_version: u64,
-    /// The device's changes cursor, its serial alone; 0 without one.
+    /// The serial of the device's changes cursor. 0 without one.
     #[serde(default)]
     pub cursor: u64,
-    /// `{within, inside, last_entry_at, status}` the device decided from.
+    /// What the device decided from: `{within, inside, spent, last_entry_at, status}`. Absent if it decided by no
+    /// ticket.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub basis: Option<Basis>,
-    /// `HMAC-SHA256-V2=…` over everything above; a wrong one makes the scan unverified, not malformed.
+    /// `HMAC-SHA256-V2=…` over everything above. A wrong signature makes the scan unverified, not malformed.
     pub signature: String,
 }
 
-/// A guest added at the door: what is signed, and beside it the name that the signature's digest is of.
+/// A guest added at the door: the signed fields, and the name of which only the digest is signed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WalkInItem {
     /// The ticket's zone.
     pub zone: String,
-    /// Persons the ticket admits.
+    /// Persons that the ticket admits.
     pub party: u32,
-    /// SHA-256 of salt and name.
+    /// SHA-256 of the salt followed by the name.
     #[serde(with = "hex")]
     pub name_digest: [u8; 32],
-    /// The name; absent where it was erased.
+    /// The guest's name. Absent if it was erased.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// 16 random bytes.
+    /// 16 random bytes. Absent if the name was erased.
     #[serde(default, with = "hex::option", skip_serializing_if = "Option::is_none")]
     pub salt: Option<[u8; 16]>,
 }
@@ -292,33 +295,34 @@ fn one() -> u32 {
 }
 
 impl ScanV2 {
-    /// Reads one item: its scan and its signature, empty where it is longer than any. The error's path starts at the item.
+    /// Reads one item: its scan and its signature. A signature that is too long is returned empty. The error's path
+    /// starts at the item.
     pub fn read(json: &str) -> Result<(Scan, String), FieldError> {
         let (scan, evidence) = Self::read_with_evidence(json)?;
         Ok((scan, evidence.signature.unwrap_or_default()))
     }
-    /// Reads one item: its scan, and what came with it beside its content.
+    /// Reads one item, together with what came with it in addition to its content.
     pub fn read_with_evidence(json: &str) -> Result<(Scan, Evidence), FieldError> {
         let mut unknown = false;
         let mut item: Self = problem::read_noting(json.as_bytes(), |_| unknown = true)?;
         let mut evidence = Evidence::new(std::mem::take(&mut item.signature), json, unknown);
         evidence.named = item.walk_in.as_mut().and_then(WalkInItem::take_named);
         if item.walk_in.is_some() {
-            // A name is kept with the guest alone, where it can be erased.
+            // The name is kept only with the guest, so that it can be erased there.
             evidence.sent = evidence.sent.and_then(|sent| without_name(&sent));
         }
         Ok((item.into_scan()?, evidence))
     }
-    /// The same with the name of the guest whom the scan added.
+    /// This scan with the name of the guest whom it added.
     pub fn named(mut self, named: Option<&Named>) -> Self {
         if let (Some(walk_in), Some(named)) = (&mut self.walk_in, named) {
             (walk_in.name, walk_in.salt) = (Some(named.name.clone()), Some(named.salt));
         }
         self
     }
-    /// The wire form of a scan of our form and its signature.
+    /// The wire form of a scan and its signature.
     ///
-    /// Fails with the field's name where a scan lacks what our form always has.
+    /// Fails with the field's name if the scan lacks a field that our form always has.
     pub fn of(scan: &Scan, signature: &str) -> Result<Self, FieldError> {
         let missing = |path: &str| FieldError::new(path, "is required");
         Ok(Self {
@@ -363,7 +367,7 @@ impl ScanV2 {
             signature: signature.to_owned(),
         })
     }
-    /// The scan, once every bound is checked. The signature is not content: take it before.
+    /// The scan in the model's form, after all bounds are checked. The signature is not content: take it first.
     pub fn into_scan(self) -> Result<Scan, FieldError> {
         self.check()?;
         let at = Timestamp::from_ms(self.at_ms)
@@ -434,7 +438,7 @@ impl ScanV2 {
         Ok(())
     }
 
-    /// A guest added at the door went in by this very scan, and their ticket's id follows from it.
+    /// Checks a scan that added a guest: it is the guest's entry, and its ticket id follows from the scan.
     fn check_walk_in(&self) -> Result<(), FieldError> {
         let Some(walk_in) = &self.walk_in else { return Ok(()) };
         if self.kind != ScanKind::Entry || self.stage != Stage::Final || self.method != Method::Manual {
@@ -459,7 +463,8 @@ impl ScanV2 {
         Ok(())
     }
 
-    /// A headcount is of a kind of its own, is about no ticket, and says by `count` how many persons an undo can take back.
+    /// Checks a headcount: it has its own kind, names no ticket, and its `count` is the number of persons that an undo
+    /// can take back.
     fn check_headcount(&self) -> Result<(), FieldError> {
         let headcount = match (&self.headcount, self.kind) {
             (None, ScanKind::Headcount) => return Err(FieldError::new("headcount", "is required for a headcount")),
@@ -527,7 +532,7 @@ impl ScanV2 {
         Ok(())
     }
 
-    /// Checks that the scan names its subject. Without it no ticket and no code could ever be found for it.
+    /// Checks that the scan names its subject. Otherwise no ticket and no code could ever be found for it.
     fn check_subject(&self) -> Result<(), FieldError> {
         if self.kind == ScanKind::Revert {
             if self.target_device.is_none() {
@@ -551,20 +556,20 @@ impl TryFrom<ScanV2> for Scan {
     }
 }
 
-/// The part of a malformed item that can still be read. It suffices to list the item and to know that its place in
-/// the log is not lost (spec §3 "Log": such an item counts as received, listed as rejected).
+/// What can still be read of a malformed item. It is enough to list the item, and to know that its place in the log is
+/// not lost. Such an item counts as received and is listed as rejected (spec §3 "Log").
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Readable {
-    /// Its id, if it is one.
+    /// The scan's id. `None` if it is missing or wrong.
     pub scan_id: Option<ScanId>,
-    /// Its log, if it is one.
+    /// The id of its log. `None` if it is missing or wrong.
     pub log_id: Option<LogId>,
-    /// Its place in the log.
+    /// The scan's place in the log. `None` if it is missing or wrong.
     pub seq: Option<u64>,
 }
 
 impl Readable {
-    /// Looks into an item that [`ScanV2::read`] or [`ScanV1::read`] refused.
+    /// Reads what it can of an item that [`ScanV2::read`] or [`ScanV1::read`] refused.
     pub fn of(json: &str) -> Self {
         let value: serde_json::Value = serde_json::from_str(json).unwrap_or_default();
         let text = |field: &str| value.get(field).and_then(serde_json::Value::as_str);
@@ -576,7 +581,7 @@ impl Readable {
     }
 }
 
-/// An item's JSON as it travels in an envelope. Fails only where the text is not one JSON value.
+/// An item's JSON in the form in which an envelope holds it. Fails if the text is not one JSON value.
 pub fn raw_item(json: String) -> Result<Box<RawValue>, FieldError> {
     RawValue::from_string(json).map_err(|error| FieldError::new("", format_args!("is not JSON: {error}")))
 }

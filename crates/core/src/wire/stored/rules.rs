@@ -1,4 +1,4 @@
-//! A rule's change as the columns of its row, and back.
+//! Converts a rule's change to the columns of its row, and back.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,16 +7,16 @@ use crate::rule::{Change, DeviceChange, EventChange, GateChange, TicketChange};
 use crate::time::Timestamp;
 use crate::wire::text::{StoredError, from_text, to_text};
 
-/// A rule's change as the columns of its row.
+/// A rule's change in the form of its row's columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangeParts {
     /// `ticket`, `gate`, `event` or `device`.
     pub subject_kind: &'static str,
-    /// The subject's id; empty for the event, which is the row's own.
+    /// The subject's id. Empty for the event, whose id the row has anyway.
     pub subject_id: String,
-    /// The field, or `first` for all first values at once.
+    /// The field's name, or `first` for all first values at once.
     pub field: &'static str,
-    /// Its value as JSON.
+    /// The new value as JSON.
     pub value: String,
 }
 
@@ -31,7 +31,7 @@ struct Assignment {
     gate_id: GateId,
 }
 
-/// A change as the columns of its row; [`change_from_parts`] reads it back.
+/// Converts a change to the columns of its row. [`change_from_parts`] reads it back.
 pub fn change_to_parts(change: &Change) -> ChangeParts {
     let (subject_kind, subject_id, (field, value)) = match change {
         Change::Ticket(id, change) => ("ticket", id.to_string(), ticket_parts(change)),
@@ -95,7 +95,7 @@ fn device_parts(change: &DeviceChange) -> (&'static str, String) {
     }
 }
 
-/// Reads the columns of a rule's row. Fails on a kind, field or value that this version does not know.
+/// Reads the columns of a rule's row. Fails if the kind, field or value is unknown to this version.
 pub fn change_from_parts(kind: &str, subject_id: &str, field: &str, value: &str) -> Result<Change, StoredError> {
     let bad = |why: String| StoredError { what: "rule", why };
     Ok(match kind {

@@ -1,4 +1,4 @@
-//! The names part of the server: who holds which ticket, and what verdicts show of them.
+//! The server's names part: who holds which ticket, and which guest fields verdicts show.
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::event::DoorSettings;
@@ -12,7 +12,7 @@ use super::{Reply, Server};
 use crate::phone::Sent;
 
 impl Server {
-    /// Sets the guest who holds a code's ticket from now on.
+    /// Sets the guest who holds a code's ticket.
     pub fn name(&mut self, code: &str, name: &str, flag: Option<&str>) {
         let ticket_id = self.codes[&BarcodeHash::of(code)].clone();
         let party_size = self.ticket_book(&ticket_id).get(When::Newest).unwrap().entry_limit;
@@ -28,7 +28,7 @@ impl Server {
         self.names.insert(ticket_id, (guest, self.serial));
     }
 
-    /// The fields of a code's holder, from now on.
+    /// Sets the fields of the guest who holds a code's ticket.
     pub fn give_fields(&mut self, code: &str, fields: &[(&str, &str)]) {
         let ticket_id = &self.codes[&BarcodeHash::of(code)];
         let fields = fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
@@ -37,13 +37,13 @@ impl Server {
         self.names.get_mut(ticket_id).unwrap().1 = self.serial;
     }
 
-    /// Which fields verdicts show, from now on.
+    /// Sets which guest fields verdicts show.
     pub fn show_fields(&mut self, labels: &[&str], at_ms: i64) {
         let verdict_fields = labels.iter().map(|label| (*label).to_owned()).collect();
         self.change_event(EventChange::Door(DoorSettings { verdict_fields, ..self.book().door() }), at_ms);
     }
 
-    /// The names part, as the server gives it.
+    /// Answers a request for the names part.
     pub(super) fn guests(&self, sent: &Sent, key: &str, at_ms: i64) -> Reply {
         let book = self.book();
         let over = book.event(When::Newest).unwrap().status.is_over();
