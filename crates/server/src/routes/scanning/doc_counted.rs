@@ -1,4 +1,4 @@
-//! The shapes of what a scan says beside its ticket: a guest added at the door, people counted by hand.
+//! The shapes of a scan's parts that are not about its ticket: a guest added at the door, people counted by hand.
 #![cfg_attr(not(test), expect(dead_code, reason = "described, never made: what is sent are core's types"))]
 #![cfg_attr(test, allow(dead_code))]
 

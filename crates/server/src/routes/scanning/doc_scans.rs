@@ -133,7 +133,8 @@ mod tests {
     fn keys(value: &Value) -> BTreeSet<String> {
         value.as_object().unwrap().keys().cloned().collect()
     }
-    /// An example with every member: core reads it, writes it back, and the description names the same members.
+    /// Checks an example with every member: core reads it and writes it back, and the description names the same
+    /// members.
     fn same<C: Serialize + DeserializeOwned, D: PartialSchema>(example: Value, beside: &[&str]) {
         let core: C = serde_json::from_value(example.clone()).unwrap_or_else(|error| panic!("{error}: {example}"));
         let mut members = keys(&serde_json::to_value(core).unwrap());
