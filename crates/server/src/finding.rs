@@ -4,17 +4,17 @@ use std::sync::Mutex;
 
 use serde::Serialize;
 
-/// The condition of one service.
+/// How one thing is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Condition {
-    /// The service works.
+    /// It works.
     Ok,
-    /// The service is not set up, which is a choice.
+    /// It is not set up, which is a choice.
     Off,
-    /// Scans go on, but something waits or will fail soon.
+    /// Scans go on; something waits, or will fail soon.
     Warning,
-    /// The service must be repaired.
+    /// It has to be repaired.
     Failed,
 }
 
