@@ -204,7 +204,7 @@ impl Export {
     }
 }
 
-/// A scan as the API shows it, and beside it what the API tells of its ticket.
+/// A scan in the API's form, with the API's data of its ticket.
 fn scan(one: ScanOfGuest) -> anyhow::Result<Value> {
     // If the device asked the server, the answer is stored with the scan. Otherwise the device decided alone.
     let offline = one.row.fact.judged.is_none();

@@ -51,7 +51,7 @@ struct Reach {
     sending: BTreeMap<String, usize>,
     /// The number of kills that hit any run.
     any: usize,
-    /// The time from a start until the first interrupted step was done.
+    /// The times from a start until the first interrupted step was done, and (`finished`) until the last was.
     went_on: Vec<Duration>,
     finished: Vec<Duration>,
 }
