@@ -7,9 +7,10 @@
 //! 3. A handler takes what it needs as extractors, in this order: `State(state): State<AppState>`,
 //!    [`User(caller)`](crate::auth::user::User) (or [`Device`](crate::auth::device::Device)),
 //!    [`Path`](crate::body::Path), [`Query`](crate::body::Query), and last the body,
-//!    [`JsonBody`](crate::body::JsonBody) or [`TableBody`](crate::body::TableBody). It calls one use case with `&state.app`
-//!    and answers [`Result<Json<…>>`](crate::error::Result): `?` turns [`admit_app::error::Error`] into a problem.
-//!    The names of parameters and fields that the description gives are the known ones: [`crate::strict`] refuses others.
+//!    [`JsonBody`](crate::body::JsonBody) or [`TableBody`](crate::body::TableBody). It calls one use case with
+//!    `&state.app` and answers [`Result<Json<…>>`](crate::error::Result): `?` turns [`admit_app::error::Error`] into a
+//!    problem. The names of parameters and fields that the description gives are the known ones: [`crate::strict`]
+//!    refuses others.
 //! 4. Limits, media types, depth, NUL and UTF-8 are the extractors' work; the meaning of a field is the use case's.
 
 use std::any::Any;
