@@ -140,7 +140,7 @@ impl Signals {
     }
 }
 
-/// Ctrl-C.
+/// The signal that ends the server on systems that are not Unix: Ctrl-C.
 #[cfg(not(unix))]
 #[derive(Debug)]
 pub struct Signals;

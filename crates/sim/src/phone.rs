@@ -30,7 +30,7 @@ pub struct Writing {
 pub struct Kept {
     /// The scan as it is in the journal.
     pub scanned: Scanned,
-    /// Its digest.
+    /// The digest of the scan.
     pub digest: Digest,
     /// The true time when it got its time, in milliseconds. `None`: its clock cannot be held to its uncertainty.
     pub true_ms: Option<i64>,

@@ -33,7 +33,7 @@ pub struct Options {
 pub struct Outcome {
     /// The seed.
     pub seed: u64,
-    /// Its configuration.
+    /// The configuration of the run.
     pub config: Config,
     /// The violations; empty if the seed passes.
     pub violations: Vec<Violation>,
@@ -197,7 +197,7 @@ pub fn run_seed_in(level: u8, seed: u64, options: &Options, place: &Place<'_>) -
     outcome
 }
 
-/// The sets that differ between an organisation alone and beside another one.
+/// The sets that differ between an organisation that runs alone and one that runs together with another.
 fn differences(alone: &Truth, beside: &Truth) -> Vec<&'static str> {
     let parts = [
         ("facts", alone.facts == beside.facts),

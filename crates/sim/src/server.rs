@@ -102,7 +102,7 @@ pub enum Act {
     Import {
         /// The ticket's id.
         ticket_id: TicketId,
-        /// Its code.
+        /// The text of its code.
         code: String,
         /// The ticket's first rules.
         rules: TicketRules,

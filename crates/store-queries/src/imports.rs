@@ -32,7 +32,7 @@ statements! {
         ON CONFLICT (organization_id, event_id, shape) DO UPDATE SET mapping = excluded.mapping, said_at = excluded.said_at";
     /// Removes tickets from the list of withdrawn tickets.
     RESTORE_TICKETS = "DELETE FROM withdrawn_tickets WHERE organization_id = $1 AND event_id = $2 AND ticket_id IN ($3)";
-    /// Those of the given tickets that are withdrawn.
+    /// Which of the given tickets are withdrawn.
     WITHDRAWN_TICKETS = "SELECT ticket_id FROM withdrawn_tickets WHERE organization_id = $1 AND event_id = $2 AND ticket_id IN ($3)";
 }
 bulks! {

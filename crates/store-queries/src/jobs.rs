@@ -31,7 +31,7 @@ statements! {
         ORDER BY created_at DESC, run_id DESC LIMIT $6");
     /// The subjects of all runs of a kind in an event.
     RUN_SUBJECTS = "SELECT DISTINCT subject FROM runs WHERE organization_id = $1 AND event_id = $2 AND kind = $3 ORDER BY subject";
-    /// Those of the given subjects that have a run of a kind.
+    /// Which of the given subjects have a run of this kind.
     RUN_SUBJECTS_AMONG = "SELECT DISTINCT subject FROM runs WHERE organization_id = $1 AND event_id = $2 AND kind = $3 AND subject IN ($4)";
     /// The newest run of a kind about each of some subjects.
     NEWEST_RUNS = concat!("SELECT ", run_columns!(), " FROM runs AS newest WHERE organization_id = $1 AND event_id = $2 AND kind = $3

@@ -99,7 +99,7 @@ impl Catalog {
 pub trait Side: Send {
     /// The tables of this side.
     fn catalog(&mut self) -> Result<Catalog>;
-    /// How many rows a table has.
+    /// The number of rows in a table.
     fn count(&mut self, table: &Table) -> Result<u64>;
     /// Calls `see` with every row of a table in [`Table::order`]; values are in the order of `table.columns`. Holds
     /// few rows at a time.

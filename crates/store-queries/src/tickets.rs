@@ -70,7 +70,7 @@ statements! {
     FIND_CODES = "SELECT barcode_hash, ticket_id FROM codes WHERE organization_id = $1 AND event_id = $2 AND barcode_hash IN ($3)", by 0 of [];
     /// The tickets of codes whose hash lies in a range.
     FIND_CODES_BETWEEN = "SELECT barcode_hash, ticket_id FROM codes WHERE organization_id = $1 AND event_id = $2 AND barcode_hash BETWEEN $3 AND $4 ORDER BY barcode_hash";
-    /// Those of the given tickets, as subjects, that have a state from at least one scan.
+    /// Which of the given tickets (as subjects) have a state from at least one scan.
     SCANNED_TICKETS = "SELECT subject FROM states WHERE organization_id = $1 AND event_id = $2 AND scans > 0 AND subject IN ($3)", by 0 of ["states"];
     /// Every code of an event with its ticket, by hash.
     MANIFEST_ROWS = concat!("SELECT c.barcode_hash, ", ticket_columns!(), " FROM codes c CROSS JOIN tickets t

@@ -12,26 +12,26 @@ use admit_core::time::Timestamp;
 pub enum Value<'a> {
     /// SQL NULL.
     Null,
-    /// `INTEGER`, `BIGINT`.
+    /// An integer: `INTEGER` in SQLite, `BIGINT` in PostgreSQL.
     Int(i64),
-    /// `TEXT`.
+    /// A text: `TEXT` in both databases.
     Text(Cow<'a, str>),
-    /// `BLOB`, `BYTEA`.
+    /// Bytes: `BLOB` in SQLite, `BYTEA` in PostgreSQL.
     Blob(Cow<'a, [u8]>),
-    /// `BOOLEAN`; 0 or 1 in SQLite.
+    /// A truth value: `BOOLEAN` in PostgreSQL, 0 or 1 in SQLite.
     Bool(bool),
 }
 
 /// The kind of a column, for statements that send whole columns at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// [`Value::Int`].
+    /// The column has values of [`Value::Int`].
     Int,
-    /// [`Value::Text`].
+    /// The column has values of [`Value::Text`].
     Text,
-    /// [`Value::Blob`].
+    /// The column has values of [`Value::Blob`].
     Blob,
-    /// [`Value::Bool`].
+    /// The column has values of [`Value::Bool`].
     Bool,
 }
 

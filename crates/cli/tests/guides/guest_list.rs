@@ -1,4 +1,4 @@
-//! `docs/guides/guest-list.md`.
+//! Follows the guide `docs/guides/guest-list.md`.
 
 use reqwest::Method;
 use serde_json::{Value, json};

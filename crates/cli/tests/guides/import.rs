@@ -1,4 +1,4 @@
-//! `docs/guides/import.md`.
+//! Follows the guide `docs/guides/import.md`.
 
 use serde_json::{Value, json};
 

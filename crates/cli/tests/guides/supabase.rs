@@ -1,4 +1,4 @@
-//! `docs/guides/supabase.md`.
+//! Follows the guide `docs/guides/supabase.md`.
 
 use admit_core::time::Timestamp;
 use admit_core::webhook::{ID_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER, WebhookSecret, seconds};

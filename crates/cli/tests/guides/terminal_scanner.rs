@@ -1,4 +1,4 @@
-//! `docs/guides/terminal-scanner.md`.
+//! Follows the guide `docs/guides/terminal-scanner.md`.
 
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -42,7 +42,7 @@ impl Dice {
     }
 }
 
-/// What the kills hit.
+/// Counts what the kills interrupted.
 #[derive(Default)]
 struct Reach {
     /// The number of kills that hit a run at each step.

@@ -10,11 +10,11 @@
 pub enum Stage {
     /// Connecting, greeting, EHLO, STARTTLS.
     Connection,
-    /// AUTH.
+    /// Signing in: AUTH.
     SignIn,
-    /// MAIL.
+    /// Naming the sender: MAIL.
     Sender,
-    /// RCPT.
+    /// Naming the recipient: RCPT.
     Recipient,
     /// DATA, and the letter itself.
     Content,

@@ -1,4 +1,4 @@
-//! `/api/events/{id}/guests` and `/api/guests/{id}`.
+//! Routes of guests: `/api/events/{id}/guests` and `/api/guests/{id}`.
 
 use std::collections::BTreeMap;
 

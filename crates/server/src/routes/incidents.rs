@@ -1,4 +1,4 @@
-//! `/api/events/{id}/incidents` and `/api/incidents/{id}`.
+//! Routes of incidents: `/api/events/{id}/incidents` and `/api/incidents/{id}`.
 
 use admit_app::error::Error;
 use admit_app::incidents::{self, Resolve, ShownIncident};

@@ -38,7 +38,7 @@ pub fn page(limit: Option<usize>, cursor: Option<String>) -> Result<Page> {
     Ok(Page { limit, cursor })
 }
 
-/// `?limit=&cursor=`.
+/// The query `?limit=&cursor=` of a list.
 #[derive(Debug, Default, Deserialize)]
 pub struct PageQuery {
     limit: Option<usize>,

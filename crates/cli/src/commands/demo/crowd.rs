@@ -21,7 +21,8 @@ const COPIES: usize = 61;
 const BETWEEN: usize = 15;
 /// The demo starts with entries from this long ago, so that the first look shows an evening and not an empty hall.
 const BEFORE: Duration = Duration::from_mins(60);
-/// Before the start, copies come less often, so that the review queue is short at first.
+/// The number of people per copy among the entries before the demo's start. Fewer copies keep the first review queue
+/// short.
 const COPIES_BEFORE: usize = 8 * COPIES;
 
 /// Lets people in at the demo's first two gates, about two per second, until everybody is in or the demo is stopped.

@@ -42,11 +42,11 @@ pub enum Unasked {
 /// The answers to the engine's questions.
 #[derive(Debug, Clone, Copy)]
 pub struct Answers {
-    /// How many of a party.
+    /// How many persons of a party go in.
     pub party: Party,
-    /// Where the area is full.
+    /// What happens if the area is full.
     pub full: Unasked,
-    /// Where the guest carries a flag: staff were to look first.
+    /// What happens if the guest has a flag, for which staff should look at the guest first.
     pub check: Unasked,
 }
 
@@ -70,9 +70,9 @@ impl Answers {
 /// How verdicts are printed on standard output.
 #[derive(Debug, Clone, Copy)]
 pub enum Tells {
-    /// As one line of JSON each.
+    /// One line of JSON per verdict.
     Json,
-    /// As a screen for people.
+    /// A screen for people.
     Screen(Look),
 }
 
