@@ -32,7 +32,8 @@ pub struct Kept {
     pub scanned: Scanned,
     /// The digest of the scan.
     pub digest: Digest,
-    /// The true time when it got its time, in milliseconds. `None`: its clock cannot be held to its uncertainty.
+    /// The true time, in milliseconds, at which the phone stamped the scan. `None` if its clock was doubtful then, so
+    /// that its uncertainty need not hold.
     pub true_ms: Option<i64>,
     /// The value of [`Phone::gone_back`] at that time.
     pub gone_back: u64,
