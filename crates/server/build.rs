@@ -1,5 +1,5 @@
-//! Embeds the built web apps. A fresh clone has none until they are built (`make build` builds them first): then the
-//! folders embedded are empty, and the server says so on the page.
+//! Embeds the built web apps. In a fresh clone they are missing until `make build` builds them. The embedded folders
+//! are then empty, and the server's pages say so.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ fn main() {
     let web = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../../web");
     for app in ["admin", "scanner"] {
         let dist = web.join(app).join("dist");
-        // Embedding a folder that is missing does not compile; an empty one does.
+        // Embedding a missing folder does not compile, so an empty one is made.
         if let Err(error) = std::fs::create_dir_all(&dist) {
             println!("cargo::warning=cannot make {}: {error}", dist.display());
         }

@@ -1,4 +1,4 @@
-//! The migrations are read into the program when it is built: built again when one is added.
+//! Rebuilds the crate when a migration is added, because the migrations are embedded in the program.
 
 fn main() {
     println!("cargo:rerun-if-changed=migrations");

@@ -1,4 +1,5 @@
-//! `bench`: the measurements live in a crate of their own, so that what they need is never built into the product.
+//! `cargo xtask bench`: builds the product and starts the measurements. They are a crate of their own, so the product
+//! never contains their dependencies.
 
 use crate::exec;
 use crate::setup;
@@ -7,11 +8,11 @@ use crate::web;
 use anyhow::Result;
 use std::process::Command;
 
-/// Builds the product as it is released, and measures it. `compare OLD NEW` puts two runs beside each other instead;
-/// `--proof` measures the build of `test`, which is quicker to have and slower to run.
+/// Builds the product as it is released, and measures it. `compare OLD NEW` compares two runs instead. `--proof`
+/// measures the build that `test` uses, which is built sooner and runs slower.
 pub fn run(args: &[String]) -> Result<()> {
     if args.first().is_some_and(|arg| arg == "compare") {
-        // It only reads: whatever is built soonest will do.
+        // Comparing only reads files, so the profile that builds fastest is enough.
         return exec::run(cargo("run", "dev").args(["--quiet", "-p", "admit-bench", "--"]).args(args));
     }
     let proof = args.iter().any(|arg| arg == "--proof");
@@ -20,11 +21,12 @@ pub fn run(args: &[String]) -> Result<()> {
     wasm::build(false)?;
     web::build()?;
     if proof {
-        // The same selection as `test` makes: another one would choose other features and build half of it again.
+        // The same packages as `test` builds. Another selection would choose other features and build half of it
+        // again.
         let all = ["--workspace", "--exclude", "admit-wasm", "--exclude", "xtask", "--all-targets"];
         exec::run(cargo("build", profile).args(all))?;
     } else {
-        // One after the other: built together, the product would take on features that only the measurements need.
+        // Built separately: together, the product would get features that only the measurements need.
         exec::run(cargo("build", profile).args(["-p", "admit"]))?;
         exec::run(cargo("build", profile).args(["-p", "admit-bench"]))?;
     }

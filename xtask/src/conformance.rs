@@ -1,8 +1,8 @@
 //! `docs/conformance.md`: every section, invariant, table row and edge case of the two protocol documents, with the
-//! test that proves it. The rows are kept by hand, their last column comes from the last test run.
+//! test that proves it. People edit its rows; the last column comes from the last test run.
 //!
 //! A row without a test, a figure or a decision fails the build, and so does a row that says "later". A named test or
-//! figure that doesn't exist fails it too. The same holds for `docs/faults.md` and for `docs/promises.md`, which the
+//! figure that doesn't exist fails it too. The same rules check `docs/faults.md` and `docs/promises.md`, which the
 //! README must link.
 
 mod named;
@@ -19,10 +19,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use table::{Proof, Row, Table};
 
-/// The list.
+/// The path of the list of conformance.
 pub const LIST: &str = "docs/conformance.md";
 
-/// The numbered sections of S1 and S2, S2's steps among them: each has a row at least.
+/// The numbered sections of S1 and S2. Each must have at least one row.
 const SECTIONS: &[(&str, &[&str])] = &[
     (
         "S1",
@@ -34,10 +34,10 @@ const SECTIONS: &[(&str, &[&str])] = &[
     ),
     ("S2", &["1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14"]),
 ];
-/// S2 §5 counts its steps from 1.
+/// The number of steps in S2 §5, counted from 1. Each step must have a row.
 const STEPS: usize = 29;
 
-/// The faults of the list: (line, the action that mends it). `read` gives a file of the repository by its path.
+/// Finds the faults of the list: (line, how to fix it). `read` gives a repository file's text by its path.
 pub fn faults(text: &str, read: &dyn Fn(&str) -> Option<String>) -> Vec<(usize, String)> {
     let (table, mut found) = Table::read(text);
     let measured = read(figures::FIGURES).map(|page| figures::read(&page).0).unwrap_or_default();
@@ -86,7 +86,7 @@ fn missing_sections(rows: &[Row]) -> Vec<String> {
     numbered.chain(steps).filter(|name| !has(name)).collect()
 }
 
-/// The faults of all the pages: (page, line, the action that mends it).
+/// Finds the faults of all the pages: (page, line, how to fix it).
 pub fn all_faults(read: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, usize, String)> {
     let pages: [(&'static str, Check); 5] = [
         (LIST, |text, read| faults(text, read)),
@@ -109,10 +109,10 @@ pub fn all_faults(read: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, u
 
 /// A check that finds the faults of a page's text.
 type Check = fn(&str, Reader) -> Vec<(usize, String)>;
-/// Gives a file of the repository by its path.
+/// Gives a repository file's text by its path, or `None` if there is no such file.
 type Reader<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// The rows of the faults and of the promises.
+/// The rows of `docs/faults.md` and of `docs/promises.md`.
 fn other_rows() -> Vec<Row> {
     let text = |page| of_root(page).unwrap_or_default();
     let mut rows = promises::faults(&text(promises::FAULTS), &of_root).0;
@@ -124,8 +124,8 @@ fn of_root(path: &str) -> Option<String> {
     fs::read_to_string(exec::root().join(path)).ok()
 }
 
-/// `cargo xtask conformance [--check | --write]`: checks the list and counts its rows by the last test run; `--write`
-/// puts that run's results into the list itself.
+/// `cargo xtask conformance [--check | --write]` checks the list and counts its rows by the last test run. `--write`
+/// also writes that run's results into the list.
 pub fn command(args: &[String]) -> Result<()> {
     let text = list()?;
     let found = all_faults(&of_root);
@@ -148,8 +148,8 @@ pub fn command(args: &[String]) -> Result<()> {
     }
 }
 
-/// The end of a test run: its results, the list with them in `target/conformance.md`, and the counts. After a whole
-/// run a test that is named and did not run is an error: its file may stand in no module.
+/// Ends a test run: keeps its results, writes the list with them to `target/conformance.md`, and prints the counts.
+/// After a whole run, a named test that did not run is an error, because its file may be in no module.
 pub fn report(results: &Results, whole: bool) -> Result<()> {
     results.keep()?;
     let text = list()?;
@@ -179,7 +179,7 @@ mod tests {
         (path == "crates/core/src/a.rs").then(|| SOURCE.to_owned())
     }
 
-    /// A list that names every section, so that only what a test adds can be wrong.
+    /// A list with a row for every section, so that only the rows given here can have faults.
     fn whole(allowed: usize, rows: &str) -> String {
         let mut text = format!(
             "Unproven rows allowed: {allowed}\n\n| Row | What it says | Decided | Proof | Result |\n|---|---|---|---|---|\n"

@@ -1,5 +1,5 @@
-//! The served binary against its own OpenAPI document. The checking program is pinned in `contract/requirements.txt`,
-//! every file of it by its digest, and installed into an environment of its own under `target/`.
+//! Checks the served binary against its own OpenAPI document. `contract/requirements.txt` pins every file of the
+//! checking program by its digest. The program is installed into an environment of its own under `target/`.
 
 use crate::exec;
 use crate::setup;
@@ -7,13 +7,13 @@ use crate::stamp::Stamp;
 use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 
-/// Examples an operation where nothing else is asked for.
+/// The number of examples per operation, unless the caller gives another.
 pub const EXAMPLES: &str = "200";
 const REQUIREMENTS: &str = "contract/requirements.txt";
-/// The official library that signs webhooks, for their test alone.
+/// The pinned official library that signs webhooks. Only the test of webhooks needs it.
 const WEBHOOKS: &str = "contract/webhooks.txt";
 
-/// `cargo xtask contract [--examples N] [--only REGEX]`, with the binary as the editor builds it.
+/// `cargo xtask contract [--examples N] [--only REGEX]`, with a debug build of the binary.
 pub fn command(args: &[String]) -> Result<()> {
     let (mut examples, mut only) = (EXAMPLES, None);
     for pair in args.chunks(2) {
@@ -28,7 +28,8 @@ pub fn command(args: &[String]) -> Result<()> {
     check(&admit, examples, only)
 }
 
-/// Serves `admit` with data of its own and asks every operation of its document.
+/// Serves `admit` with its own data and sends requests to every operation of its document, or to those that match
+/// `only`.
 pub fn check(admit: &str, examples: &str, only: Option<&str>) -> Result<()> {
     let python = installed("contract", REQUIREMENTS)?;
     let mut command = exec::command(python);
@@ -39,19 +40,19 @@ pub fn check(admit: &str, examples: &str, only: Option<&str>) -> Result<()> {
     exec::run_within(&mut command, exec::PATIENCE * 12)
 }
 
-/// `cargo xtask webhooks`, with the binary as the editor builds it.
+/// `cargo xtask webhooks`, with a debug build of the binary.
 pub fn webhooks_command() -> Result<()> {
     exec::run(exec::cargo().args(["build", "--locked", "-p", "admit"]))?;
     webhooks(&exec::root().join("target/debug/admit").display().to_string())
 }
 
-/// Serves `admit` with data of its own; the official Standard Webhooks library for Python signs what is sent to it.
+/// Serves `admit` with its own data. The official Standard Webhooks library for Python signs the messages sent to it.
 pub fn webhooks(admit: &str) -> Result<()> {
     let python = installed("webhooks", WEBHOOKS)?;
     exec::run(exec::command(python).args(["contract/webhooks.py", "--admit", admit]))
 }
 
-/// The interpreter of an environment, made or renewed where the pins are not those it was made from.
+/// Gives the Python interpreter of an environment. Makes the environment again if its pinned packages have changed.
 fn installed(name: &str, requirements: &str) -> Result<PathBuf> {
     setup::ensure(setup::CONTRACT)?;
     let folder = exec::root().join("target").join(name);

@@ -1,5 +1,5 @@
-//! The release: one stripped binary, its manual pages and completions, its bill of materials, a Debian package, and
-//! the checksums of all of it, in `target/dist`.
+//! The release in `target/dist`: one stripped binary, its manual pages and completions, its bill of materials, a
+//! Debian package, and their checksums.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,14 +8,14 @@ use anyhow::{Context, Result};
 
 use crate::exec;
 
-/// Tools of other people, as they are installed: into `target/tools`, and never again while they are there.
+/// Tools that make parts of the release, with versions. Each is installed into `target/tools` once.
 const TOOLS: [(&str, &str); 2] = [("cargo-cyclonedx", "0.5.9"), ("cargo-deb", "3.7.0")];
-/// Where known weaknesses of crates are listed.
+/// The list of known weaknesses of crates.
 const ADVISORIES: &str = "https://github.com/RustSec/advisory-db";
-/// Shells whose completions are handed out.
+/// The shells whose completions the release has.
 const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
 
-/// Builds all of it.
+/// Builds every part of the release.
 pub fn build() -> Result<()> {
     exec::run(exec::cargo().args(["build", "--locked", "--profile", "dist", "-p", "admit"]))?;
     let folder = exec::root().join("target/dist");
@@ -40,7 +40,8 @@ pub fn build() -> Result<()> {
     Ok(())
 }
 
-/// Licences, sources and banned crates, as `deny.toml` has them; known weaknesses too where the network reaches their list.
+/// Checks licences, sources and banned crates by `deny.toml`. Checks known weaknesses too if the network reaches their
+/// list.
 pub fn deny() -> Result<()> {
     install("cargo-deny", "0.20.2")?;
     let deny = || {
@@ -57,12 +58,12 @@ pub fn deny() -> Result<()> {
     exec::run(deny().arg("advisories"))
 }
 
-/// Where they are installed.
+/// The folder into which tools are installed.
 pub fn tools() -> PathBuf {
     exec::root().join("target/tools")
 }
 
-/// Installs a tool, unless it is there.
+/// Installs a tool in this version, unless a version of it is installed.
 pub fn install(tool: &str, version: &str) -> Result<()> {
     if tools().join("bin").join(tool).exists() {
         return Ok(());
@@ -72,7 +73,7 @@ pub fn install(tool: &str, version: &str) -> Result<()> {
     exec::run(&mut command)
 }
 
-/// CycloneDX: every crate in the binary, with version, licence and checksum.
+/// Writes a CycloneDX file that names every crate in the binary, with version, licence and checksum.
 fn bill_of_materials(folder: &Path) -> Result<PathBuf> {
     let mut command = exec::cargo();
     command.env("PATH", format!("{}:{}", tools().join("bin").display(), std::env::var("PATH")?));
@@ -80,7 +81,7 @@ fn bill_of_materials(folder: &Path) -> Result<PathBuf> {
     command.args(["cyclonedx", "--format", "json", "--manifest-path", "crates/cli/Cargo.toml"]);
     command.args(["--override-filename", name]);
     exec::run(&mut command)?;
-    // It writes one beside each crate of the workspace; what is handed out is the binary's.
+    // The tool writes a file for each crate of the workspace. The release only has the binary's.
     let made = exec::root().join("crates/cli").join(format!("{name}.json"));
     let to = folder.join("admit.cdx.json");
     fs::rename(&made, &to).with_context(|| format!("moving {}", made.display()))?;

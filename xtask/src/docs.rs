@@ -1,9 +1,9 @@
 //! `cargo xtask docs`: the documentation as a site with a search, in `target/docs-site`.
 //!
-//! 1. `docs/SUMMARY.md` names the pages: those of `docs/`, some of the root, and those that the binary describes itself.
-//! 2. `docs/links.rs` checks every link and turns it into the book's own. Files of the repository that a page links are
-//!    copied beside the pages, so that the site needs no other place.
-//! 3. `docs/reference.rs` writes the pages of the command line and the HTTP interface from the binary.
+//! 1. `docs/SUMMARY.md` names the pages: pages of `docs/`, some of the root, and pages that the binary writes.
+//! 2. `docs/links.rs` checks every link and changes it into a link of the book. Linked files of the repository are
+//!    copied next to the pages, so the site needs no other server.
+//! 3. `docs/reference.rs` writes the pages about the command line and the HTTP interface, from the binary.
 //! 4. mdBook makes the site from the copy in `target/docs-book`.
 
 pub mod links;
@@ -19,10 +19,10 @@ use crate::{dist, exec, product};
 pub use links::SUMMARY;
 pub use reference::PAGES as GENERATED;
 
-/// The version of mdBook that makes the site.
+/// mdBook, which makes the site, and its version.
 const MDBOOK: (&str, &str) = ("mdbook", "0.5.4");
 
-/// Builds the site. `prepare` builds the binary, where nobody named one in `ADMIT_BIN` and none is there.
+/// Builds the site. Calls `prepare` to build the binary if the one in `ADMIT_BIN`, or else the usual one, is absent.
 pub fn build(prepare: impl FnOnce() -> Result<()>) -> Result<()> {
     dist::install(MDBOOK.0, MDBOOK.1)?;
     let binary = std::env::var("ADMIT_BIN").unwrap_or_else(|_| product::binary());
@@ -67,7 +67,7 @@ fn write(book: &Path, place: &str, text: &str) -> Result<()> {
     fs::write(&path, text).with_context(|| format!("writing {}", path.display()))
 }
 
-/// Puts a linked file beside the pages. Of a folder the names of its files are put there.
+/// Copies a linked file next to the pages. For a folder it writes the names of the folder's files.
 fn copy(root: &Path, book: &Path, path: &str) -> Result<()> {
     let from = root.join(path);
     if from.is_dir() {

@@ -1,4 +1,4 @@
-//! Starting other programs, with errors a person can act on.
+//! Starts other programs. Errors name the command.
 
 use anyhow::{Context, Result, bail};
 use std::ffi::OsStr;
@@ -7,23 +7,24 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// The longest time that one program of a run may take. The slowest program takes a fifth of it on two slow cores. A
-/// program that still runs then has stopped working, and a run that never ends tells nobody which test it was.
+/// The longest time that one program of a run may take. The slowest takes a fifth of it on two slow cores. A program
+/// that runs longer has stopped working, and without a limit nobody would learn which test it was.
 pub const PATIENCE: Duration = Duration::from_secs(25 * 60);
-/// How often a running program is looked at.
+/// The time between two checks of whether a program has ended.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The repository.
+/// The repository's folder.
 pub fn root() -> PathBuf {
     let here = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
     here.parent().map_or(here.clone(), Path::to_path_buf)
 }
 
-/// A program started in the repository.
+/// A program that starts in the repository's folder.
 pub fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     command.current_dir(root());
-    // What the outer cargo told *us* must not reach an inner build: it would see another package's name and version.
+    // Cargo's variables about this crate must not reach an inner build, which would see another package's name and
+    // version.
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy().into_owned();
         if name.starts_with("CARGO_PKG_")
@@ -36,12 +37,12 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// The cargo that runs us.
+/// The cargo that started this program, or the one in PATH.
 pub fn cargo() -> Command {
     command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// Runs to the end; anything but success is an error that names the command.
+/// Runs a program to its end. A failure is an error that names the command.
 pub fn run(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("could not start {}", shown(command)))?;
     if !status.success() {
@@ -50,7 +51,7 @@ pub fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// The same, ended with all it started when it takes longer than `patience`.
+/// Runs a program to its end. After `patience` it ends the program and its descendants, which is an error.
 pub fn run_within(command: &mut Command, patience: Duration) -> Result<()> {
     let mut child = command.spawn().with_context(|| format!("could not start {}", shown(command)))?;
     let status = wait(&mut child, patience).with_context(|| shown(command))?;
@@ -60,8 +61,8 @@ pub fn run_within(command: &mut Command, patience: Duration) -> Result<()> {
     Ok(())
 }
 
-/// Runs to the end and hands each line of its output to `seen` and of its errors to `told`, after printing it. Ended with
-/// all it started when it takes longer than `patience`.
+/// Runs a program to its end. Prints each line, then gives lines of its output to `seen` and of its errors to `told`.
+/// After `patience` it ends the program and its descendants, which is an error.
 pub fn run_reading(
     command: &mut Command,
     patience: Duration,
@@ -89,7 +90,7 @@ pub fn run_reading(
     Ok(())
 }
 
-/// Waits for a program to end; when it takes too long it and all that it started are ended, and that is an error.
+/// Waits for a program to end. After `patience` it ends the program and its descendants, which is an error.
 pub fn wait(child: &mut Child, patience: Duration) -> Result<ExitStatus> {
     let begun = Instant::now();
     loop {
@@ -98,8 +99,8 @@ pub fn wait(child: &mut Child, patience: Duration) -> Result<ExitStatus> {
         }
         if begun.elapsed() > patience {
             let family = family(child.id()).iter().map(u32::to_string).collect::<Vec<_>>();
-            // The one that started the others first: it must not start another for the one that ended. The shell's own
-            // `kill`: not every machine has the program.
+            // Parents end first, so that they cannot restart a child that ended. The shell's own `kill` is used,
+            // because not every machine has the program.
             let _ =
                 Command::new("sh").args(["-c", "kill -9 \"$@\"", "kill"]).args(family).stderr(Stdio::null()).status();
             child.wait()?;
@@ -109,7 +110,7 @@ pub fn wait(child: &mut Child, patience: Duration) -> Result<ExitStatus> {
     }
 }
 
-/// A process and all that descend from it, elders first.
+/// A process and all its descendants, parents first.
 fn family(id: u32) -> Vec<u32> {
     let parents: Vec<(u32, u32)> = std::fs::read_dir("/proc")
         .into_iter()
@@ -117,7 +118,7 @@ fn family(id: u32) -> Vec<u32> {
         .filter_map(|entry| {
             let id = entry.ok()?.file_name().to_str()?.parse().ok()?;
             let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-            // The name stands in brackets and may hold anything; after it come the state and the parent.
+            // The name is in brackets and may contain anything. After it come the state and the parent's id.
             let parent = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?;
             Some((id, parent))
         })
@@ -141,7 +142,7 @@ fn echo(from: impl Read, mut to: impl Write, mut seen: impl FnMut(&str)) -> std:
     Ok(())
 }
 
-/// The output of a program, if it ran and succeeded.
+/// The standard output of a program; `None` if it did not start or failed.
 pub fn output(command: &mut Command) -> Option<String> {
     let output = command.stderr(Stdio::null()).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())

@@ -1,8 +1,7 @@
-//! `fuzz`: looks for bytes that break what reads them (crates/fuzz), by libFuzzer.
+//! `cargo xtask fuzz`: searches by libFuzzer for bytes that break their readers (crates/fuzz).
 //!
-//! The stable compiler counts what each input reaches: the flags are the ones that cargo-fuzz gives, without a
-//! sanitizer, which would want another compiler. An input that breaks a target is kept where the replay of `make
-//! test` finds it.
+//! The stable compiler counts the code that each input reaches. The flags are those of cargo-fuzz without a sanitizer,
+//! which would need another compiler. An input that breaks a target is kept in the folder that `make test` replays.
 
 use crate::exec;
 use crate::setup::{self, Need};
@@ -11,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-/// libFuzzer itself is C++.
+/// libFuzzer is written in C++, so its build needs a C++ compiler.
 const COMPILER: &[Need] = &[Need::new(&["/usr/bin/g++", "/usr/bin/c++"], &["g++"])];
-/// Counts branches, and shows the fuzzer what a comparison compared.
+/// Compiler flags: they count branches, and show the fuzzer the operands of comparisons.
 const COUNTED: [&str; 6] = [
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
@@ -22,11 +21,11 @@ const COUNTED: [&str; 6] = [
     "-Cllvm-args=-sanitizer-coverage-trace-compares",
     "--cfg=fuzzing",
 ];
-/// How many targets are tried at once.
+/// The number of targets that run at once.
 const AT_ONCE: usize = 2;
-/// An input that takes longer is a fault too, and so is one that takes more memory.
+/// Limits per input: seconds, megabytes of memory, bytes. Exceeding time or memory is a fault.
 const LIMITS: [&str; 3] = ["-timeout=20", "-rss_limit_mb=2048", "-max_len=8192"];
-/// How long a run may take beyond its time: it reads what earlier runs kept before its clock starts.
+/// How much longer than asked a run may take. It first reads the inputs of earlier runs, before its clock starts.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The result of one target's run.
@@ -39,7 +38,7 @@ struct Outcome {
     broken: Option<String>,
 }
 
-/// `--seconds N [TARGET…]`; without a target every one.
+/// `fuzz [--seconds N] [TARGET…]`: runs these targets, or every target if none is named.
 pub fn command(args: &[String]) -> Result<()> {
     let (seconds, chosen) = asked(args)?;
     setup::ensure(COMPILER)?;
@@ -84,7 +83,7 @@ fn folder() -> PathBuf {
     exec::root().join("target/fuzz")
 }
 
-/// Writes what the targets begin with; gives their names.
+/// Writes the seeds of every target. Gives the targets' names.
 fn seeds() -> Result<Vec<String>> {
     let mut cargo = exec::cargo();
     cargo.args(["run", "--quiet", "--locked", "--profile", "proof", "-p", "admit-fuzz", "--bin", "admit-fuzz-seeds"]);
@@ -93,14 +92,14 @@ fn seeds() -> Result<Vec<String>> {
     Ok(names.lines().filter_map(|line| Some(line.split_once('\t')?.0.to_owned())).collect())
 }
 
-/// Builds the program apart from all else: everything in it counts.
+/// Builds the fuzz program in a target folder of its own, because its flags count branches in all its code.
 fn build() -> Result<PathBuf> {
     let version = exec::output(exec::command("rustc").arg("-vV")).context("rustc -vV")?;
     let host = version.lines().find_map(|line| line.strip_prefix("host: ")).context("rustc -vV names no host")?;
     let mut cargo = exec::cargo();
     cargo.args(["build", "--locked", "--profile", "proof", "-p", "admit-fuzz", "--features", "libfuzzer"]);
     cargo.args(["--bin", "admit-fuzz", "--target", host, "--target-dir"]).arg(folder());
-    // With `--target` the flags are the product's alone: build scripts and macros are not counted.
+    // With `--target` the flags apply to the product only, not to build scripts and macros.
     exec::run(cargo.env("RUSTFLAGS", COUNTED.join(" ")))?;
     Ok(folder().join(host).join("proof/admit-fuzz"))
 }
@@ -112,7 +111,7 @@ fn start(program: &Path, target: &str, seconds: u64) -> Result<(Child, PathBuf)>
     std::fs::create_dir_all(&found)?;
     let log = folder().join(format!("{target}.log"));
     let mut command = exec::command(program);
-    // The first folder takes what is new; the others are only read.
+    // libFuzzer writes new inputs to the first folder and only reads the others.
     command.arg(found).arg(seeds).args(Some(kept).filter(|kept| kept.exists()));
     command.args(Some(broken.clone()).filter(|broken| broken.exists()));
     command.arg(format!("-artifact_prefix={}/", folder().join(format!("{target}-")).display()).replace("-/", "-"));
@@ -135,7 +134,7 @@ fn finish(mut child: Child, log: &Path, seconds: u64) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Moves an input that broke a target to where it is replayed.
+/// Moves an input that broke a target to the folder of regressions. Gives its path.
 fn keep(input: &Path) -> Result<String> {
     let name = input.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let (target, name) = name.split_once('-').context("the fuzzer names its input by the target")?;
@@ -146,13 +145,13 @@ fn keep(input: &Path) -> Result<String> {
     Ok(format!("{place}/{name}"))
 }
 
-/// Reads what libFuzzer wrote.
+/// Reads the figures of a run from libFuzzer's log.
 fn read(log: &str) -> Outcome {
     let stat = |name: &str| {
         let line = log.lines().find_map(|line| line.strip_prefix("stat::")?.strip_prefix(name)?.strip_prefix(':'));
         line.and_then(|text| text.trim().parse().ok()).unwrap_or_default()
     };
-    // `#12345  REDUCE cov: 812 ft: 3021 corp: 201/14Kb …`
+    // A line of progress: `#12345  REDUCE cov: 812 ft: 3021 corp: 201/14Kb …`
     let last = |name: &str| {
         let lines = log.lines().rev().filter(|line| line.starts_with('#'));
         let mut found = lines.filter_map(|line| {

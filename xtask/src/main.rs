@@ -1,14 +1,14 @@
-//! The project's own commands. `make` is the door, this is the room behind it.
+//! The project's own commands, which `make` calls.
 //!
 //! Reading order:
 //!
-//! - `exec` starts programs, `stamp` remembers inputs, `setup` installs what a machine lacks.
-//! - `wasm` and `web` build the browser's half, `product` the rest of it.
-//! - `dist` builds what is handed out; `docs` builds the documentation as a site.
-//! - `conformance` knows which test proves what; `tidy` holds the laws that a compiler cannot.
-//! - `contract` asks the served binary what its document promises.
+//! - `exec` starts programs, `stamp` remembers inputs, `setup` installs missing programs.
+//! - `wasm` and `web` build the code for browsers, `product` the rest.
+//! - `dist` builds the release; `docs` builds the documentation as a site.
+//! - `conformance` knows which test proves which row; `tidy` checks laws that a compiler cannot check.
+//! - `contract` checks the served binary against its OpenAPI document.
 //! - `suite` runs everything; `bench` measures.
-//! - `fuzz` looks for bytes that break a reader; `night` looks for seeds that break a promise.
+//! - `fuzz` searches for bytes that break a reader; `night` searches for seeds that break a promise.
 
 mod exec;
 mod stamp;
@@ -58,7 +58,7 @@ fn main() {
     let outcome = run(args.first().map_or("help", String::as_str), args.get(1..).unwrap_or_default());
     if let Err(error) = outcome {
         eprintln!("\nxtask: {error:#}");
-        // 2 says "this machine lacks something", as opposed to "the code is wrong".
+        // Exit code 2 means "this machine lacks something"; 1 means "the code is wrong".
         std::process::exit(if error.is::<setup::Missing>() { 2 } else { 1 });
     }
 }
@@ -74,7 +74,7 @@ fn run(command: &str, args: &[String]) -> Result<()> {
         "docs" => docs::build(served),
         "demo" => {
             served()?;
-            // The demo takes this process's place, so that Ctrl-C and signals reach the server and nobody else.
+            // The demo replaces this process, so that Ctrl-C and signals reach only the server.
             Err(exec::command(product::binary()).arg("demo").args(args).exec().into())
         }
         "check" => suite::check(),
@@ -102,7 +102,7 @@ fn run(command: &str, args: &[String]) -> Result<()> {
     }
 }
 
-/// Does one after the other, and says how long each took.
+/// Runs the stages one after the other, and prints how long each took.
 fn stages(stages: &[(&str, &dyn Fn() -> Result<()>)]) -> Result<()> {
     let mut said = Vec::new();
     for (name, work) in stages {
@@ -114,7 +114,7 @@ fn stages(stages: &[(&str, &dyn Fn() -> Result<()>)]) -> Result<()> {
     Ok(())
 }
 
-/// The binary that `make demo` starts, with both web apps inside.
+/// Builds the binary that `make demo` starts, which contains both web apps.
 fn served() -> Result<()> {
     stages(&[("wasm", &|| wasm::build(false)), ("web", &web::build), ("server", &product::build)])
 }

@@ -1,5 +1,5 @@
-//! `sim-night`: the simulator at every level in turn, with seeds nobody ran before, for as long as it is given; and a
-//! report in which nothing is left out: a rare path that was never reached is a failure like a broken promise.
+//! `cargo xtask sim-night`: the simulator at every level in turn, with new seeds, for the given time. Its report names
+//! every count. A rare path that was never reached fails the night, as a broken promise does.
 
 use crate::exec;
 use anyhow::{Context, Result, bail};
@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A level on a store, and its share of the time in hundredths.
+/// A level of the simulator on one store, and its share of the time in percent.
 struct Part {
     name: &'static str,
     level: &'static str,
@@ -23,7 +23,7 @@ const PARTS: [Part; 4] = [
     Part { name: "L2 on PostgreSQL", level: "2", store: "postgres", share: 20.0 },
 ];
 
-/// The faults that strike somebody, of all that is counted. The rest are the rare paths that they led to.
+/// The counted names that are faults, such as a crash. The other counted names are rare paths that faults led to.
 const FAULTS: [&str; 22] = [
     "answer cut short",
     "answer lost on the way",
@@ -49,9 +49,9 @@ const FAULTS: [&str; 22] = [
     "storage cleared with unsent scans",
 ];
 
-/// How long a night is unless it is said.
+/// The length of a night in minutes, unless `--minutes` gives another.
 const MINUTES: f64 = 240.0;
-/// Beyond its time a part may finish the seeds it began.
+/// How much longer a part may run, to finish the seeds that it began.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 struct Asked {
@@ -60,7 +60,7 @@ struct Asked {
     profile: String,
 }
 
-/// `--minutes N`, `--from SEED`, `--profile NAME`.
+/// `sim-night [--minutes N] [--from SEED] [--profile NAME]`: runs all parts and writes the report.
 pub fn command(args: &[String]) -> Result<()> {
     let Asked { minutes, from, profile } = asked(args)?;
     let mut build = exec::cargo();
@@ -102,12 +102,12 @@ fn asked(args: &[String]) -> Result<Asked> {
     Ok(asked)
 }
 
-/// Seeds that no night before had: a thousand for every second there has been.
+/// A first seed that no earlier night used: the time in seconds since 1970, times 1,000.
 fn fresh() -> Result<u64> {
     Ok(SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs() * 1_000)
 }
 
-/// The result of a part, as the simulator wrote it.
+/// Runs one part and gives the result that the simulator wrote.
 fn run(part: &Part, minutes: f64, from: u64, programs: &Path, folder: &Path) -> Result<Value> {
     let written: PathBuf = folder.join(format!("level{}-{}.json", part.level, part.store));
     if written.exists() {
@@ -124,7 +124,7 @@ fn run(part: &Part, minutes: f64, from: u64, programs: &Path, folder: &Path) -> 
     };
     command.args(["simulate", "--level", part.level, "--store", part.store, "--from", &from.to_string()]);
     command.args(["--minutes", &minutes.to_string(), "--json"]).arg(&written);
-    // A broken promise is in what it wrote, and ends this part alone.
+    // If a promise was broken, the written result says so. Only this part ends.
     let ended = exec::run_within(&mut command, Duration::from_secs_f64(minutes * 60.0) + PATIENCE);
     let text = match std::fs::read_to_string(&written) {
         Ok(text) => text,
@@ -137,7 +137,7 @@ fn count(night: &Value, of: &str, name: &str) -> u64 {
     night[of][name].as_u64().unwrap_or(0)
 }
 
-/// Everything that makes the night a failure.
+/// The reasons for which a part fails the night.
 fn wrong(name: &str, night: &Value) -> Vec<String> {
     let mut wrong = Vec::new();
     if night["new_seeds"].as_u64().unwrap_or(0) == 0 {
@@ -152,7 +152,7 @@ fn wrong(name: &str, night: &Value) -> Vec<String> {
     wrong
 }
 
-/// The report, for people.
+/// The report in Markdown.
 fn report(nights: &[Value], from: u64) -> String {
     let mut out = format!("# A night of the simulator\n\nSeeds from {from} on, after those kept as regressions.\n\n");
     let figure = |night: &Value, name: &str| night[name].as_f64().unwrap_or(0.0);
@@ -196,7 +196,7 @@ fn count_of(night: &Value, name: &str) -> u64 {
     night[name].as_u64().unwrap_or(0)
 }
 
-/// Names that any level counted, and those that one must have and has not.
+/// All names that any level counted, and for rare paths also those that a level must reach and did not.
 fn names(nights: &[Value], of: &str) -> Vec<String> {
     let mut all: Vec<String> =
         nights.iter().filter_map(|night| night[of].as_object()).flat_map(|map| map.keys().cloned()).collect();
@@ -204,7 +204,7 @@ fn names(nights: &[Value], of: &str) -> Vec<String> {
         let never = nights.iter().filter_map(|night| night["never_reached"].as_array()).flatten();
         all.extend(never.filter_map(|name| name.as_str().map(str::to_owned)));
     }
-    // I9 stands before I10.
+    // So that I9 comes before I10.
     all.sort_by_key(|name| (name.len().min(3), name.clone()));
     all.dedup();
     all

@@ -1,11 +1,11 @@
-//! The programs that a machine must have beyond Rust and Node, and how it gets them.
+//! The programs that a machine needs besides Rust and Node, and how to install them.
 
 use crate::exec;
 use anyhow::Result;
 use std::fmt;
 use std::path::Path;
 
-/// Something this machine lacks and we may not install. The exit code is 2, so that a script can tell.
+/// Something that this machine lacks and that this program may not install. The exit code is then 2.
 #[derive(Debug)]
 pub struct Missing(String);
 
@@ -17,18 +17,18 @@ impl fmt::Display for Missing {
 
 impl std::error::Error for Missing {}
 
-/// One need: satisfied when any of the files is there, otherwise by the Debian packages.
+/// One need. It is met if any of the files exists; otherwise the Debian packages are installed.
 pub struct Need {
     files: &'static [&'static str],
     packages: &'static [&'static str],
 }
 
 impl Need {
-    /// Any of `files` will do.
+    /// A need that any of `files` meets, and that `packages` would install.
     pub const fn new(files: &'static [&'static str], packages: &'static [&'static str]) -> Self {
         Self { files, packages }
     }
-    /// Whether it is there already.
+    /// Whether the need is met already.
     pub fn met(&self) -> bool {
         self.files.iter().any(|file| Path::new(file).exists())
     }
@@ -36,28 +36,28 @@ impl Need {
 
 /// The programs that the tests start.
 pub const TESTS: &[Need] = &[
-    // The browser tests, and the picture stream of their fake camera.
+    // For the browser tests, and for the video of their fake camera.
     Need { files: &["/usr/bin/chromium"], packages: &["chromium"] },
     Need { files: &["/usr/bin/ffmpeg"], packages: &["ffmpeg"] },
-    // The store suite starts a server of its own from these.
+    // The store suite starts its own PostgreSQL server.
     Need { files: &["/usr/lib/postgresql/15/bin/initdb"], packages: &["postgresql-15"] },
-    // The tests of several nodes start one of their own.
+    // The tests of several nodes start their own Redis.
     Need { files: &["/usr/bin/redis-server"], packages: &["redis-server"] },
-    // The mail servers that tests of passes send to: Postfix's own sink, and a private instance of its own. The package's
-    // service is not used.
+    // The mail servers to which tests of passes send: Postfix's `smtp-sink`, and a private instance of Postfix. The
+    // package's service is not used.
     Need { files: &["/usr/sbin/smtp-sink"], packages: &["postfix"] },
-    // What the guides tell people to use.
+    // The guides use it.
     Need { files: &["/usr/bin/curl"], packages: &["curl"] },
-    // A reader of QR codes that is not ours.
+    // A reader of QR codes that is not part of this project.
     Need { files: &["/usr/bin/zbarimg"], packages: &["zbar-tools"] },
-    // What reads the server's metrics in the tests of `ops/`; promtool, which checks the rules, comes with it.
+    // It reads the server's metrics in the tests of `ops/`. The package also has promtool, which checks the rules.
     Need { files: &["/usr/bin/prometheus"], packages: &["prometheus"] },
-    // A second, independent implementation of the signatures.
+    // For a second, independent implementation of the signatures.
     Need { files: &["/usr/bin/python3"], packages: &["python3"] },
 ];
 
-/// The packages for the check of the served document. The checker is installed into an environment of its own, which
-/// Debian's Python cannot make by itself.
+/// The packages for checking the served OpenAPI document. The checker needs an environment of its own, which Debian's
+/// Python cannot make without this package.
 pub const CONTRACT: &[Need] = &[Need {
     files: &[
         "/usr/lib/python3.11/ensurepip/__init__.py",
@@ -67,16 +67,17 @@ pub const CONTRACT: &[Need] = &[Need {
     packages: &["python3-venv"],
 }];
 
-/// The compiler for the browser on a machine whose rustup cannot fetch the wasm32 target.
+/// The compiler for the browser, if rustup cannot fetch the wasm32 target on this machine.
 pub const WASM: &[Need] = &[
-    // By package and not by program: the plain `cargo` and `rustc` of the same release are far too old.
+    // The package's file list is checked and not the program, because plain `cargo` and `rustc` of the release are too
+    // old.
     Need { files: &["/var/lib/dpkg/info/cargo-web.list"], packages: &["cargo-web"] },
     Need { files: &["/var/lib/dpkg/info/rustc-web.list"], packages: &["rustc-web"] },
     Need { files: &["/usr/lib/rustlib/src/rust/library/std/Cargo.toml"], packages: &["rust-web-src"] },
     Need { files: &["/usr/bin/wasm-ld-19"], packages: &["lld-19"] },
 ];
 
-/// Installs whatever of `needs` is missing, or says the one line that would.
+/// Installs the missing `needs`. Without the rights for that, the error names the command that installs them.
 pub fn ensure(needs: &[Need]) -> Result<()> {
     let packages = missing(needs, |file| Path::new(file).exists());
     if packages.is_empty() {
@@ -111,7 +112,8 @@ fn is_root() -> bool {
     exec::output(exec::command("id").arg("-u")).is_some_and(|id| id.trim() == "0")
 }
 
-/// The web build needs Node 20.19 or later; older ones fail deep inside a bundler with a riddle.
+/// Checks that Node is 20.19 or later, which the web build needs. Older ones fail with an unclear error of the
+/// bundler.
 pub fn node() -> Result<()> {
     let found = exec::output(exec::command("node").arg("--version"));
     match found.as_deref().map(str::trim) {

@@ -1,4 +1,4 @@
-//! "Nothing changed since last time", decided by content: times of files lie after a clone or a checkout.
+//! Detects by content that a step's inputs have not changed. Times of files are wrong after a clone or a checkout.
 
 use crate::exec;
 use anyhow::{Context, Result};
@@ -6,14 +6,15 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
-/// The inputs of one build step, and where their fingerprint is kept.
+/// The fingerprint of one build step's inputs, and the file that keeps it.
 pub struct Stamp {
     file: PathBuf,
     now: String,
 }
 
 impl Stamp {
-    /// Reads `inputs` (files, or folders to the bottom) below the repository. `also` is anything else that matters.
+    /// Reads `inputs`: files, or folders with all they contain, from the repository's root. `also` is added to the
+    /// fingerprint.
     pub fn of(name: &str, inputs: &[&str], also: &str) -> Result<Stamp> {
         let root = exec::root();
         let mut files = Vec::new();
@@ -36,7 +37,7 @@ impl Stamp {
         fs::read_to_string(&self.file).is_ok_and(|kept| kept == self.now)
     }
 
-    /// Said before a build starts: one that dies half way must not count as done.
+    /// Removes the fingerprint. Call it before a build, so that a build that fails halfway does not count as done.
     pub fn forget(&self) -> Result<()> {
         if self.file.exists() {
             fs::remove_file(&self.file)?;
@@ -44,7 +45,7 @@ impl Stamp {
         Ok(())
     }
 
-    /// Said after a build ended well.
+    /// Keeps the fingerprint. Call it after a build succeeded.
     pub fn keep(&self) -> Result<()> {
         fs::create_dir_all(self.file.parent().context("the stamp lies in a folder")?)?;
         Ok(fs::write(&self.file, &self.now)?)

@@ -1,4 +1,4 @@
-//! `check`, `test` and `test-long`: the steps in the order in which they find mistakes cheapest.
+//! `check`, `test` and `test-long`: steps in an order that finds mistakes early and at little cost.
 
 mod report;
 mod tally;
@@ -19,17 +19,17 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 use tally::Tally;
 
-/// How much is generated, simulated and killed.
+/// How many histories are generated, how many seeds run and how often processes are killed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
-    /// Before every change lands.
+    /// The depth for every change before it lands.
     Gate,
-    /// Before a release.
+    /// The depth before a release.
     Long,
 }
 
 impl Depth {
-    /// The variables that the tests read from the environment.
+    /// The environment variables that the tests read.
     fn settings(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Depth::Gate => &[],
@@ -39,7 +39,7 @@ impl Depth {
         }
     }
 
-    /// How long one program may run.
+    /// The longest time that one program may run.
     fn patience(self) -> Duration {
         match self {
             Depth::Gate => exec::PATIENCE,
@@ -47,7 +47,7 @@ impl Depth {
         }
     }
 
-    /// Seeds for the simulator's levels 0 and 1, and for level 2 on each store.
+    /// The number of seeds at the simulator's level 0, at level 1, and at level 2 on each store.
     fn seeds(self) -> [&'static str; 3] {
         match self {
             Depth::Gate => ["5000", "1000", "40"],
@@ -60,12 +60,12 @@ struct Run {
     tally: Tally,
     results: Results,
     times: Vec<(String, Duration)>,
-    /// The web's failures, in its own words.
+    /// The failed web tests, with the reasons that vitest gives.
     failures: Vec<String>,
     depth: Depth,
 }
 
-/// `cargo xtask setup`: everything that `test` needs.
+/// `cargo xtask setup`: installs everything that `test` needs.
 pub fn setup() -> Result<()> {
     setup::node()?;
     setup::ensure(setup::TESTS)?;
@@ -73,7 +73,7 @@ pub fn setup() -> Result<()> {
     wasm::toolchain().map(drop)
 }
 
-/// The quick look before a commit.
+/// `cargo xtask check`: the quick checks before a commit, without running Rust tests.
 pub fn check() -> Result<()> {
     let mut run = Run::new(Depth::Gate);
     let outcome = (|| {
@@ -88,7 +88,7 @@ pub fn check() -> Result<()> {
     outcome
 }
 
-/// Everything. The last line is a total, and the exit code is its meaning.
+/// Runs everything. The last line is a total; the result is an error if anything failed.
 pub fn test(depth: Depth) -> Result<()> {
     let mut run = Run::new(depth);
     let outcome = run.all();
@@ -118,14 +118,14 @@ impl Run {
         self.step("types of the web code", |_| exec::run(web::npm().args(["run", "--silent", "check"])))?;
         self.step("web unit tests", |run| run.vitest("test", &[]))?;
         self.step("clippy", |_| clippy())?;
-        // All targets in one go: building the binary by itself would choose other features and build half of it again.
+        // All targets in one build: the binary alone would choose other features, and half of it would be built again.
         self.step("build", |_| {
             exec::run(exec::cargo().args(["build", "--locked", "--profile", PROFILE, "--all-targets"]).args(PACKAGES))
         })?;
         self.step("Rust tests", |run| {
             run.cargo_test(&[&["--locked", "--profile", PROFILE, "--no-fail-fast"], &PACKAGES[..]].concat(), &[])
         })?;
-        // The same selection of packages: a smaller one would choose other features and build all of it again.
+        // The same packages: fewer would choose other features, and all of it would be built again.
         self.step("use cases on PostgreSQL, HTTP on PostgreSQL and Redis", |run| {
             let these = ["--locked", "--profile", PROFILE, "--no-fail-fast", "--test", "it"];
             run.cargo_test(&[&these[..], &PACKAGES[..]].concat(), &[("ADMIT_TEST_STORE", "postgres")])
@@ -153,7 +153,7 @@ impl Run {
         self.step("browser tests", |run| {
             let mut env = vec![("ADMIT_BIN", binary())];
             if run.depth == Depth::Long {
-                // A browser starts faster than a server: it is killed twice as often.
+                // A browser starts faster than a server, so the tests kill it twice as often.
                 env.push(("ADMIT_KILLS", "200".into()));
             }
             run.vitest("e2e", &env.iter().map(|(name, value)| (*name, value.as_str())).collect::<Vec<_>>())
@@ -205,7 +205,7 @@ impl Run {
         Ok(())
     }
 
-    /// The counts come from the runner's own report: its screen is for people.
+    /// Runs a script of vitest and counts its tests from the JSON report, because the screen's output is for people.
     fn vitest(&mut self, script: &str, env: &[(&str, &str)]) -> Result<()> {
         let report = exec::root().join("target/xtask").join(format!("{script}.json"));
         if report.exists() {
@@ -230,7 +230,7 @@ impl Run {
         outcome
     }
 
-    /// Names what failed at the end of the run, where it is looked for.
+    /// Prints the failed tests at the end of the run, where people look.
     fn told(&self) {
         for name in self.results.failed_in_rust() {
             println!("failed: {name}");
@@ -241,7 +241,7 @@ impl Run {
     }
 }
 
-/// `make mutants`: the checkers can fail. Built apart: nothing else is ever built with a planted bug in it.
+/// `make mutants`: shows that the checkers can fail. It is a separate build; no other build has a planted bug.
 pub fn mutants() -> Result<()> {
     let mut command = exec::cargo();
     command.args(["test", "--locked", "--profile", PROFILE, "-p", "admit-sim", "--features", "mutants"]);
@@ -259,7 +259,7 @@ fn clippy() -> Result<()> {
     exec::run(&mut command)
 }
 
-/// Every test program with the file it is built from, both from the root: what cargo names them by is not unique.
+/// Every test program and its main file, both as paths from the root. The names that cargo prints are not unique.
 fn programs(args: &[&str]) -> Result<BTreeMap<String, String>> {
     let mut command = exec::cargo();
     command.args(["test", "--no-run", "--message-format=json-render-diagnostics"]).args(args);

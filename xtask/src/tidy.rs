@@ -1,7 +1,7 @@
-//! The laws of the house that neither the compiler nor clippy can hold. Each check is a function from text to
-//! complaints, so that a test can show it both silent and loud.
+//! The laws of the project that neither the compiler nor clippy can check. Each check is a function from text to
+//! complaints, so that a test can show when it complains and when it does not.
 //!
-//! A line that has to break one carries `tidy-allow: why` on itself or on the line above.
+//! A line that must break a law has `tidy-allow: why` on itself or on the line above.
 
 mod complaint;
 mod source;
@@ -19,7 +19,7 @@ use complaint::{Complaint, File};
 use std::collections::BTreeMap;
 use std::fs;
 
-/// `cargo xtask tidy`.
+/// `cargo xtask tidy`: prints every complaint and fails if there is one.
 pub fn run() -> Result<()> {
     let files = files()?;
     let complaints = complaints(&files);
@@ -51,14 +51,14 @@ fn complaints(files: &[File]) -> Vec<Complaint> {
     found
 }
 
-/// Every test that is named as a proof is there.
+/// Checks that every test named as a proof exists.
 fn proofs_are_there(files: &[File], found: &mut Vec<Complaint>) {
     let read = |path: &str| files.iter().find(|file| file.path == path).map(|file| file.text.clone());
     let faults = conformance::all_faults(&read).into_iter();
     found.extend(faults.map(|(path, line, message)| Complaint { path: path.to_owned(), line, message }));
 }
 
-/// Every link of a page leads somewhere, and the site has every page of `docs/`.
+/// Checks that every link of a page has a target, and that the site has every page of `docs/`.
 fn links_lead_somewhere(files: &[File], found: &mut Vec<Complaint>) {
     let written = files.iter().filter(|file| file.path.ends_with(".md"));
     let mut pages: BTreeMap<String, String> = written.map(|file| (file.path.clone(), file.text.clone())).collect();
@@ -70,7 +70,7 @@ fn links_lead_somewhere(files: &[File], found: &mut Vec<Complaint>) {
             found.push(Complaint { path: path.clone(), line: 0, message });
         }
     }
-    // The binary writes these when the site is built: their headings are not known here.
+    // The binary writes these pages when the site is built, so their headings are not known here.
     pages.extend(docs::GENERATED.map(|path| (path.to_owned(), String::new())));
     let site = docs::links::Site { pages: &pages, exists: &|path| exec::root().join(path).exists() };
     for (path, text) in &pages {
@@ -79,14 +79,14 @@ fn links_lead_somewhere(files: &[File], found: &mut Vec<Complaint>) {
     }
 }
 
-/// Everything that is or will be committed; what is built or ignored is nobody's style.
+/// Reads every file that git knows or would add. Ignored files, such as build outputs, are left out.
 fn files() -> Result<Vec<File>> {
     let mut git = exec::command("git");
     git.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
     let listed = exec::output(&mut git).context("`git ls-files` failed: tidy reads the files git knows")?;
     let mut files = Vec::new();
     for path in listed.split('\0').filter(|path| !path.is_empty()) {
-        // A picture is no text, and a file that is listed but deleted is no file.
+        // Pictures are not text, and a listed file may be deleted; both are left out.
         if let Ok(text) = fs::read_to_string(exec::root().join(path)) {
             files.push(File { path: path.to_owned(), text });
         }

@@ -1,4 +1,4 @@
-//! crates/wasm → web/shared/core/generated: an ES module, its types, and the WASM beside them.
+//! Builds crates/wasm into web/shared/core/generated: an ES module, its types, and the WASM file.
 
 use crate::exec;
 use crate::setup;
@@ -12,36 +12,36 @@ use wasm_bindgen_cli_support::Bindgen;
 const TARGET: &str = "wasm32-unknown-unknown";
 const STEM: &str = "admit_wasm";
 
-/// A build of the crate.
+/// One way of building the crate.
 struct Variant {
-    /// Where the bindings go.
+    /// The folder of the generated bindings.
     out: &'static str,
-    /// Its own note of what it was built from.
+    /// The name of its stamp.
     stamp: &'static str,
-    /// Features of the crate.
+    /// The crate's features that are enabled.
     features: &'static str,
 }
 
-/// The build that both apps ship.
+/// The build that both apps contain.
 const SHIPPED: Variant = Variant { out: "web/shared/core/generated", stamp: "wasm.stamp", features: "" };
-/// With the door that runs `vectors/`: for tests only, no app imports it.
+/// The build that can also run `vectors/`. Only tests use it; no app imports it.
 const VECTORS: Variant =
     Variant { out: "web/shared/core/generated-vectors", stamp: "wasm-vectors.stamp", features: "vectors" };
 
 /// The compiler for the browser.
 pub enum Toolchain {
-    /// The cargo that runs us has the target.
+    /// The cargo that started this program has the wasm32 target.
     Own,
     /// Debian's compiler, which builds the standard library from its source package.
     Debian,
 }
 
-/// Finds a compiler for the browser; the quickest way first.
+/// Finds a compiler for the browser, the quickest way first.
 pub fn toolchain() -> Result<Toolchain> {
     if own_has_target() {
         return Ok(Toolchain::Own);
     }
-    // A network that swallows packets must not cost minutes, and with Debian's compiler at hand nothing need be fetched.
+    // If Debian's compiler is installed, nothing is fetched, so a bad network costs no minutes.
     if !debian_is_ready() {
         println!("looking for the {TARGET} target");
         let added =
@@ -64,8 +64,7 @@ fn debian_is_ready() -> bool {
     setup::WASM.iter().all(setup::Need::met)
 }
 
-/// Builds what the apps ship, unless nothing that matters has changed. `dev` trades size and speed of the result for a
-/// quick build.
+/// Builds the shipped variant, unless its inputs are unchanged. `dev` builds faster, with a larger and slower result.
 pub fn build(dev: bool) -> Result<()> {
     build_variant(&SHIPPED, dev)
 }
@@ -97,7 +96,8 @@ fn build_variant(variant: &Variant, dev: bool) -> Result<()> {
         cargo
             .args(["build", "--locked", "-p", "admit-wasm", "--lib", "--target", TARGET, "--profile", profile])
             .args(["--features", variant.features])
-            // Names are removed when the bindings are made; stripping before would take the list of WASM features too.
+            // Names are removed when the bindings are made. Removing them here would also remove the list of WASM
+            // features.
             .args(["--config", r#"profile.wasm.strip="debuginfo""#])
             .arg("--target-dir")
             .arg(root.join("target/wasm-build")),
@@ -107,7 +107,7 @@ fn build_variant(variant: &Variant, dev: bool) -> Result<()> {
     stamp.keep()
 }
 
-/// Debian's cargo with nothing of rustup's around it: one variable left over and the wrong compiler answers.
+/// Debian's cargo without variables of rustup. One of them would start the wrong compiler.
 fn debian_cargo() -> Command {
     let mut cargo = exec::command("/usr/bin/cargo");
     for (name, _) in std::env::vars_os() {
@@ -126,7 +126,7 @@ fn debian_cargo() -> Command {
     let path = std::env::var("PATH").unwrap_or_default();
     cargo
         .env("PATH", format!("/usr/bin:/bin:{path}"))
-        // build-std is an unstable flag, and this is the one stable compiler we ask it of.
+        // `build-std` is an unstable flag. Only this stable compiler is asked to accept it.
         .env("RUSTC_BOOTSTRAP", "1")
         .env("RUSTC", "/usr/bin/rustc")
         .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", "wasm-ld-19")

@@ -1,11 +1,11 @@
-//! web/{scanner,admin} → web/{scanner,admin}/dist, which the server embeds.
+//! Builds web/{scanner,admin} into web/{scanner,admin}/dist, which the server binary contains.
 
 use crate::exec;
 use crate::setup;
 use crate::stamp::Stamp;
 use anyhow::Result;
 
-/// Builds both apps, unless nothing that matters has changed. Needs the WASM to be there.
+/// Builds both apps, unless their inputs are unchanged. The WASM build must exist.
 pub fn build() -> Result<()> {
     packages()?;
     let inputs =
@@ -21,7 +21,7 @@ pub fn build() -> Result<()> {
     stamp.keep()
 }
 
-/// Exactly the packages of the lock file.
+/// Installs exactly the packages of the lock file.
 pub fn packages() -> Result<()> {
     setup::node()?;
     let stamp = Stamp::of("npm.stamp", &["web/package.json", "web/package-lock.json"], "")?;
@@ -33,7 +33,7 @@ pub fn packages() -> Result<()> {
     stamp.keep()
 }
 
-/// npm, in the folder of the web code.
+/// The npm command, in the folder of the web code.
 pub fn npm() -> std::process::Command {
     let mut npm = exec::command("npm");
     npm.current_dir(exec::root().join("web"));

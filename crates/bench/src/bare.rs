@@ -1,6 +1,5 @@
-//! The limit of a store that does nothing but store: the same scans inserted, their tickets' rows updated, in a bare
-//! loop with the server's own durability: SQLite on one connection, for it has one writer; PostgreSQL on as many as
-//! there are phones.
+//! The raw limit of a store that only stores. A bare loop inserts the same scans and updates their tickets' rows, with
+//! the durability that the server uses. SQLite has one writer, so this loop has one connection.
 
 use std::path::Path;
 use std::time::Instant;
@@ -12,7 +11,7 @@ use sha2::{Digest, Sha256};
 use crate::list::Random;
 use crate::organiser::Listed;
 
-// The columns and the key of the real table, none of its indices, triggers or checks.
+// The columns and the key of the real table, without its indices, triggers and checks.
 const SCHEMA: &str = "
   -- tidy-allow: the bare limit is no store of ours
   CREATE TABLE scans (
@@ -32,16 +31,16 @@ const INSERT_SCAN: &str = "INSERT INTO scans VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,
 // tidy-allow: the bare limit is no store of ours
 const UPDATE_TICKET: &str = "UPDATE tickets SET state = ?3 WHERE organization_id = ?1 AND ticket_id = ?2";
 
-/// Ids and digests are made beforehand: no store makes them.
+/// An id and a digest for each scan. They are made before the clock starts, because no store makes them.
 pub fn ids(items: &[String]) -> Vec<(String, [u8; 32])> {
     let mut random = Random(4);
     items.iter().map(|item| (random.uuid(), Sha256::digest(item.as_bytes()).into())).collect()
 }
 
-/// The text that the tickets' rows are updated to.
+/// The text that the bare loop writes into each ticket's row.
 pub const STATE: &str = r#"{"entries":1,"inside":1,"last_entry":{"at_ms":1780000000000,"gate_id":"north"}}"#;
 
-/// A new, empty database with the server's own durability.
+/// Opens a new, empty database with the durability that the server uses.
 pub fn open(folder: &Path, name: &str) -> Result<Connection> {
     let path = folder.join(format!("{name}.sqlite"));
     for end in ["", "-wal", "-shm"] {
@@ -59,8 +58,8 @@ pub fn open(folder: &Path, name: &str) -> Result<Connection> {
     Ok(db)
 }
 
-/// Scans a second of SQLite. `items` are the scans as they travel, each of the ticket beside it; the file is made in
-/// `folder`.
+/// Measures bare SQLite in scans per second. `items` are scans as they are uploaded; `tickets` has the ticket of each,
+/// in the same order. The database file is made in `folder`.
 pub fn rate(folder: &Path, tickets: &[Listed], items: &[String], per_transaction: usize) -> Result<f64> {
     ensure!(tickets.len() >= items.len(), "each scan has a ticket of its own");
     let mut db = open(folder, "bare")?;

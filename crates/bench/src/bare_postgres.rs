@@ -1,4 +1,4 @@
-//! PostgreSQL's own limit: rows inserted and updated by the column, a batch in each transaction.
+//! The raw limit of PostgreSQL: each transaction inserts and updates one batch, passed column by column.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use crate::ground::postgres;
 use crate::list::Random;
 use crate::organiser::Listed;
 
-// The columns and the key of the real table, none of its indices, triggers or checks.
+// The columns and the key of the real table, without its indices, triggers and checks.
 const SCHEMA: &str = "
   -- tidy-allow: the bare limit is no store of ours
   CREATE TABLE scans (
@@ -31,7 +31,7 @@ const INSERT: &str = "INSERT INTO scans SELECT $1, scan_id, $2, digest, $3, dige
 // tidy-allow: the bare limit is no store of ours
 const UPDATE: &str = "UPDATE tickets SET state = $2 WHERE organization_id = $1 AND ticket_id = ANY($3)";
 
-/// A batch, column by column.
+/// One batch, column by column.
 struct Columns<'a> {
     scan_ids: Vec<&'a str>,
     digests: Vec<&'a [u8]>,
@@ -39,7 +39,8 @@ struct Columns<'a> {
     ticket_ids: Vec<&'a str>,
 }
 
-/// Scans a second, `phones` connections at once, a batch of `per_transaction` in each transaction.
+/// Measures bare PostgreSQL in scans per second, with `phones` connections at once and `per_transaction` scans per
+/// transaction.
 pub fn rate(tickets: &[Listed], items: &[String], per_transaction: usize, phones: usize) -> Result<f64> {
     ensure!(tickets.len() >= items.len(), "each scan has a ticket of its own");
     let address = postgres().database();
@@ -62,7 +63,7 @@ pub fn rate(tickets: &[Listed], items: &[String], per_transaction: usize, phones
     Ok(items.len() as f64 / seconds)
 }
 
-/// A connection of its own.
+/// Opens a new connection to the database at this address.
 pub async fn connect(address: &str) -> Result<Client> {
     let (client, connection) = tokio_postgres::connect(address, NoTls).await?;
     tokio::spawn(connection);

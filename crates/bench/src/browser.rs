@@ -1,4 +1,4 @@
-//! The scanner in Chromium: `web/bench` drives it, this hands over what it needs and reads what it measured.
+//! The scanner in Chromium. The script `web/bench` drives it; this module writes its input and reads its figures.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,7 +17,7 @@ use crate::row::{Row, Target};
 use crate::run::Run;
 use crate::seed::Seed;
 
-/// A figure of `web/bench`.
+/// One figure that `web/bench` measured.
 #[derive(Deserialize)]
 struct Measured {
     name: String,
@@ -28,7 +28,7 @@ struct Measured {
     input: String,
 }
 
-/// From a code to a verdict through the real WASM door, at two sizes of list.
+/// The time from a code to a verdict in the real WASM module, with lists of two sizes.
 pub fn decide(run: &Run) -> Result<Vec<Row>> {
     let folder = run.fresh_folder("lists")?;
     let sizes = [20_000, run.scaled(1_000_000, 50_000)];
@@ -36,7 +36,7 @@ pub fn decide(run: &Run) -> Result<Vec<Row>> {
     drive(run, "decide", json!({ "lists": lists?, "wall_ms": NOON_MS }))
 }
 
-/// From a code to the painted verdict, the strict commit included.
+/// The time from a code to the painted verdict, including the durable write of the scan.
 pub fn verdict(run: &Run) -> Result<Vec<Row>> {
     let seed = Seed::of(run)?;
     let folder = seed.copy(run, "verdict")?;
@@ -44,7 +44,7 @@ pub fn verdict(run: &Run) -> Result<Vec<Row>> {
     drive(run, "verdict", json!({ "folder": folder, "sign_in": sign_in(&seed.demo), "event": event }))
 }
 
-/// From opening the page to Ready, with the server gone.
+/// The time from opening the page to Ready, while the server is not reachable.
 pub fn cold_start(run: &Run) -> Result<Vec<Row>> {
     let seed = Seed::of(run)?;
     let folder = seed.copy(run, "cold")?;
@@ -56,7 +56,7 @@ pub fn cold_start(run: &Run) -> Result<Vec<Row>> {
     drive(run, "cold", json!({ "folder": folder, "sign_in": sign_in(&seed.demo), "events": events }))
 }
 
-/// The other bars at the door: camera, decoder, list, search, the page's thread, memory.
+/// The other targets at the door: camera, decoder, list, search, the page's main thread, memory.
 pub fn door(run: &Run) -> Result<Vec<Row>> {
     let seed = Seed::of(run)?;
     let folder = seed.copy(run, "door")?;
@@ -72,7 +72,8 @@ fn sign_in(demo: &crate::server::Demo) -> serde_json::Value {
     json!({ "email": demo.account.email, "password": demo.account.password })
 }
 
-/// A signed list in a file, and what a phone that was given it knows.
+/// Writes a signed list to a file. Gives the input of `web/bench`: the files and the pairing of a phone with that
+/// list.
 fn list(run: &Run, folder: &Path, tickets: usize) -> Result<serde_json::Value> {
     let list = List::new(tickets)?;
     let mut random = Random(9);
@@ -90,7 +91,7 @@ fn list(run: &Run, folder: &Path, tickets: usize) -> Result<serde_json::Value> {
     let file: PathBuf = folder.join(format!("{tickets}.json"));
     std::fs::write(&file, body)?;
     let asked = run.scaled(4_000, 400);
-    // Tickets for one person: a party's code asks how many, which is another measurement. Tickets stand in no order.
+    // Only tickets for one person: the code of a party makes the scanner ask how many. Tickets have no order.
     let plain = list.tickets.iter().filter(|ticket| ticket.class == 0);
     let texts: Vec<&str> = plain.map(|ticket| ticket.text.as_str()).take(asked).collect();
     let prefixes_file = folder.join(format!("{tickets}.prefixes"));
@@ -108,7 +109,7 @@ fn list(run: &Run, folder: &Path, tickets: usize) -> Result<serde_json::Value> {
     }))
 }
 
-/// Runs one of `web/bench`'s measurements.
+/// Runs one measurement of `web/bench` and gives its rows.
 fn drive(run: &Run, what: &str, given: serde_json::Value) -> Result<Vec<Row>> {
     let folder = run.folder("browser")?;
     let (asked, answered) = (folder.join(format!("{what}.in.json")), folder.join(format!("{what}.out.json")));

@@ -1,4 +1,4 @@
-//! From a code's text to a verdict, natively: SHA-256, look-up, `decide`.
+//! The native time from a code's text to a verdict: SHA-256, look-up, `decide`.
 
 use std::hint::black_box;
 
@@ -15,7 +15,7 @@ use crate::row::{Row, Target};
 use crate::run::Run;
 use crate::sample::by_turns_ms;
 
-/// At the size of an evening and at that of a festival with every day's tickets.
+/// Measures a list as large as one evening's, and one as large as a festival's with the tickets of every day.
 pub fn measure(run: &Run) -> Result<Vec<Row>> {
     [20_000, 1_000_000].into_iter().map(|tickets| at(run, run.scaled(tickets, 50_000))).collect()
 }

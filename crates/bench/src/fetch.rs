@@ -1,4 +1,4 @@
-//! A phone gets the whole list over HTTP.
+//! The time in which a phone fetches the whole list over HTTP.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -13,7 +13,7 @@ use crate::sample::{median, times_ms};
 use crate::seed::Seed;
 use crate::server::Server;
 
-/// The first phone of a server's life, and every later one.
+/// Measures the first fetch after a server's start, and later ones from its cache.
 pub fn measure(run: &Run) -> Result<Vec<Row>> {
     let seed = Seed::of(run)?;
     let folder = seed.copy(run, "fetch")?;
@@ -72,7 +72,7 @@ fn count(zstd: &[u8]) -> Result<usize> {
     Ok(whole.tickets.len())
 }
 
-/// A byte asks, `bytes` come back, over one connection of this machine to itself.
+/// The raw limit in milliseconds: one request byte, then an answer of these bytes, over one loopback connection.
 fn loopback_ms(run: &Run, bytes: &[u8]) -> Result<f64> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?;

@@ -17,27 +17,27 @@ use crate::server::{Account, Data, Server};
 /// Tickets: 32 phones upload 10,000 each, after their first batches.
 const TICKETS: usize = 330_000;
 
-/// A database as it is before the doors open, and what is in it.
+/// A database as it is before the doors open, with the ids and codes that it holds.
 #[derive(Debug)]
 pub struct Ground {
     store: Store,
     data: Data,
-    /// Its owner.
+    /// The owner's account.
     pub account: Account,
-    /// The event, at its one gate.
+    /// The event and its only gate.
     pub place: Place,
-    /// Its tickets, with their codes.
+    /// The event's tickets, with their codes.
     pub tickets: Vec<Listed>,
 }
 
-/// The run's PostgreSQL; it ends with this process.
+/// The PostgreSQL server of this run. It ends with this process.
 pub fn postgres() -> &'static testing::Server {
     static SERVER: OnceLock<testing::Server> = OnceLock::new();
     SERVER.get_or_init(|| testing::Server::start(true))
 }
 
 impl Ground {
-    /// The one of this process: made when it is first asked for.
+    /// Gives this process's database for a store. The first call makes it.
     pub fn of(run: &Run, store: Store) -> Result<&'static Ground> {
         static MADE: [OnceLock<Ground>; 2] = [OnceLock::new(), OnceLock::new()];
         let held = &MADE[store as usize];
@@ -70,7 +70,7 @@ impl Ground {
         Ok(Ground { store, data, account, place, tickets })
     }
 
-    /// A copy of the database, on the disk, to be changed at will. A copy of the same name made before is gone.
+    /// Copies the database for one measurement, which may change the copy. Replaces an earlier copy of the same name.
     pub fn copy(&self, run: &Run, name: &str) -> Result<Data> {
         let name = format!("{name}-{}", self.store);
         let folder: PathBuf = run.fresh_folder(&name)?;
@@ -85,7 +85,7 @@ impl Ground {
         Ok(Data { folder, database_url: Some(url.replace(template, &copy)) })
     }
 
-    /// Forgets a copy, which may be large.
+    /// Deletes a copy, because it may be large.
     pub fn drop_copy(&self, data: &Data) -> Result<()> {
         if let Some((_, database)) = data.database_url.as_ref().and_then(|url| url.rsplit_once("dbname=")) {
             postgres().admin(&format!("DROP DATABASE IF EXISTS {database} WITH (FORCE)"));

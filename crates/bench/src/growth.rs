@@ -1,8 +1,8 @@
-//! Growth: how long a batch takes while stored scans grow to five million.
+//! Growth: the time of one batch while the stored scans grow to five million.
 //!
-//! The first scans come in as phones bring them. Those true rows are then copied with other ids straight into the
-//! database, spread over the whole range of each key. So the next scans meet trees as deep, and pages as cold, as if
-//! every scan had come by itself.
+//! Phones upload the first scans. Their rows are then copied straight into the database with other ids, spread over
+//! the whole range of each key. So the next scans meet trees as deep, and pages as cold, as if phones had uploaded
+//! every scan.
 
 use std::time::{Duration, Instant};
 
@@ -20,20 +20,20 @@ use crate::run::{Run, Store};
 use crate::sample::median;
 use crate::server::{Data, Server};
 
-/// Stored scans at which batches are timed.
+/// Numbers of stored scans at which batches are timed.
 const POINTS: [usize; 3] = [1_000_000, 2_000_000, 5_000_000];
-/// The same where it is only shown that it works.
+/// The same for a quick run, which only shows that the measurement works.
 const QUICK: [usize; 1] = [200_000];
-/// Longest that a database is filled; what it did not reach is not measured.
+/// The longest time that one database is filled. Numbers of scans that it did not reach are not measured.
 const FILLING: Duration = Duration::from_secs(360);
-/// A batch may take this much longer at the end than at the beginning (anchors.md §3).
+/// The largest allowed ratio of a batch's time at the end to its time at the beginning (anchors.md §3).
 const MOST: f64 = 1.3;
-/// Scans of a batch.
+/// Scans per batch.
 const BATCH: usize = 1_000;
-/// Tables whose rows come with each scan.
+/// The tables that get a row per scan.
 const TABLES: [&str; 2] = ["scans", "states"];
 
-/// Both stores.
+/// Measures each of the run's stores.
 pub fn measure(run: &Run) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for &store in &run.stores {
@@ -74,24 +74,24 @@ fn one(run: &Run, store: Store) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Milliseconds of a batch: the median of several, one after the other, once the server is warm.
+/// The median time of one batch in milliseconds, measured one after the other on a warm server.
 fn batch_ms(run: &Run, server: &Server, phones: &mut [Phone], fresh: &mut &[Listed]) -> Result<f64> {
     once(server, phones, Format::V2, BATCH, 3, fresh)?;
     let times = (0..run.scaled(15, 3)).map(|_| once(server, phones, Format::V2, BATCH, 1, fresh));
     Ok(median(&times.collect::<Result<Vec<_>>>()?) * 1_000.0)
 }
 
-/// Copies the rows of the first scans.
+/// Fills a database with copies of the first scans' rows.
 struct Filler {
     store: Store,
-    /// Scans that are copied.
+    /// The number of scans that each copy has.
     base: usize,
-    /// Of each table, its columns.
+    /// The columns of each table, in the order of [`TABLES`].
     columns: Vec<Vec<String>>,
 }
 
 impl Filler {
-    /// Puts the first `base` scans aside, and sees what their tables look like.
+    /// Saves the rows of the first `base` scans in tables of their own, and reads their columns.
     fn of(store: Store, data: &Data, base: usize) -> Result<Filler> {
         let mut columns = Vec::new();
         for table in TABLES {
@@ -113,7 +113,7 @@ impl Filler {
         Ok(Filler { store, base, columns })
     }
 
-    /// Fills up to `point`, or until `deadline`; gives the scans stored.
+    /// Fills the database up to `point` scans, or until `deadline`. Gives the number of scans then stored.
     fn fill(&self, data: &Data, stored: usize, point: usize, deadline: Instant) -> Result<usize> {
         eprintln!("   filling {} to {} scans", self.store, number(point as f64));
         let sqlite = (self.store == Store::Sqlite).then(|| open(data)).transpose()?;
@@ -134,8 +134,9 @@ impl Filler {
         Ok(stored)
     }
 
-    /// One copy of everything: what no copy has yet is what no copy made. Texts are recognised by the copy's number put
-    /// in front, multiplied so that copies lie apart; originals are those of the first scans.
+    /// The statements that add one copy of the saved rows. Each text id gets the copy's number as its first four
+    /// digits. The number is multiplied, so that copies lie apart in the key. Values of other columns stay as they
+    /// are.
     fn statements(&self, copy: usize) -> String {
         let mark = format!("{:04x}", (copy * 40_503) % 65_536);
         let mut text = String::new();
@@ -161,7 +162,7 @@ impl Filler {
     }
 }
 
-/// The database file, opened to be filled as fast as can be: what is lost in a crash is a measurement.
+/// Opens the database file without durability, to fill it fast. A crash would only lose this measurement.
 fn open(data: &Data) -> Result<Connection> {
     let conn = Connection::open(data.folder.join("admit.db"))?;
     conn.execute_batch("PRAGMA synchronous = OFF; PRAGMA cache_size = -400000; PRAGMA temp_store = MEMORY")?;
@@ -175,7 +176,7 @@ fn sqlite_columns(conn: &Connection, table: &str) -> Result<Vec<String>> {
     Ok(names.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The address of a database for who may do everything: the product's own role sees one organisation at a time.
+/// The address of the database for a superuser. The product's own role sees only one organisation at a time.
 fn superuser(data: &Data) -> Result<String> {
     Ok(postgres().as_superuser(data.database_url.as_ref().context("a database of its own")?))
 }

@@ -1,4 +1,4 @@
-//! The cost of verifying signatures for a server that takes scans in: never the bottleneck (anchors.md §3).
+//! The cost of verifying signatures while a server takes scans: it must never be the bottleneck (anchors.md §3).
 
 use admit_core::sign::verify_v2;
 use anyhow::{Context, Result, ensure};
@@ -11,12 +11,13 @@ use crate::run::{Run, Store};
 use crate::sample::{median, times_ms};
 use crate::server::Server;
 
-/// Largest share of the server's processor time, in percent.
+/// The largest share of the server's processor time, in percent.
 const MOST_PERCENT: f64 = 5.0;
-/// Scans of a batch.
+/// Scans per batch.
 const BATCH: usize = 1_000;
 
-/// On the embedded store: with the other one the server has less to do beside it, and does not wait for it either.
+/// Measures with SQLite only. With PostgreSQL the server's own process has less other work, and verifying does not
+/// delay it either.
 pub fn measure(run: &Run) -> Result<Vec<Row>> {
     let ground = Ground::of(run, Store::Sqlite)?;
     let data = ground.copy(run, "hmac")?;

@@ -1,5 +1,5 @@
-//! HTTP/1.1 with as little of its own as possible: one blocking connection, requests made beforehand. Client and server
-//! share this machine's cores, so whatever the client spends is taken from the figure.
+//! An HTTP/1.1 client that does as little as possible: one blocking connection, requests made beforehand. Client and
+//! server share this machine's cores, so the client's own work lowers the figure.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -7,34 +7,34 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-/// Longest the server may keep silent.
+/// The longest time that a read waits for the server.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A kept-open connection.
+/// A connection that stays open between requests.
 #[derive(Debug)]
 pub struct Connection {
     stream: TcpStream,
-    /// Read and not yet used.
+    /// Bytes that were read and belong to no answer yet.
     read: Vec<u8>,
 }
 
-/// An answer.
+/// One answer of the server.
 #[derive(Debug, Clone)]
 pub struct Answer {
-    /// 200 and so on.
+    /// The status code, such as 200.
     pub status: u16,
-    /// Names in lower case.
+    /// Headers as (name in lower case, value).
     pub headers: Vec<(String, String)>,
-    /// As it came: not decoded.
+    /// The body as received, without decoding its content coding.
     pub body: Vec<u8>,
 }
 
 impl Answer {
-    /// A header's value.
+    /// The value of a header, if the answer has it. `name` is in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(held, _)| held == name).map(|(_, value)| value.as_str())
     }
-    /// The body as JSON, of a success.
+    /// Reads the body as JSON. A status outside 200–299 is an error.
     pub fn json(&self) -> Result<serde_json::Value> {
         if !(200..300).contains(&self.status) {
             bail!("the server answered {}: {}", self.status, String::from_utf8_lossy(&self.body));
@@ -43,7 +43,7 @@ impl Answer {
     }
 }
 
-/// The bytes of a request.
+/// Writes the bytes of a request with these headers and this body.
 pub fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
     let mut text = format!("{method} {path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: {}\r\n", body.len());
     for (name, value) in headers {
@@ -54,7 +54,7 @@ pub fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) 
 }
 
 impl Connection {
-    /// Connects to an address over plain HTTP.
+    /// Connects to an address by plain HTTP.
     pub fn open(address: SocketAddr) -> Result<Connection> {
         let stream = TcpStream::connect(address).with_context(|| format!("connecting to {address}"))?;
         stream.set_nodelay(true)?;
@@ -114,7 +114,7 @@ impl Connection {
             let size = line.split(';').next().unwrap_or_default().trim();
             let size = usize::from_str_radix(size, 16).with_context(|| format!("{line:?} is no chunk size"))?;
             self.read.drain(..line_ends + 2);
-            // The chunk and the line end behind it; after the last one stands an empty line.
+            // Each chunk ends with a line break. After the last chunk there is an empty line.
             let mut chunk = self.take(size + 2)?;
             chunk.truncate(size);
             if size == 0 {
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
     use std::net::TcpListener;
 
-    /// A server that reads one request and answers with these pieces, one write each.
+    /// Starts a server that reads one request and answers with these pieces, one write per piece.
     fn answered(pieces: &'static [&'static str]) -> Result<Answer> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;

@@ -1,4 +1,4 @@
-//! Scans arrive: phones upload signed batches to the real binary over real HTTP, durably.
+//! Ingest: phones upload signed batches to the real binary over real HTTP, and every scan is durable.
 
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
@@ -19,25 +19,25 @@ use crate::run::{Run, Store};
 use crate::sample::median;
 use crate::server::{Data, Server};
 
-/// One way of uploading.
+/// One case: a store, a format, a size of batch and a number of phones.
 struct Case {
     store: Store,
     format: Format,
-    /// Scans of a batch.
+    /// Scans per batch.
     batch: usize,
     phones: usize,
-    /// Batches of a phone in one run, one after another.
+    /// Batches that each phone uploads in one run, one after another.
     batches: usize,
-    /// Share of the bare limit that must be reached (anchors.md §3).
+    /// The least share of the raw limit that is the target (anchors.md §3).
     share: f64,
 }
 
-/// Runs of a case; the median counts.
+/// Runs per case. The median is the figure.
 const RUNS: usize = 3;
-/// How long a phone comes back when it is told to.
+/// How long a phone repeats an upload that the server answers with 503.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Every size of batch at 1, 8 and 32 phones on each store, and one phone with 2,000 queued scans.
+/// Measures every size of batch with 1, 8 and 32 phones on each store, and one phone with 2,000 queued scans.
 pub fn measure(run: &Run) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for &store in &run.stores {
@@ -66,7 +66,7 @@ fn one(run: &Run, case: &Case) -> Result<Vec<Row>> {
     let mut phones = paired(ground, &server, case.phones)?;
     let mut fresh = ground.tickets.as_slice();
 
-    // Connections, prepared statements and caches as they are after the first minute.
+    // Warms up: connections, prepared statements and caches are then as after a server's first minute.
     once(&server, &mut phones, case.format, 50, 1, &mut fresh)?;
     let per_run = case.phones * case.batches * case.batch;
     let mut rates = Vec::new();
@@ -92,13 +92,13 @@ fn one(run: &Run, case: &Case) -> Result<Vec<Row>> {
     Ok(rows(case, &rates, queued, limit, kept, most_mb))
 }
 
-/// Phones that stand at the event's gate.
+/// Pairs `count` phones with the event's gate.
 pub fn paired(ground: &Ground, server: &Server, count: usize) -> Result<Vec<Phone>> {
     let paired = Organiser::sign_in(server, &ground.account)?.pair(&ground.place, count)?;
     paired.into_iter().zip(0..).map(|(paired, number)| Phone::new(paired, 100 + number)).collect()
 }
 
-/// The limit, with scans like these, on the same disk, while nothing else runs.
+/// The raw limit for a case: bare storing of similar scans on the same disk, while nothing else runs.
 fn limit(run: &Run, case: &Case, phone: &mut Phone, ground: &Ground, data: &Data) -> Result<f64> {
     let scans = run.scaled(20_000.max(2 * case.batch * case.phones.min(4)), 2_000).min(ground.tickets.len());
     let items = phone.items(case.format, &ground.tickets[..scans])?;
@@ -106,7 +106,8 @@ fn limit(run: &Run, case: &Case, phone: &mut Phone, ground: &Ground, data: &Data
     Ok(median(&(0..run.runs(RUNS)).map(|_| rate()).collect::<Result<Vec<_>>>()?))
 }
 
-/// Scans a second of the bare store, a batch in each transaction; `phones` at once where it has more than one writer.
+/// Bare storing in scans per second, one batch per transaction. PostgreSQL gets `phones` connections; SQLite has one
+/// writer.
 pub fn bare_rate(
     store: Store,
     data: &Data,
@@ -151,13 +152,13 @@ fn count(number: usize, word: &str) -> String {
     if number == 1 { format!("1 {word}") } else { format!("{number} {word}s") }
 }
 
-/// A phone that was away: seconds until its last receipt is there.
+/// The median time in seconds until a phone with 2,000 queued scans has its last receipt.
 fn queue(run: &Run, server: &Server, phones: &mut [Phone], fresh: &mut &[Listed]) -> Result<f64> {
     let seconds = (0..run.runs(5)).map(|_| once(server, phones, Format::V2, 1_000, 2, fresh));
     Ok(median(&seconds.collect::<Result<Vec<_>>>()?))
 }
 
-/// All phones upload at once; seconds from the start to the last receipt. Tickets are taken from `fresh`.
+/// Lets all phones upload at once. Gives the seconds from the start to the last receipt. Takes tickets from `fresh`.
 pub fn once(
     server: &Server,
     phones: &mut [Phone],
@@ -207,7 +208,7 @@ pub fn once(
     Ok(last.duration_since(started).as_secs_f64())
 }
 
-/// Sends an upload; when it is told to come back, it does.
+/// Sends an upload. While the server answers 503, it waits as long as `Retry-After` says and sends it again.
 fn until_room(server: &Server, connection: &mut Connection, upload: &Upload) -> Result<Answer> {
     let until = Instant::now() + PATIENCE;
     loop {
@@ -216,7 +217,7 @@ fn until_room(server: &Server, connection: &mut Connection, upload: &Upload) -> 
         match back {
             Some(seconds) if answer.status == 503 && Instant::now() < until => {
                 std::thread::sleep(Duration::from_secs(seconds));
-                // The server may have closed one that said nothing for so long.
+                // The server may have closed the idle connection.
                 *connection = server.connect()?;
             }
             _ => return Ok(answer),
@@ -224,7 +225,7 @@ fn until_room(server: &Server, connection: &mut Connection, upload: &Upload) -> 
     }
 }
 
-/// A rate of refusals would be a fine rate: every scan must be named as stored, and as nobody's second entry.
+/// Checks that the server stored every scan as a first entry, so that a rate of refusals is never measured.
 pub fn check(answer: &Answer, upload: &Upload) -> Result<()> {
     let said = answer.json().context("uploading")?;
     if said["processed_count"].is_u64() {

@@ -1,5 +1,6 @@
-//! The limit of the rows themselves: what uploaded scans left in the server's tables, copied a batch in each transaction
-//! into empty tables with the same keys and indices. It tells apart what storing takes and what is done beside it.
+//! The limit of the rows themselves. It copies the rows that uploaded scans left in the server's tables, one batch per
+//! transaction, into empty tables with the same keys and indices. The ratio shows what the server does besides
+//! storing.
 
 use std::path::Path;
 use std::time::Instant;
@@ -16,17 +17,17 @@ use crate::run::{Run, Store};
 use crate::sample::median;
 use crate::server::Data;
 
-// Where batches of exactly so many scans stand, newest first.
-// tidy-allow: of no store of ours
+// Finds the batches of exactly so many scans, newest first. tidy-allow: of no store of ours
 const SQLITE_BATCHES: &str = "SELECT organization_id, event_id, serial FROM server.scans
   GROUP BY organization_id, event_id, serial HAVING COUNT(*) = ?1 ORDER BY serial DESC LIMIT ?2";
 // tidy-allow: of no store of ours
 const POSTGRES_BATCHES: &str = "SELECT organization_id, event_id, serial FROM public.scans
   GROUP BY organization_id, event_id, serial HAVING COUNT(*) = $1 ORDER BY serial DESC LIMIT $2";
-/// The tables that every scan is written to.
+/// The tables into which the server writes every scan.
 const TABLES: [&str; 2] = ["scans", "states"];
 
-/// Scans a second, of the newest batches of `batch` scans that a server left in `data`; about `scans` of them.
+/// Measures this copying in scans per second. It copies about `scans` scans, from the newest batches of exactly
+/// `batch` scans that a server left in `data`.
 pub fn rate(run: &Run, store: Store, data: &Data, batch: usize, scans: usize, phones: usize) -> Result<f64> {
     let batches = (scans / batch).max(1);
     let once = || match store {
@@ -67,14 +68,14 @@ fn sqlite(folder: &Path, batch: usize, batches: usize) -> Result<f64> {
     Ok((found.len() * batch) as f64 / start.elapsed().as_secs_f64())
 }
 
-/// A batch's rows of a table, from there into here; `mark` is what parameters begin with.
+/// The statement that copies one batch's rows of a table. `mark` is the sign that begins a parameter.
 fn copy(from: &str, into: &str, table: &str, mark: char) -> String {
     let whose = format!("organization_id = {mark}1 AND event_id = {mark}2 AND serial = {mark}3");
     // tidy-allow: of no store of ours
     format!("INSERT INTO {into}.{table} SELECT * FROM {from}.{table} WHERE {whose}")
 }
 
-/// An empty table with the keys and indices of the server's own.
+/// The statement that makes an empty table with the keys and indices of the server's table.
 fn same_table(table: &str) -> String {
     // tidy-allow: of no store of ours
     format!("CREATE TABLE bare.{table} (LIKE public.{table} INCLUDING ALL)")

@@ -1,4 +1,4 @@
-//! A list of tickets like that of a real event, the same for the same seed.
+//! Makes a list of tickets that resembles a real event's. The same number of tickets always gives the same list.
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::event::{Days, DoorSettings, EventRules, EventStatus, ReEntry, ZoneLimits};
@@ -9,11 +9,11 @@ use admit_core::ticket::{TicketRules, TicketStatus};
 use admit_core::time::Timestamp;
 use anyhow::Result;
 
-/// The hour of all measurements that are not about the clock.
+/// The time at which all scans happen, in milliseconds since 1970. Only measurements about the clock use others.
 pub const NOON_MS: i64 = 1_780_000_000_000;
 const HOUR_MS: i64 = 3_600_000;
 
-/// A small generator of numbers that look random and are the same every time (splitmix64).
+/// A small generator of numbers that look random and repeat for the same seed (splitmix64).
 #[derive(Debug, Clone)]
 pub struct Random(pub u64);
 
@@ -26,11 +26,11 @@ impl Random {
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
     }
-    /// A number below `end`.
+    /// A number below `end`; 0 if `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
         (self.next_u64() % end.max(1) as u64) as usize
     }
-    /// A UUID v4, as our tokens and ids are.
+    /// A UUID v4, as tokens and ids of the product are.
     pub fn uuid(&mut self) -> String {
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&self.next_u64().to_le_bytes());
@@ -39,16 +39,16 @@ impl Random {
     }
 }
 
-/// A ticket of the list.
+/// One ticket of a [`List`].
 #[derive(Debug, Clone)]
 pub struct Ticket {
     /// The text of its code.
     pub text: String,
-    /// Of the text.
+    /// The hash of the code's text.
     pub hash: BarcodeHash,
-    /// Its id.
+    /// The ticket's id.
     pub ticket_id: TicketId,
-    /// Which of [`List::rules`] it has.
+    /// The index of its rules in [`List::rules`].
     pub class: usize,
 }
 
@@ -61,18 +61,18 @@ pub struct List {
     pub event_id: EventId,
     /// The event's rules.
     pub event: EventRules,
-    /// The event's settings for devices that are no rules.
+    /// The event's settings for devices that are not rules.
     pub door: DoorSettings,
-    /// Its one gate.
+    /// The event's only gate, with its rules.
     pub gates: Vec<(GateId, GateRules)>,
-    /// The kinds of tickets: nine of ten are the first, the others parties, VIPs, voided, with a window.
+    /// The kinds of tickets. Nine of ten tickets have the first; the others are parties, VIPs, voided or end early.
     pub rules: Vec<TicketRules>,
-    /// Tickets, in no order.
+    /// The tickets, in no order.
     pub tickets: Vec<Ticket>,
 }
 
 impl List {
-    /// `count` tickets.
+    /// Makes an event with `count` tickets.
     pub fn new(count: usize) -> Result<List> {
         let mut random = Random(count as u64);
         let rules = classes();
@@ -106,14 +106,14 @@ impl List {
         })
     }
 
-    /// Its codes, as a list is built from.
+    /// The tickets' codes, in the form that the builders of lists take.
     pub fn codes(&self) -> Vec<Code<'_>> {
         let code = |ticket: &'_ Ticket| (ticket.hash, ticket.class);
         let all = self.tickets.iter().map(|ticket| (code(ticket), &ticket.ticket_id));
         all.map(|((hash, class), ticket_id)| Code { hash, ticket_id, rules: &self.rules[class], group: None }).collect()
     }
 
-    /// The input that a list is built from.
+    /// The input of the builders of lists.
     pub fn input<'a>(&'a self, codes: &'a [Code<'a>]) -> Input<'a> {
         let Self { organization_id, event_id, event, door, gates, .. } = self;
         Input { organization_id, event_id, event, door, version: 7, gates, codes }

@@ -1,5 +1,5 @@
-//! A mail server to measure on: Postfix's `smtp-sink`, which takes what comes and counts it. Gone with this value, and when
-//! this process ends, however it ends.
+//! A mail server to measure with: Postfix's `smtp-sink`, which accepts every letter and counts it. It ends with this
+//! value, and also when this process ends in any way.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -13,17 +13,17 @@ use anyhow::{Context, Result, bail, ensure};
 const PATIENCE: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// A mail server.
+/// A running mail server.
 pub struct Mailbox {
     address: SocketAddr,
     folder: PathBuf,
     process: Option<Child>,
-    /// Letters that came, and when the last of them did.
+    /// The number of letters so far, and the time of the last one.
     came: Arc<Mutex<(usize, Instant)>>,
 }
 
 impl Mailbox {
-    /// One that keeps each letter as a file of this folder: not for measuring.
+    /// Starts a mail server that keeps each letter as a file in this folder. It is too slow to measure with.
     pub fn keeping(folder: PathBuf) -> Result<Mailbox> {
         let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
         std::fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o777))?;
@@ -32,7 +32,7 @@ impl Mailbox {
         mailbox.start("-d letter.")?;
         Ok(mailbox)
     }
-    /// From now on it keeps nothing, and counts from zero.
+    /// Restarts it, so that it keeps no letters and counts from zero.
     pub fn only_count(&mut self) -> Result<()> {
         self.stop();
         self.came = Arc::new(Mutex::new((0, Instant::now())));
@@ -41,7 +41,7 @@ impl Mailbox {
     fn start(&mut self, how: &str) -> Result<()> {
         let is_root = Command::new("id").arg("-u").output()?.stdout == b"0\n";
         let user = if is_root { "-u nobody" } else { "" };
-        // The shell waits for its input to end: it does when we stop it, and when this process dies.
+        // The shell waits for the end of its input. That comes when `stop` closes it, and when this process dies.
         let line = format!(
             "PATH=$PATH:/usr/sbin; smtp-sink {user} {how} {} 256 & pid=$!; cat >/dev/null; kill -9 $pid; wait $pid",
             self.address
@@ -66,26 +66,26 @@ impl Mailbox {
             let _ = child.wait();
         }
     }
-    /// The value of `SMTP_URL` for it.
+    /// The value of the server's setting `SMTP_URL` for this mail server.
     pub fn url(&self) -> String {
         format!("smtp://{}", self.address)
     }
-    /// Where it listens.
+    /// The address on which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
-    /// How many letters came since it only counts, and when the last of them did.
+    /// The number of letters since [`Self::only_count`], and the time of the last one.
     pub fn came(&self) -> (usize, Instant) {
         *self.came.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    /// The first letter that it keeps, once it is there: as it was sent.
+    /// Waits for the first kept letter and gives it as it was sent.
     pub fn letter(&self) -> Result<Vec<u8>> {
         let until = Instant::now() + PATIENCE;
         loop {
             let files = std::fs::read_dir(&self.folder)?.collect::<std::io::Result<Vec<_>>>()?;
             for file in files {
                 let bytes = std::fs::read(file.path())?;
-                // Closed by an empty line of its own; before the letter stand lines about its sending.
+                // The file begins with lines about the delivery, and a complete one ends with an empty line.
                 if let Some(at) = find(&bytes, b"\nMessage-ID:")
                     && bytes.ends_with(b"\n\n")
                 {
@@ -106,7 +106,7 @@ impl Drop for Mailbox {
     }
 }
 
-/// Reads its counters: `sess=3 quit=3 mesg=3` and a carriage return, after each letter and each conversation.
+/// Reads the counters of `smtp-sink`: it prints `sess=3 quit=3 mesg=3` and a carriage return after each change.
 fn count(mut said: impl Read, came: &Mutex<(usize, Instant)>) {
     let (mut block, mut line) = ([0; 4_096], Vec::new());
     while let Ok(read @ 1..) = said.read(&mut block) {
@@ -132,7 +132,7 @@ fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
     bytes.windows(wanted.len()).position(|window| window == wanted)
 }
 
-/// Sends a letter as the product does: on a connection of its own.
+/// Sends a letter as the product does, on a new connection.
 pub fn send(to: SocketAddr, letter: &[u8]) -> Result<()> {
     let mut stream = TcpStream::connect(to)?;
     stream.set_nodelay(true)?;
@@ -154,7 +154,7 @@ pub fn send(to: SocketAddr, letter: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Reads an answer to its last line, which has a space behind its number.
+/// Reads an answer up to its last line, which has a space after its number.
 fn answered(stream: &mut TcpStream, wanted: &[u8]) -> Result<()> {
     let (mut block, mut said) = ([0; 1_024], Vec::new());
     loop {
@@ -170,7 +170,7 @@ fn answered(stream: &mut TcpStream, wanted: &[u8]) -> Result<()> {
     }
 }
 
-/// Writes an object as the store does: under another name, flushed, renamed, and its folder flushed.
+/// Writes an object as the product does: under a draft name, synced, renamed, then the folder synced.
 pub fn put(folder: &Path, name: &str, bytes: &[u8]) -> Result<()> {
     let (draft, path) = (folder.join(format!("{name}#1")), folder.join(name));
     let mut file = std::fs::File::create(&draft)?;

@@ -1,7 +1,7 @@
-//! `make bench`: every figure of this project beside the raw limit of this machine in the same run.
+//! `make bench`: every figure of this project next to the raw limit of this machine in the same run.
 //!
-//! Each measurement is a module with one `measure`: it takes the circumstances and gives rows. Nothing here asserts a
-//! time; a figure that misses its target is a line that says so.
+//! Each measurement is a module with a function `measure`, which takes the settings of the run and gives rows. Nothing
+//! here asserts a time: a missed target is only a line of the report.
 
 mod row;
 mod table;
@@ -109,8 +109,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs what was asked for, prints the table, keeps the rows. `false` if a measurement could not be made; a missed
-/// target is no failure of the measurement.
+/// Runs the chosen measurements, prints the table and keeps the rows. Gives `false` if a measurement could not be
+/// made. A missed target is not a failure.
 fn measure(arguments: &Arguments) -> Result<bool> {
     let root = root();
     let admit = std::env::var_os("ADMIT_BIN").map_or_else(|| root.join("target/dist/admit"), PathBuf::from);
@@ -166,7 +166,7 @@ fn compare(old: &Path, new: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The repository: this crate lies two folders below.
+/// The repository's folder, which is two levels above this crate.
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).map_or_else(|| here.to_path_buf(), Path::to_path_buf)

@@ -1,4 +1,4 @@
-//! The list, as the server builds it: time, bytes, and the bytes of a small change.
+//! The list as the server builds it: the time, the bytes, and the bytes of a small change.
 
 use std::io::Write;
 
@@ -11,12 +11,12 @@ use crate::row::{Row, Target, number};
 use crate::run::Run;
 use crate::sample::by_turns_ms;
 
-/// One code as raw bytes: a hash that no longer can be guessed from, and a ticket's id.
+/// The bytes of one code in raw form: a hash and a ticket's id.
 const BARE_CODE_BYTES: usize = 32 + 16;
-/// Largest compact form of 20,000 tickets, as it travels, in kB.
+/// The largest size of the compact form of 20,000 tickets as it is sent, in kB.
 const COMPACT_KB: f64 = 700.0;
 
-/// Builds and squeezes a list of 20,000.
+/// Builds and compresses a list of 20,000 tickets.
 pub fn measure(run: &Run) -> Result<Vec<Row>> {
     let tickets = 20_000;
     let list = List::new(tickets)?;
@@ -75,21 +75,21 @@ pub fn measure(run: &Run) -> Result<Vec<Row>> {
     ])
 }
 
-/// Some tickets of the list, as if an import had touched them.
+/// The first `count` tickets of the list, as if an import had changed them.
 fn changed(list: &List, count: usize) -> Vec<admit_core::manifest::Code<'_>> {
     let mut codes = list.codes();
     codes.truncate(count);
     codes
 }
 
-/// As the server: level 6.
+/// The size with gzip at level 6, which the server uses.
 fn gzip(bytes: &[u8]) -> Result<usize> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(6));
     encoder.write_all(bytes)?;
     Ok(encoder.finish()?.len())
 }
 
-/// Level 5, where br costs about what gzip does.
+/// The size with brotli at level 5, which costs about as much time as gzip.
 fn br(bytes: &[u8]) -> Result<usize> {
     let mut encoder = brotli::CompressorWriter::new(Vec::new(), 64 * 1024, 5, 22);
     encoder.write_all(bytes)?;

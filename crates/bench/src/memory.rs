@@ -1,4 +1,4 @@
-//! The server's memory: the demo loaded and idle, and while 32 phones upload.
+//! The server's memory: idle with the demo loaded, and while 32 phones upload.
 
 use anyhow::{Context, Result};
 
@@ -12,10 +12,10 @@ use crate::seed::Seed;
 use crate::server::Server;
 
 const MOST_MB: f64 = 120.0;
-/// How much more several large batches may take than one.
+/// The largest allowed ratio of the memory of several large batches at once to that of one at a time.
 const FLAT: f64 = 1.1;
 
-/// Resident memory of the process; the limit is the same binary on an empty folder.
+/// Measures the resident memory of the process. The raw limit is the same binary on an empty folder.
 pub fn measure(run: &Run) -> Result<Vec<Row>> {
     let empty = Server::serve(run, &run.fresh_folder("empty")?)?;
     let (floor, _) = empty.memory_mb()?;
@@ -55,7 +55,7 @@ pub fn measure(run: &Run) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Phones that were away bring large batches, many of them at once.
+/// Measures the memory while phones that were away upload large batches, many at once.
 fn large(run: &Run, floor: f64) -> Result<Vec<Row>> {
     let ground = Ground::of(run, Store::Sqlite)?;
     let data = ground.copy(run, "memory-large")?;
@@ -70,7 +70,7 @@ fn large(run: &Run, floor: f64) -> Result<Vec<Row>> {
     };
     let storm = most(&mut phones, Format::V2, run.scaled(1_000, 500), 2)?;
     let (size, several) = (run.scaled(10_000, 2_000), run.scaled(8, 4));
-    // As many of them one after the other, and then at once.
+    // The same number of batches, first one after the other, then all at once.
     let one = most(&mut phones[..1], Format::S2, size, several)?;
     let all = most(&mut phones[..several], Format::S2, size, 1)?;
     server.stop()?;

@@ -1,5 +1,5 @@
-//! Scans asked online: 32 phones ask the server about one code after another, and each waits for the answer before the
-//! next. Every answer is a commit.
+//! Online scans: 32 phones ask the server about one code after another. Each phone waits for an answer before its next
+//! question. Every answer is a commit.
 
 use std::sync::Barrier;
 use std::time::Instant;
@@ -16,10 +16,10 @@ use crate::sample::{median, percentile};
 use crate::server::Server;
 
 const PHONES: usize = 32;
-/// Longest that one in a hundred may wait, milliseconds (anchors.md §3).
+/// The target for the 99th percentile of the answer time, in milliseconds (anchors.md §3).
 const P99_MS: f64 = 15.0;
 
-/// Both stores.
+/// Measures each of the run's stores.
 pub fn measure(run: &Run) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for &store in &run.stores {
@@ -66,7 +66,8 @@ fn one(run: &Run, store: Store) -> Result<Vec<Row>> {
     ])
 }
 
-/// Seconds from the first request to the last answer, and milliseconds of each.
+/// Lets every phone ask about `each` tickets. Gives the seconds from the first request to the last answer, and the
+/// milliseconds of each answer.
 fn ask_all(server: &Server, phones: &mut [Phone], each: usize, fresh: &mut &[Listed]) -> Result<(f64, Vec<f64>)> {
     let mut queues: Vec<Vec<Vec<u8>>> = Vec::new();
     for phone in phones {

@@ -1,4 +1,4 @@
-//! The organiser's side, by the real API: sign in, make an event, import its tickets, show pairing codes.
+//! The organiser's side by the real API: signs in, makes an event, imports its tickets, pairs phones.
 
 use std::time::{Duration, Instant};
 
@@ -27,22 +27,22 @@ pub struct Place {
     pub gate_id: String,
 }
 
-/// A ticket as its list tells it: what phones need to scan it.
+/// A ticket as the list shows it to phones.
 #[derive(Debug, Clone, serde::Deserialize)]
 pub struct Listed {
     /// The ticket's id.
     pub ticket_id: String,
-    /// `sha256:` and 64 digits.
+    /// The hash of the code: `sha256:` and 64 hex digits.
     pub barcode_hash: String,
-    /// Whether its status is good.
+    /// Whether the list says that the ticket's status admits.
     pub is_valid: bool,
-    /// The code itself, where it is known here: no list tells it.
+    /// The code's text. No list contains it, so it is absent unless the caller fills it in.
     #[serde(skip)]
     pub code: Option<String>,
 }
 
 impl Organiser {
-    /// Signs in.
+    /// Signs in with e-mail address and password.
     pub fn sign_in(server: &Server, account: &Account) -> Result<Organiser> {
         let mut connection = server.connect()?;
         let body = json!({ "email": account.email, "password": account.password }).to_string();
@@ -62,7 +62,7 @@ impl Organiser {
         self.post(path, "application/json", body.to_string().as_bytes())?.json().with_context(|| format!("POST {path}"))
     }
 
-    /// Makes a live event whose doors are open, with one gate.
+    /// Makes a live event with open doors and one gate.
     pub fn event(&mut self, name: &str) -> Result<Place> {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?.as_millis() as i64;
         let hours = |hours: i64| admit_core::time::Timestamp::clamped(now + hours * 3_600_000).to_string();
@@ -77,7 +77,7 @@ impl Organiser {
         Ok(Place { event_id, gate_id: "north".to_owned() })
     }
 
-    /// Imports tickets with codes of their own, as many sheets as it takes; gives the codes.
+    /// Imports `count` tickets, each with its own code, in as many files as needed. Gives the codes.
     pub fn import(&mut self, place: &Place, count: usize) -> Result<Vec<String>> {
         let mut random = Random(count as u64);
         let codes: Vec<String> = (0..count).map(|_| random.uuid()).collect();
@@ -99,7 +99,7 @@ impl Organiser {
         Ok(())
     }
 
-    /// Imports guests with an e-mail address each, in one file: these guests are sent a pass.
+    /// Imports guests in one file, each with an e-mail address. The server sends each of them a pass.
     pub fn import_guests(&mut self, place: &Place, name: &str, count: usize) -> Result<()> {
         let mut sheet = "name,email\n".to_owned();
         for n in 0..count {
@@ -112,9 +112,9 @@ impl Organiser {
         Ok(())
     }
 
-    /// Waits until every run of the event is at its end.
+    /// Waits until the event has no open run. It is an error if that takes longer than `patience`.
     pub fn until_no_run_is_open(&mut self, server: &Server, place: &Place, patience: Duration) -> Result<()> {
-        // The server has closed the one that said nothing for so long.
+        // The server may have closed the idle connection.
         self.connection = server.connect()?;
         let path = format!("/api/events/{}/runs?state=open&limit=1", place.event_id);
         let until = Instant::now() + patience;
@@ -129,12 +129,12 @@ impl Organiser {
         }
     }
 
-    /// Pairs phones with one token, as twenty volunteers would.
+    /// Pairs `count` phones with one pairing token, one after the other.
     pub fn pair(&mut self, place: &Place, count: usize) -> Result<Vec<PairAnswer>> {
         let asked = json!({ "gate_id": place.gate_id, "uses": count });
         let token = self.post_json(&format!("/api/events/{}/pairing-tokens", place.event_id), &asked)?;
         let token = token["pairing_token"].as_str().context("a pairing without a token")?.to_owned();
-        // Ids that no earlier pairing of this run took.
+        // The seed is the time, so that no earlier pairing of this run took these ids.
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?;
         let mut random = Random(since.as_nanos() as u64);
         let pair_one = |_| {
@@ -154,7 +154,8 @@ impl Organiser {
         (0..count).map(pair_one).collect()
     }
 
-    /// Codes of the event's newest tickets that admit one person, by the page: a party's code asks a question first.
+    /// Codes of the event's newest active tickets that admit one person. At a party's code the scanner would ask how
+    /// many.
     pub fn codes(&mut self, event_id: &str, count: usize) -> Result<Vec<String>> {
         let mut codes = Vec::new();
         let mut cursor: Option<String> = None;
@@ -177,17 +178,17 @@ impl Organiser {
     }
 }
 
-/// The form of a list that S1 describes.
+/// The media type of the JSON list that S1 describes.
 pub const JSON: &str = "application/json";
 
-/// The request with which a phone asks for the whole list, in one of its forms.
+/// The request for the whole list: `form` is the media type, `encoding` the content coding.
 pub fn list_request(phone: &PairAnswer, form: &str, encoding: &str) -> Vec<u8> {
     let path = format!("/api/scanning/events/{}/manifest", phone.event_id);
     let bearer = format!("Bearer {}", phone.api_key);
     request("GET", &path, &[("authorization", &bearer), ("accept", form), ("accept-encoding", encoding)], b"")
 }
 
-/// The event's tickets, as a phone is told them.
+/// Fetches the event's tickets as a phone gets them.
 pub fn listed(server: &Server, phone: &PairAnswer) -> Result<Vec<Listed>> {
     #[derive(serde::Deserialize)]
     struct Whole {

@@ -1,6 +1,6 @@
-//! Passes: a file of 10,000 guests with their e-mail addresses comes in at once, first while nobody scans, then while a phone
-//! goes on scanning. How long until the last picture is stored and the last letter is at the mail server, beside the same steps
-//! with nothing around them; and what the phone notices.
+//! Passes: one file brings 10,000 guests with their e-mail addresses. It is imported first while nobody scans, then
+//! while a phone scans. The figures are the times until the last picture is stored and until the mail server has the
+//! last letter. The raw limit is the same steps alone. A third figure is the time of the phone's syncs meanwhile.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -23,24 +23,25 @@ use crate::run::{Run, Store};
 use crate::sample::percentile;
 use crate::server::{Data, Server};
 
-/// Guests of the file.
+/// Guests in the file.
 const GUESTS: usize = 10_000;
-/// One-scan syncs on the idle server, half of them before and half after; and at least as many while passes are made.
+/// Syncs of one scan each on the idle server: half of them before the import, half after it. At least as many must
+/// happen while passes are made.
 const SAMPLES: usize = 200;
-/// Between two syncs of the phone.
+/// The time between two syncs of the phone.
 const PACE: Duration = Duration::from_millis(40);
-/// Tickets that the phone may scan.
+/// The number of tickets that the phone may scan.
 const TICKETS: usize = 8_000;
-/// How long everything may take.
+/// The longest time that one import with all its passes may take.
 const PATIENCE: Duration = Duration::from_secs(1_800);
-/// Letters under way at a time, as in the product.
+/// Letters that are sent at once, as in the product.
 const LETTERS: usize = 8;
-/// Pictures made and stored at a time: as many as runs are carried out.
+/// Pictures that are made and stored at once, as many as the product carries out runs at once.
 const PICTURES: usize = 32;
-/// Share of the bare steps that must be reached.
+/// The least share of the bare steps' rate that is the target.
 const STEPS: f64 = 0.7;
 
-/// Both stores.
+/// Measures each of the run's stores.
 pub fn measure(run: &Run) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for &store in &run.stores {
@@ -49,12 +50,12 @@ pub fn measure(run: &Run) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// The progress of the passes of a file, in seconds from its first byte.
+/// The times of one import with its passes, in seconds from the file's first byte.
 struct Work {
     imported: f64,
     last_object: f64,
     last_mail: f64,
-    /// Milliseconds of each of the phone's syncs meanwhile.
+    /// The milliseconds of each of the phone's syncs during the import.
     syncs: Vec<f64>,
 }
 
@@ -83,7 +84,7 @@ fn one(run: &Run, store: Store) -> Result<Vec<Row>> {
     mailbox.only_count()?;
 
     let mut phone = Scanning { phone: Phone::new(paired, 7)?, connection: server.connect()?, fresh: &tickets };
-    // A few that don't count.
+    // Warms up; these samples don't count.
     phone.samples(20)?;
     let mut idle = phone.samples(SAMPLES / 2)?;
     let work = carry_out(&mut organiser, &place, guests, &mut phone, &mailbox, &data)?;
@@ -99,9 +100,10 @@ fn one(run: &Run, store: Store) -> Result<Vec<Row>> {
     Ok(all)
 }
 
-/// Imports guests while nobody scans; seconds from the file's first byte until their last letter was taken.
+/// Imports guests while nobody scans. Gives the seconds from the file's first byte until the mail server has the last
+/// letter.
 fn alone(organiser: &mut Organiser, server: &Server, place: &Place, guests: usize, mailbox: &Mailbox) -> Result<f64> {
-    // The doors have been quiet for longer than runs wait for that.
+    // Runs wait while the doors are busy, so this waits until they have been quiet for longer than that.
     std::thread::sleep(Duration::from_millis(2 * DOORS_BUSY_MS.unsigned_abs()));
     let begun = Instant::now();
     organiser.import_guests(place, "early", guests)?;
@@ -110,7 +112,7 @@ fn alone(organiser: &mut Organiser, server: &Server, place: &Place, guests: usiz
     Ok(seconds)
 }
 
-/// Durable steps beside bare ones (anchors.md §3).
+/// The row of the undisturbed import: durable steps against bare steps (anchors.md §3).
 fn undisturbed(store: Store, guests: usize, seconds: f64, bare: &Bare) -> Row {
     let name = format!("{} guests imported at once, {store}, nobody scans: passes", number(guests as f64));
     let input = "from the file's first byte to the last letter, three steps each kept by a commit; limit: picture, storing and \
@@ -120,7 +122,7 @@ fn undisturbed(store: Store, guests: usize, seconds: f64, bare: &Bare) -> Row {
         .beside(rate(bare.picture + bare.put + bare.send), Target::Share(STEPS))
 }
 
-/// Imports the guests, and waits for their mails, while the phone scans.
+/// Imports the guests and waits for their letters, while the phone scans.
 fn carry_out(
     organiser: &mut Organiser,
     place: &Place,
@@ -157,7 +159,7 @@ fn last_mail(mailbox: &Mailbox, guests: usize, begun: Instant) -> Result<f64> {
     }
 }
 
-/// When the last object got its name.
+/// The time at which the last object was stored, in seconds after `begun`.
 fn last_object(folder: &Path, guests: usize, begun: SystemTime) -> Result<f64> {
     use std::os::unix::fs::MetadataExt as _;
     let (mut objects, mut last) = (0, 0.0_f64);
@@ -166,12 +168,12 @@ fn last_object(folder: &Path, guests: usize, begun: SystemTime) -> Result<f64> {
         objects += 1;
         last = last.max(file.ctime() as f64 + file.ctime_nsec() as f64 / 1e9);
     }
-    // And the one that was made first.
+    // The folder also has the picture of the first guest.
     ensure!(objects == guests + 1, "{objects} objects of {guests} guests");
     Ok(last - begun.duration_since(SystemTime::UNIX_EPOCH)?.as_secs_f64())
 }
 
-/// A phone that sends each scan by itself, as it does while it is online.
+/// A phone that sends each scan at once, as an online phone does.
 struct Scanning<'t> {
     phone: Phone,
     connection: Connection,
@@ -179,7 +181,7 @@ struct Scanning<'t> {
 }
 
 impl Scanning<'_> {
-    /// Milliseconds from a sync's first byte to the whole receipt.
+    /// The milliseconds from a sync's first byte to its whole receipt.
     fn sample(&mut self) -> Result<f64> {
         let (ticket, rest) = self.fresh.split_first().context("the event has too few tickets")?;
         self.fresh = rest;
@@ -203,7 +205,7 @@ impl Scanning<'_> {
     }
 }
 
-/// Seconds of each step for all guests, with nothing around it.
+/// The seconds that each step alone takes for all guests.
 struct Bare {
     picture: f64,
     put: f64,
@@ -230,7 +232,7 @@ impl Bare {
     }
 }
 
-/// Does `count` works on so many threads; seconds.
+/// Calls `work` for each number below `count`, on this many threads. Gives the seconds.
 fn at_once(threads: usize, count: usize, work: impl Fn(usize) -> Result<()> + Sync) -> Result<f64> {
     let next = AtomicUsize::new(0);
     let begun = Instant::now();

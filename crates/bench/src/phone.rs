@@ -1,4 +1,4 @@
-//! A phone without a screen: makes and signs scans, and the requests that upload them.
+//! A phone without a screen: it makes and signs scans, and writes the requests that upload them.
 
 use admit_core::ids::{BatchId, LogId, ScanId, TicketId};
 use admit_core::scan::{Basis, ClockEvidence, Form, Method, Outcome, Scan, ScanKind, Stage};
@@ -13,19 +13,19 @@ use crate::http::request;
 use crate::list::Random;
 use crate::organiser::Listed;
 
-/// Which form a batch has.
+/// The form of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// S1's, at most 50 scans.
+    /// The form of S1, with at most 50 scans.
     V1,
-    /// Ours, at most 1,000.
+    /// The form of this project, with at most 1,000 scans.
     V2,
-    /// S2's, at most 10,000, by its own door.
+    /// The form of S2, with at most 10,000 scans, which has its own route.
     S2,
 }
 
-/// Between two scans of a phone, milliseconds: short enough that no measurement scans into the future, whose scans
-/// would each be put before a person.
+/// The milliseconds between two scans of a phone. It is short, so that no measurement makes scans in the future: the
+/// server would put each of those before a person.
 const STEP_MS: i64 = 20;
 
 /// A paired phone and its log.
@@ -41,17 +41,17 @@ pub struct Phone {
     random: Random,
 }
 
-/// An upload, ready to be sent.
+/// An upload that is ready to be sent.
 #[derive(Debug, Clone)]
 pub struct Upload {
     /// The whole request.
     pub request: Vec<u8>,
-    /// Its scans.
+    /// The number of its scans.
     pub scans: usize,
 }
 
 impl Phone {
-    /// A phone with an empty log. Its scans begin an hour ago.
+    /// A phone with an empty log, whose first scan was an hour ago.
     pub fn new(paired: PairAnswer, seed: u64) -> Result<Phone> {
         let mut random = Random(seed);
         let scan_key = ApiKey::parse(&paired.api_key)?.scan_key();
@@ -68,7 +68,7 @@ impl Phone {
         })
     }
 
-    /// Scans each ticket once, admits it, and puts all into one batch.
+    /// Scans each ticket once, admits it, and puts all scans into one batch.
     pub fn upload(&mut self, format: Format, tickets: &[Listed]) -> Result<Upload> {
         if format == Format::S2 {
             return self.upload_s2(tickets);
@@ -101,7 +101,7 @@ impl Phone {
         Ok(Upload { request: self.post("/api/scans/sync", &body), scans: tickets.len() })
     }
 
-    /// Asks the server about one ticket before the door opens, in S2's form.
+    /// The request that asks the server about one ticket before the guest is let in, in S2's form.
     pub fn ask(&mut self, ticket: &Listed) -> Result<Vec<u8>> {
         let body = serde_json::to_vec(&self.scan_s2(ticket)?)?;
         Ok(self.post("/api/scans", &body))
@@ -120,7 +120,7 @@ impl Phone {
         Ok(ScanS2 { ticket_code, scanned_at: Timestamp::clamped(self.at_ms), offline_id, sent: None })
     }
 
-    /// Scans each ticket once and admits it: signed scans as they travel.
+    /// Scans each ticket once and admits it. Gives the signed scans as they are uploaded.
     pub fn items(&mut self, format: Format, tickets: &[Listed]) -> Result<Vec<String>> {
         let item = |ticket| {
             self.seq += 1;
@@ -130,12 +130,12 @@ impl Phone {
         tickets.iter().map(item).collect()
     }
 
-    /// Its key of scans.
+    /// The key with which the phone signs scans.
     pub fn scan_key(&self) -> &[u8; 32] {
         &self.scan_key
     }
 
-    /// Scans each ticket once, as scans of format 2 with their signatures.
+    /// Scans each ticket once. Gives each scan of format 2 with its signature.
     pub fn signed(&mut self, tickets: &[Listed]) -> Result<Vec<(Scan, String)>> {
         let sign = |ticket| {
             self.seq += 1;

@@ -1,4 +1,4 @@
-//! The released binary: its size, and how soon a server on an empty folder gives its first answer.
+//! The released binary: its size, and the time from a start on an empty folder to the first answer.
 
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -12,11 +12,11 @@ use crate::server::Server;
 
 const MOST_MB: f64 = 40.0;
 const MOST_MS: f64 = 300.0;
-/// Starts of a server; a disk that is busy with somebody else slows one of them and not all.
+/// Starts of a server. If the disk is busy with something else, it slows one start and not the median.
 const STARTS: usize = 9;
 
-/// The binary's bytes, and milliseconds from the start of the process to the first answer of `/readyz`. The limit of a start is
-/// the same binary saying its version.
+/// Measures the binary's bytes, and the milliseconds from the start of the process to the first answer of `/readyz`.
+/// The raw limit is the time in which the same binary prints its version.
 pub fn measure(run: &Run) -> Result<Vec<Row>> {
     let binary = run.binary()?;
     let bytes = std::fs::metadata(binary).with_context(|| format!("looking at {}", binary.display()))?.len();

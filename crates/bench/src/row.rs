@@ -1,43 +1,43 @@
-//! One figure, and what it is held against.
+//! One figure, its raw limit and its target.
 
 use serde::{Deserialize, Serialize};
 
 /// A line of the table and of `target/bench/latest.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// The name of the figure; the key by which two runs are compared.
+    /// The figure's name, by which two runs are compared.
     pub name: String,
-    /// How much.
+    /// The measured value, in `unit`.
     pub value: f64,
-    /// Of what.
+    /// The unit of the value and of the limit.
     pub unit: String,
-    /// The raw limit of this machine in the same run, in the same unit; none where there is no such thing.
+    /// The raw limit of this machine in the same run, in `unit`. `None` if the figure has no limit.
     pub limit: Option<f64>,
-    /// `value / limit`.
+    /// The value divided by the limit. `None` without a limit.
     pub ratio: Option<f64>,
-    /// The target in words (anchors.md §3, experience.md §13).
+    /// The target in words (anchors.md §3, experience.md §13). `None` if the figure has no target.
     pub target: Option<String>,
-    /// Whether the target is met.
+    /// Whether the target is met. `None` without a target, or if the target needs a limit and there is none.
     pub met: Option<bool>,
-    /// The size of the input, and what the limit is made of.
+    /// The size of the input, and how the limit was measured.
     pub input: String,
 }
 
-/// The value that a figure should reach.
+/// The target of a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Target {
-    /// Nothing was promised; the figure stands beside others.
+    /// The figure has no target; it is only reported.
     None,
-    /// The value at most.
+    /// The value may be at most this.
     AtMost(f64),
-    /// The value at least.
+    /// The value must be at least this.
     AtLeast(f64),
-    /// The ratio to the limit at least: for throughput.
+    /// The ratio to the limit must be at least this. It is for throughput.
     Share(f64),
 }
 
 impl Row {
-    /// A figure without a limit.
+    /// Makes a figure without a raw limit.
     pub fn new(name: impl Into<String>, value: f64, unit: &str, target: Target, input: impl Into<String>) -> Row {
         Row {
             name: name.into(),
@@ -52,7 +52,7 @@ impl Row {
         .held_to(target)
     }
 
-    /// Puts a limit beside it.
+    /// Adds the raw limit, and a target that may refer to it.
     pub fn beside(mut self, limit: f64, target: Target) -> Row {
         self.limit = Some(limit);
         self.ratio = (limit > 0.0).then(|| self.value / limit);
@@ -74,7 +74,7 @@ impl Row {
     }
 }
 
-/// Three digits that mean something, and thousands apart.
+/// Writes a number below 100 with three significant digits, and a larger one whole, with separated thousands.
 pub fn number(value: f64) -> String {
     let size = value.abs();
     if value == 0.0 || !value.is_finite() {

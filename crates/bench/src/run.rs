@@ -1,4 +1,4 @@
-//! The settings of every measurement: how much, with which binary, where.
+//! The settings of one run: sizes, the binary, folders, stores.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -6,29 +6,29 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
 
-/// The circumstances of a run.
+/// The settings of one run, which every measurement gets.
 #[derive(Debug)]
 pub struct Run {
-    /// The repository.
+    /// The repository's folder.
     pub root: PathBuf,
-    /// The server's binary.
+    /// The path of the server's binary.
     pub admit: PathBuf,
-    /// Small sizes and few repeats: shows that it works, says nothing about speed.
+    /// Small sizes and few repeats. Such a run shows that everything works and says nothing about speed.
     pub quick: bool,
-    /// Stores that are measured, where a measurement has one.
+    /// The stores to measure, for measurements that use a store.
     pub stores: Vec<Store>,
 }
 
 impl Run {
-    /// Repeats of something: three where it only must be shown to work.
+    /// The number of repeats: `full`, but at most three in a quick run.
     pub fn runs(&self, full: usize) -> usize {
         if self.quick { full.min(3) } else { full }
     }
-    /// A size.
+    /// The size of an input: `full`, or `quick` in a quick run.
     pub fn scaled(&self, full: usize, quick: usize) -> usize {
         if self.quick { quick.min(full) } else { full }
     }
-    /// The binary, or what to do about its absence.
+    /// The server's binary. If it is absent, the error says how to build it.
     pub fn binary(&self) -> Result<&Path> {
         ensure!(
             self.admit.exists(),
@@ -37,13 +37,13 @@ impl Run {
         );
         Ok(&self.admit)
     }
-    /// `target/bench/…`, made when absent.
+    /// The folder `target/bench/{name}`. It is made if it is absent.
     pub fn folder(&self, name: &str) -> Result<PathBuf> {
         let path = self.root.join("target/bench").join(name);
         std::fs::create_dir_all(&path).with_context(|| format!("making {}", path.display()))?;
         Ok(path)
     }
-    /// `target/bench/…` with nothing in it.
+    /// The folder `target/bench/{name}`, emptied.
     pub fn fresh_folder(&self, name: &str) -> Result<PathBuf> {
         let path = self.root.join("target/bench").join(name);
         if path.exists() {

@@ -1,13 +1,14 @@
-//! How often something is measured, and the number that stands for it.
+//! Repeats a measurement and chooses the number that represents it.
 
 use std::time::Instant;
 
-/// The middle one; of an even number the lower middle. 0 of none.
+/// The median; of an even number of values the lower of the middle two. 0 if there are no values.
 pub fn median(values: &[f64]) -> f64 {
     percentile(values, 0.5)
 }
 
-/// The smallest value that `share` (0 to 1) of all are not above. 0 of none.
+/// The smallest value that at least the share `share` (0 to 1) of all values does not exceed. 0 if there are no
+/// values.
 pub fn percentile(values: &[f64], share: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -15,7 +16,7 @@ pub fn percentile(values: &[f64], share: f64) -> f64 {
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)
 }
 
-/// Runs `work` `runs` times after one run that does not count; milliseconds of each.
+/// Runs `work` once to warm up, then `runs` times. Gives the milliseconds of each counted run.
 pub fn times_ms<T>(runs: usize, mut work: impl FnMut() -> T) -> Vec<f64> {
     std::hint::black_box(work());
     (0..runs)
@@ -27,14 +28,15 @@ pub fn times_ms<T>(runs: usize, mut work: impl FnMut() -> T) -> Vec<f64> {
         .collect()
 }
 
-/// Runs two works by turns, so that a slow moment of the machine meets both; the median milliseconds of each.
+/// Runs two functions alternately, so that a slow moment of the machine affects both. Gives the median milliseconds of
+/// each.
 pub fn by_turns_ms<A, B>(runs: usize, mut first: impl FnMut() -> A, mut second: impl FnMut() -> B) -> (f64, f64) {
     let (mut firsts, mut seconds) = (Vec::new(), Vec::new());
     for _ in 0..=runs {
         firsts.push(times_ms_once(&mut first));
         seconds.push(times_ms_once(&mut second));
     }
-    // The first turn warms up.
+    // The first round only warms up.
     (median(&firsts[1..]), median(&seconds[1..]))
 }
 

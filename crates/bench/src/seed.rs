@@ -1,4 +1,4 @@
-//! A data folder as it is before the doors open, made once in a run and copied for every measurement.
+//! A data folder as it is before the doors open. A run makes it once and copies it for each measurement.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -9,27 +9,27 @@ use crate::organiser::{Organiser, Place};
 use crate::run::Run;
 use crate::server::{Demo, Server};
 
-/// The folder and what is in it.
+/// The folder, and the ids and codes that it holds.
 #[derive(Debug, Clone)]
 pub struct Seed {
-    /// Of a server that was stopped in peace.
+    /// The folder of a server that was stopped properly.
     folder: PathBuf,
-    /// The demo: 20,000 tickets.
+    /// The demo, with 20,000 tickets.
     pub demo: Demo,
-    /// The demo's event, at its first gate.
+    /// The demo's event and its first gate.
     pub demo_place: Place,
-    /// Codes of some of its tickets.
+    /// Codes of some of the demo's tickets.
     pub demo_codes: Vec<String>,
-    /// An event large enough that no measurement scans a ticket twice.
+    /// An event so large that no measurement scans a ticket twice.
     pub large_place: Place,
-    /// Its codes.
+    /// The codes of the large event's tickets.
     pub large_codes: Vec<String>,
 }
 
 static MADE: OnceLock<Seed> = OnceLock::new();
 
 impl Seed {
-    /// The one of this process: made when it is first asked for.
+    /// Gives this process's folder. The first call makes it.
     pub fn of(run: &Run) -> Result<&'static Seed> {
         if MADE.get().is_none() {
             let seed = Seed::make(run)?;
@@ -38,7 +38,7 @@ impl Seed {
         MADE.get().context("made a moment ago")
     }
 
-    /// The demo, and an imported event of 100,000 tickets beside it.
+    /// Makes the demo, and imports a second event of 100,000 tickets.
     fn make(run: &Run) -> Result<Seed> {
         eprintln!("   making the events to measure with");
         let folder = run.fresh_folder("seed")?;
@@ -53,7 +53,7 @@ impl Seed {
         Ok(Seed { folder, demo, demo_place, demo_codes, large_place, large_codes })
     }
 
-    /// A copy of the folder, to be changed at will.
+    /// Copies the folder for one measurement, which may change the copy.
     pub fn copy(&self, run: &Run, name: &str) -> Result<PathBuf> {
         let to = run.fresh_folder(name)?;
         copy_folder(&self.folder, &to)?;
@@ -61,7 +61,7 @@ impl Seed {
     }
 }
 
-/// Copies a folder, and has it on the disk when it returns: what is written behind a measurement's back slows it.
+/// Copies a folder and syncs every file to disk. Later writes by the system would slow the measurement.
 pub fn copy_folder(from: &Path, to: &Path) -> Result<()> {
     copy(from, to).with_context(|| format!("copying {} to {}", from.display(), to.display()))
 }

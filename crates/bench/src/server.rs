@@ -1,4 +1,4 @@
-//! The real binary as a process of its own, on a folder and a port.
+//! The real binary as a process of its own, with its own folder and port.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -13,50 +13,50 @@ use serde::Deserialize;
 use crate::http::{Connection, request};
 use crate::run::Run;
 
-/// How long it may take to be ready: the first start of the demo makes 20,000 tickets.
+/// The longest time until a server is ready. The first start of the demo makes 20,000 tickets.
 const PATIENCE: Duration = Duration::from_secs(180);
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
-/// The account that signs in.
+/// The account of the organisation's owner.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Account {
-    /// As whom.
+    /// The e-mail address.
     pub email: String,
-    /// With what.
+    /// The password in plain text.
     pub password: String,
 }
 
 /// The data that a server works on.
 #[derive(Debug, Clone)]
 pub struct Data {
-    /// Its folder.
+    /// The data folder.
     pub folder: PathBuf,
-    /// Its database, where that is not in the folder.
+    /// The address of the PostgreSQL database. `None` if the SQLite database in the folder is used.
     pub database_url: Option<String>,
 }
 
-/// The one line that `admit demo --json` prints (spec §8).
+/// The line that `admit demo --json` prints (spec §8).
 #[derive(Debug, Clone, Deserialize)]
 pub struct Demo {
-    /// The account that signs in.
+    /// The account of the demo's owner.
     #[serde(flatten)]
     pub account: Account,
-    /// The demo's event.
+    /// The id of the demo's event.
     pub event_id: String,
-    /// Ids of its gates.
+    /// The ids of the event's gates.
     pub gates: Vec<String>,
 }
 
-/// A running server; it ends with this value.
+/// A running server. It ends when this value is dropped.
 #[derive(Debug)]
 pub struct Server {
     child: Child,
-    /// Where it listens.
+    /// The address on which it listens.
     pub address: SocketAddr,
 }
 
 impl Server {
-    /// `admit demo --json` on a folder.
+    /// Starts `admit demo --json` on a folder. Gives the server and the printed line.
     pub fn demo(run: &Run, folder: &Path) -> Result<(Server, Demo)> {
         let address = free_address()?;
         let port = address.port().to_string();
@@ -78,17 +78,17 @@ impl Server {
         Ok((server, demo))
     }
 
-    /// `admit serve` on a folder.
+    /// Starts `admit serve` on a folder, with SQLite.
     pub fn serve(run: &Run, folder: &Path) -> Result<Server> {
         Server::serve_on(run, &Data { folder: folder.to_owned(), database_url: None })
     }
 
-    /// `admit serve`, wherever its database is.
+    /// Starts `admit serve` on a folder and its database.
     pub fn serve_on(run: &Run, data: &Data) -> Result<Server> {
         Server::serve_with(run, data, &[])
     }
 
-    /// The same with further settings, by their names in the environment.
+    /// Starts `admit serve` with further settings, given as (environment variable, value).
     pub fn serve_with(run: &Run, data: &Data, settings: &[(&str, String)]) -> Result<Server> {
         let address = free_address()?;
         let mut command = command(run, &data.folder)?;
@@ -100,7 +100,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Makes an organisation and its owner.
+    /// Makes an organisation with an owner by `admit user add`. Gives the owner's account.
     pub fn found(run: &Run, data: &Data) -> Result<Account> {
         let account = Account { email: "owner@bench.test".to_owned(), password: "a long enough password".to_owned() };
         let mut command = command(run, &data.folder)?;
@@ -131,12 +131,12 @@ impl Server {
         }
     }
 
-    /// A new connection.
+    /// Opens a new connection to this server.
     pub fn connect(&self) -> Result<Connection> {
         Connection::open(self.address)
     }
 
-    /// Resident memory now, and the most it ever was; MB.
+    /// The resident memory now and its peak so far, both in MB.
     pub fn memory_mb(&self) -> Result<(f64, f64)> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let field = |name: &str| -> Result<f64> {
@@ -147,24 +147,24 @@ impl Server {
         Ok((field("VmRSS:")?, field("VmHWM:")?))
     }
 
-    /// From now on the most memory is counted anew: "5 resets the peak resident set size", proc(5).
+    /// Resets the peak of the resident memory. By proc(5), "5 resets the peak resident set size".
     pub fn forget_peak(&self) -> Result<()> {
         let file = format!("/proc/{}/clear_refs", self.child.id());
         std::fs::write(&file, "5").with_context(|| format!("writing {file}"))
     }
 
-    /// Processor time of all its threads so far; seconds.
+    /// The processor time that all its threads have used so far, in seconds.
     pub fn processor_s(&self) -> Result<f64> {
-        /// The kernel's tick, on every Linux there is.
+        /// Clock ticks per second in `/proc/{pid}/stat`, which are 100 on every Linux.
         const TICKS_A_SECOND: f64 = 100.0;
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        // The name stands in brackets and may hold anything; user and kernel time are the 12th and 13th after it.
+        // The name is in brackets and may contain anything. User and kernel time are the 12th and 13th field after it.
         let (_, after) = stat.rsplit_once(')').context("a process without a name")?;
         let times: Vec<f64> = after.split_whitespace().skip(11).take(2).map(str::parse).collect::<Result<_, _>>()?;
         Ok(times.iter().sum::<f64>() / TICKS_A_SECOND)
     }
 
-    /// Asks it to finish and waits until it has.
+    /// Sends SIGTERM and waits until the process has ended.
     pub fn stop(mut self) -> Result<()> {
         let asked = Command::new("kill").arg("-TERM").arg(self.child.id().to_string()).status()?;
         if asked.success() {
@@ -176,13 +176,13 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Already gone after `stop`; after an error nobody else would end it.
+        // After `stop` the process is already gone. After an error this ends it.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// The binary with nothing of this shell's settings, its words in a file beside the folder.
+/// A command of the binary without the settings of this shell. Its errors go to a log file next to the folder.
 fn command(run: &Run, folder: &Path) -> Result<Command> {
     let mut command = Command::new(run.binary()?);
     let data = ["DATABASE_URL", "REDIS_URL", "PUBLIC_URL", "ADMIT_SECRET", "ADMIT_DATA_DIR", "ADMIT_LISTEN"];
@@ -195,7 +195,7 @@ fn command(run: &Run, folder: &Path) -> Result<Command> {
     Ok(command)
 }
 
-/// Tells a command where its data are.
+/// Sets the folder and the database of a command.
 fn on<'c>(command: &'c mut Command, data: &Data) -> &'c mut Command {
     command.env("ADMIT_DATA_DIR", &data.folder);
     if let Some(url) = &data.database_url {
@@ -208,7 +208,7 @@ fn log_of(folder: &Path) -> PathBuf {
     folder.with_extension("log")
 }
 
-/// An address that was free a moment ago.
+/// An address whose port was free a moment ago.
 fn free_address() -> Result<SocketAddr> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?)
 }

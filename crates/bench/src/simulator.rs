@@ -1,4 +1,4 @@
-//! Seeds of the simulator a second, on one core.
+//! The simulator's speed in seeds per second, on one core.
 
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -9,7 +9,7 @@ use crate::row::{Row, Target, number};
 use crate::run::Run;
 use crate::sample::median;
 
-/// Levels 0 and 1.
+/// Measures levels 0 and 1.
 pub fn measure(run: &Run) -> Result<Vec<Row>> {
     [(0, 2_000, 2_000.0), (1, 400, 500.0)]
         .into_iter()
@@ -33,12 +33,12 @@ fn rate(run: &Run, level: u8, seeds: usize, from: usize) -> Result<f64> {
     let seconds = start.elapsed().as_secs_f64();
     let said = [output.stdout, output.stderr].concat();
     let said = String::from_utf8_lossy(&said);
-    // It always runs the seeds that once failed as well; a violation is for `make test` to judge, not for a stopwatch.
+    // The simulator also runs the seeds that failed before. `make test` judges violations, so none is an error here.
     let ran = said.lines().find_map(seeds_of);
     Ok(ran.with_context(|| format!("the simulator ({}) told no number of seeds", output.status))? / seconds)
 }
 
-/// `206 seeds, …` → 206.
+/// Reads the number of seeds from a line such as `206 seeds, …`. `None` for other lines.
 fn seeds_of(line: &str) -> Option<f64> {
     let (count, rest) = line.trim().split_once(' ')?;
     rest.starts_with("seeds").then(|| count.parse().ok())?

@@ -1,4 +1,4 @@
-//! The bytes that a phone and an organiser's browser must fetch: gzipped bytes of the built web apps.
+//! The gzipped bytes of the built web apps, which a phone and an organiser's browser must fetch.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use crate::row::{Row, Target};
 use crate::run::Run;
 
-/// Sizes by experience.md §13.
+/// Measures the sizes that have a target in experience.md §13.
 pub fn measure(run: &Run) -> Result<Vec<Row>> {
     let scanner = files(&run.root.join("web/scanner/dist"))?;
     let is_decoder = |name: &str| name.starts_with("decoder") || name.starts_with("zxing");
@@ -51,7 +51,7 @@ struct Built {
     gzipped: usize,
 }
 
-/// Every file of an app, without its compressed copies.
+/// Lists every file of an app, without compressed copies and source maps.
 fn files(folder: &Path) -> Result<Vec<Built>> {
     let mut found = Vec::new();
     let entries = std::fs::read_dir(folder)
@@ -70,14 +70,14 @@ fn files(folder: &Path) -> Result<Vec<Built>> {
     Ok(found)
 }
 
-/// As small as gzip makes it; pictures and fonts are sent as they are.
+/// The smaller of the gzipped and the plain size. Pictures and fonts are sent without compression.
 fn gzipped(bytes: &[u8]) -> Result<usize> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
     encoder.write_all(bytes)?;
     Ok(encoder.finish()?.len().min(bytes.len()))
 }
 
-/// The scripts that `index.html` names, and what they import without being asked.
+/// The gzipped bytes of the scripts that `index.html` names, and of all that they import statically.
 fn first_route(folder: &Path) -> Result<usize> {
     let page = std::fs::read_to_string(folder.join("index.html")).context("the organiser's app is not built")?;
     let mut open: Vec<String> = quoted_after(&page, &["src=", "href="]).filter(|path| path.ends_with(".js")).collect();
@@ -96,7 +96,7 @@ fn first_route(folder: &Path) -> Result<usize> {
     Ok(sum)
 }
 
-/// The texts in quotes right behind one of these words.
+/// The quoted texts directly after one of these words.
 fn quoted_after<'a>(text: &'a str, words: &'a [&'a str]) -> impl Iterator<Item = String> + 'a {
     words.iter().flat_map(move |word| {
         text.match_indices(word).filter_map(move |(at, _)| {

@@ -1,10 +1,10 @@
-//! Rows for the eye: the table of a run, and of two runs beside each other.
+//! Tables for people: one run, or two runs next to each other.
 
 use std::collections::BTreeMap;
 
 use crate::row::{Row, number};
 
-/// `figure | value | unit | raw limit | ratio | target | met | input`.
+/// The table of one run: `figure | value | unit | raw limit | ratio | target | met | input`.
 pub fn table(rows: &[Row]) -> String {
     let head = ["figure", "value", "unit", "raw limit", "ratio", "target", "", "input"];
     let body = rows.iter().map(|row| {
@@ -29,8 +29,8 @@ pub fn table(rows: &[Row]) -> String {
     format!("{}\n{} of {held} targets met\n", aligned(&head, body), held - missed)
 }
 
-/// Two runs, by name. `change` is new / old, and so is the change of the ratio to the limit of each run: that one
-/// does not follow the machine's moods.
+/// The table of two runs, matched by name. `change` is new / old. "change of ratio" compares the ratios to each run's
+/// own raw limit, so it does not depend on the machine's speed at the time.
 pub fn comparison(old: &[Row], new: &[Row]) -> String {
     let head = ["figure", "old", "new", "unit", "change", "old ratio", "new ratio", "change of ratio", "target"];
     let before: BTreeMap<&str, &Row> = old.iter().map(|row| (row.name.as_str(), row)).collect();
@@ -74,7 +74,7 @@ fn optional(value: Option<f64>) -> String {
     value.map(number).unwrap_or_default()
 }
 
-/// Columns as wide as what stands in them; all but the last, which may be long.
+/// Pads every column but the last to its longest cell.
 fn aligned<const N: usize>(head: &[&str; N], body: impl Iterator<Item = [String; N]>) -> String {
     let mut lines = vec![head.map(str::to_owned)];
     lines.extend(body);

@@ -1,5 +1,5 @@
 //! The user as whom a command acts. A person who may run the binary on the data folder may do anything there. The
-//! ledger still wants a name, so commands act as an owner of the organisation.
+//! ledger needs an author all the same, so commands act as an owner of the organisation.
 
 use admit_app::caller::UserCaller;
 use admit_app::ports::{App, read};
@@ -18,10 +18,10 @@ pub async fn owner_of_event(app: &App, event_id: &EventId) -> anyhow::Result<Use
     owner(app, &organization_id).await
 }
 
-/// Most events that an error names.
+/// The most events that an error message lists.
 const NAMED: usize = 20;
 
-/// That there is no such event, and which there are.
+/// The message that an event does not exist, with a list of those that do.
 async fn no_such(app: &App, event_id: &EventId) -> anyhow::Result<String> {
     let all = app.store.all_events().await?;
     let more = all.len().saturating_sub(NAMED);
@@ -55,7 +55,7 @@ pub async fn owner(app: &App, organization_id: &OrganizationId) -> anyhow::Resul
     })
 }
 
-/// Somebody by e-mail, in the organisation named or the one they joined first.
+/// A user by e-mail address, as a member of the given organisation, or of the one they joined first.
 pub async fn by_email(app: &App, email: &str, organization: Option<&str>) -> anyhow::Result<UserCaller> {
     let found = app.store.sign_in(email.trim().to_lowercase()).await?;
     let (user, organizations) = found.with_context(|| format!("nobody signs in as {email}"))?;

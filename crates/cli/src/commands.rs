@@ -1,4 +1,4 @@
-//! The commands, a file each.
+//! The commands, with one file for each.
 
 pub mod audit;
 pub mod backup;

@@ -1,4 +1,4 @@
-//! The one binary. The only place that names concrete parts: which store, which clock, which web apps.
+//! The one binary. Only this crate names the implementations of the ports: store, clock, web apps.
 
 mod say;
 mod outcome;
@@ -22,8 +22,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::say::say;
 use crate::settings::Place;
 
-/// A scan is some hundred small texts made on one thread and given up on another: what costs glibc's allocator an eighth
-/// of the writer's time.
+/// A scan is some hundred small texts that one thread allocates and another frees. With glibc's allocator that takes
+/// an eighth of the writer's time.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -123,7 +123,7 @@ fn main() -> ExitCode {
         Ok(exporting) => exporting,
         Err(error) => return failed(&error),
     };
-    // The simulator is one thread and needs no runtime.
+    // The simulator uses one thread and needs no runtime.
     if let Command::Simulate(simulate) = cli.command {
         return simulate.run();
     }
@@ -138,7 +138,7 @@ fn main() -> ExitCode {
     if let Some(exporting) = exporting {
         exporting.finish();
     }
-    // Whatever still blocks must not hold the process: it was acknowledged or it was not.
+    // Work that still blocks must not delay the end. Each operation was either acknowledged or not.
     runtime.shutdown_timeout(std::time::Duration::from_secs(5));
     match result {
         Ok(_) if parts::store_failed() => ExitCode::FAILURE,
@@ -147,16 +147,16 @@ fn main() -> ExitCode {
     }
 }
 
-/// Turns on the log, and the export of traces where a setting names a collector.
+/// Turns on the log, and the export of traces if a setting names a collector.
 fn observe(command: &Command, as_json: bool) -> anyhow::Result<Option<Exporting>> {
-    // A demo's screen belongs to its welcome; only what went wrong interrupts it.
+    // The demo's welcome is on the screen, so only errors are logged.
     let standard = match command {
         Command::Demo(_) => "error",
-        // Its servers die thousands of deaths, and its report says all of them.
+        // The simulator's servers die thousands of times, and its report contains all of that.
         Command::Simulate(_) => "off",
-        // Its screen belongs to the verdict.
+        // The screen belongs to the verdict.
         Command::Scan(_) => "error",
-        // Its findings say it better.
+        // The findings of the command say it better.
         Command::Doctor(_) => "off",
         _ => "warn,admit=info,admit_server=info",
     };
@@ -205,7 +205,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
 mod tests {
     use super::*;
 
-    /// Words as a shell takes them. Text after a redirection or three spaces is no argument.
+    /// Splits a line into words as a shell does. Text after a redirection or three spaces is no argument.
     fn words(line: &str) -> Vec<String> {
         let line = line.trim().split("   ").next().unwrap_or_default();
         let line = line.split(['|', '>']).next().unwrap_or_default();

@@ -14,18 +14,18 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Prints `text`, or `value` where JSON is asked for.
+    /// Prints `text`, or `value` with `--json`.
     pub fn print(self, text: impl Display, value: &Value) {
         self.line(text);
         self.object(value);
     }
-    /// Prints a line that is for people alone.
+    /// Prints a line, but nothing with `--json`.
     pub fn line(self, text: impl Display) {
         if !self.json {
             println!("{text}");
         }
     }
-    /// Prints the object that is for programs alone.
+    /// Prints the object, but only with `--json`.
     pub fn object(self, value: &Value) {
         if self.json {
             println!("{value}");

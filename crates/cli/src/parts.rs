@@ -1,4 +1,4 @@
-//! Puts the concrete parts together: the store of this place, its secret, the server's state around both.
+//! Builds the server's state: the store of this place, its secret, and the settings.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,16 +17,16 @@ use tokio_util::sync::CancellationToken;
 use crate::say::say;
 use crate::settings::{ARRIVING, ASIDE, DATABASE_FILE, Place, give_to_folders_owner, make_folder};
 
-/// Name of the setting that holds the probe, and what the probe says.
+/// The name of the setting that holds the sealed probe, which is also the probe's plain text.
 pub const PROBE: &str = "secret_probe";
 const PROBE_TEXT: &[u8] = b"admit.secret.probe.v1";
-/// How long an orderly end may take once the store stopped itself.
+/// The time limit of an orderly end after the store stopped itself.
 const ENDING: Duration = Duration::from_secs(5);
 
-/// How long a command that serves nobody may read at a time: `rebuild --check` reads a whole event.
+/// The time limit of reads in commands without a server. `rebuild --check` reads a whole event.
 const COMMANDS_READ: Duration = Duration::from_secs(3_600);
 
-/// Whether the store stopped itself: the process failed then, however orderly it ended.
+/// Whether the store stopped itself. The process has then failed, however orderly it ends.
 static STORE_FAILED: AtomicBool = AtomicBool::new(false);
 
 /// Whether the store stopped itself.
@@ -34,7 +34,7 @@ pub fn store_failed() -> bool {
     STORE_FAILED.load(Ordering::Relaxed)
 }
 
-/// Opens everything. Fails, with the way out, when the secret isn't the one the database was sealed with.
+/// Opens store and secret. Fails, with what to do, if the secret is not the one that the database was sealed with.
 pub async fn open(place: &Place, settings: Settings) -> anyhow::Result<AppState> {
     open_for(place, settings, Options::default().reader_limit).await
 }
@@ -49,29 +49,29 @@ async fn open_for(place: &Place, settings: Settings, reader_limit: Duration) -> 
         give_to_folders_owner(&place.data_dir);
     }
     check_secret(&state.app, place.secret_named()).await?;
-    // A server that ended while an epoch began has this left to do.
+    // If a server ended while an epoch began, the rest of that work is done here.
     admit_app::epochs::judge_anew(&state.app).await?;
     Ok(state)
 }
 
-/// The same for a command that serves nothing, on data there are.
+/// Opens existing data for a command that serves nothing.
 pub async fn open_app(place: &Place) -> anyhow::Result<App> {
     must_hold_database(place)?;
     begin_app(place).await
 }
 
-/// The same for a command that may be the first.
+/// Opens data for a command that serves nothing, and creates them if they are missing.
 pub async fn begin_app(place: &Place) -> anyhow::Result<App> {
     Ok(open_for(place, Settings::default(), COMMANDS_READ).await?.app)
 }
 
-/// An empty store in memory, for what only needs the routes.
+/// The state on an empty store in memory, for commands that only need the routes.
 pub async fn blank() -> anyhow::Result<AppState> {
     let store = Sqlite::memory(Options::inline())?;
     Ok(AppState::new(Arc::new(store), Secret::new(&"0".repeat(64))?, Settings::default()))
 }
 
-/// Opens the store. `ending` is what ends the server, once there is one.
+/// Opens the store. `ending` stops the server if the store stops; `None` without a server.
 async fn store(
     place: &Place,
     ending: Arc<OnceLock<CancellationToken>>,
@@ -91,15 +91,15 @@ async fn store(
     Ok(Arc::new(store))
 }
 
-/// Ends the process after the store stopped itself. The committed state is not known any more, and only a fresh start
-/// can look (trust.md §2). Clients that wait for an answer are still told that there is none.
+/// Ends the process after the store stopped itself. It is unknown what was committed, and only a new start can read it
+/// (trust §2). Clients that wait get an error first.
 fn end(why: &str, ending: Option<&CancellationToken>) {
     STORE_FAILED.store(true, Ordering::Relaxed);
     tracing::error!(why, "the store stopped itself; ending the process");
     say(format_args!("the store stopped itself: {why}"));
     let Some(shutdown) = ending else { std::process::exit(1) };
     shutdown.cancel();
-    // What failed must not hold up the end.
+    // The failed store must not delay the end.
     let late = std::thread::Builder::new().spawn(|| {
         std::thread::sleep(ENDING);
         std::process::exit(1);
@@ -109,8 +109,8 @@ fn end(why: &str, ending: Option<&CancellationToken>) {
     }
 }
 
-/// Fails where the embedded database is not there: what looks after a database must not make an empty one in the wrong
-/// folder, and call it good.
+/// Fails if the embedded database does not exist. A maintenance command must not create an empty one in the wrong
+/// folder and report success.
 pub fn must_hold_database(place: &Place) -> anyhow::Result<()> {
     refuse_cut_off(place)?;
     let database = place.data_dir.join(DATABASE_FILE);
@@ -120,7 +120,7 @@ pub fn must_hold_database(place: &Place) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Fails where a restore ended in the middle.
+/// Fails if a restore was interrupted.
 fn refuse_cut_off(place: &Place) -> anyhow::Result<()> {
     if place.database_url.is_some() || !place.data_dir.exists() {
         return Ok(());
@@ -136,8 +136,8 @@ fn refuse_cut_off(place: &Place) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The path that a restore set aside or brought, where the restore ended before a database was in its place again;
-/// absent otherwise. To go on would be to begin with an empty database, as if nothing had ever happened.
+/// The path that an interrupted restore left, if no database is in place now; else `None`. A server must not go on,
+/// because it would begin with an empty database.
 fn restore_cut_off(data_dir: &Path) -> anyhow::Result<Option<PathBuf>> {
     if data_dir.join(DATABASE_FILE).exists() {
         return Ok(None);
@@ -153,7 +153,7 @@ fn restore_cut_off(data_dir: &Path) -> anyhow::Result<Option<PathBuf>> {
     Ok(None)
 }
 
-/// The secret is not the one of the database. Holds where it is from.
+/// The error that the secret is not the database's. It holds the source of the secret.
 #[derive(Debug)]
 pub struct WrongSecret(String);
 
@@ -169,7 +169,7 @@ impl std::fmt::Display for WrongSecret {
 }
 impl std::error::Error for WrongSecret {}
 
-/// A probe sealed on the first start must open at every later one (spec D4).
+/// Checks that the probe, which the first start sealed, opens with this secret (spec D4).
 async fn check_secret(app: &App, named: &str) -> anyhow::Result<()> {
     let sealed = app.secret.seal(app.ids.random(), PROBE, PROBE_TEXT)?;
     let hex: String = sealed.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -177,12 +177,13 @@ async fn check_secret(app: &App, named: &str) -> anyhow::Result<()> {
     opens(&app.secret, &kept, named)
 }
 
-/// Whether a secret is the one that the file of an embedded database was sealed with; none was, if it never served.
+/// Checks that the file of an embedded database was sealed with this secret. A database that never served was sealed
+/// with none.
 pub fn check_secret_of(database: &Path, secret: &Secret, named: &str) -> anyhow::Result<()> {
     check_secret_of_probe(Sqlite::setting_of(database, PROBE)?.as_deref(), secret, named)
 }
 
-/// The same of a database that says what its setting [`PROBE`] is.
+/// Checks the secret against the value of the setting [`PROBE`]; `None` if the database has none.
 pub fn check_secret_of_probe(kept: Option<&str>, secret: &Secret, named: &str) -> anyhow::Result<()> {
     kept.map_or(Ok(()), |kept| opens(secret, kept, named))
 }

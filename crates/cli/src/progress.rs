@@ -1,4 +1,4 @@
-//! How far a long command is, on standard error. Nothing is shown where that is no terminal or the answer is JSON.
+//! The progress of a long command, on standard error. Nothing is shown if that is no terminal, or with `--json`.
 
 use std::io::IsTerminal as _;
 use std::time::Duration;
@@ -7,18 +7,18 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 const BAR: &str = "{msg:32} [{bar:30}] {human_pos}/{human_len} {elapsed}";
 const SPINNER: &str = "{spinner} {msg} {elapsed}";
-/// Between two turns of a spinner.
+/// The time between two frames of a spinner.
 const TURN: Duration = Duration::from_millis(120);
 
-/// A line that is redrawn, and goes away at the end.
+/// A line that is redrawn, and removed at the end.
 pub struct Progress(ProgressBar);
 
 impl Progress {
-    /// A bar of so many steps.
+    /// A bar with this many steps.
     pub fn bar(steps: u64, what: impl Into<String>, quiet: bool) -> Self {
         Self::styled(ProgressBar::with_draw_target(Some(steps), target(quiet)), BAR, what)
     }
-    /// A line for something that does not say how far it is.
+    /// A spinner for work of unknown length.
     pub fn spinner(what: impl Into<String>, quiet: bool) -> Self {
         let progress = Self::styled(ProgressBar::with_draw_target(None, target(quiet)), SPINNER, what);
         if !progress.0.is_hidden() {
@@ -27,28 +27,28 @@ impl Progress {
         progress
     }
     fn styled(bar: ProgressBar, template: &str, what: impl Into<String>) -> Self {
-        // Both templates are ours; one that cannot be read would leave the library's own line.
+        // Both templates are constants. If one were invalid, the library's own style would be used.
         let bar = match ProgressStyle::with_template(template) {
             Ok(style) => bar.with_style(style.progress_chars("=> ")),
             Err(_) => bar,
         };
         Self(bar.with_message(what.into()))
     }
-    /// So many steps more.
+    /// Adds finished steps.
     pub fn add(&self, steps: u64) {
         self.0.inc(steps);
     }
-    /// Prints something where the line would be in its way.
+    /// Prints other output without disturbing the line.
     pub fn aside(&self, print: impl FnOnce()) {
         self.0.suspend(print);
     }
-    /// Says which step is under way now.
+    /// Sets the name of the present step.
     pub fn say(&self, what: impl Into<String>) {
         self.0.set_message(what.into());
     }
 }
 
-/// The line must not stay above an error message.
+/// Removes the line, so that it does not stay above an error message.
 impl Drop for Progress {
     fn drop(&mut self) {
         self.0.finish_and_clear();

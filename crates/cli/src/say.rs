@@ -1,9 +1,10 @@
-//! The binary's messages on standard error beside its log.
+//! Messages of the binary on standard error, apart from its log.
 
 use std::fmt::Display;
 use std::io::Write as _;
 
-/// Says a line. That it can't be written, on a full disk for example, ends nobody, as `eprintln` would.
+/// Prints a line on standard error. If that fails, for example on a full disk, the process goes on; `eprintln` would
+/// panic.
 pub fn say(text: impl Display) {
     let _ = writeln!(std::io::stderr(), "admit: {text}");
 }

@@ -40,13 +40,13 @@ pub async fn run(place: Place, wanted: Listen, outside: Outside) -> anyhow::Resu
     Ok(())
 }
 
-/// Takes the address, or says who to ask for another.
+/// Opens a listener. If the address is taken, the error says how to choose another.
 pub async fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
     TcpListener::bind(address).await.with_context(|| format!("listening on {address} (choose another with --listen)"))
 }
 
-/// From now on the first SIGTERM or SIGINT begins an orderly stop, and a second one ends the process at once. This is
-/// called before anything says that the server is there: a program that reads that may stop it right away.
+/// Handles signals from now on: the first SIGTERM or SIGINT begins an orderly stop, a second one ends the process at
+/// once. It is called before the server prints anything, because a program that reads that may stop it right away.
 pub fn watch_signals(state: &AppState) -> anyhow::Result<()> {
     let mut signals = Signals::new()?;
     let shutdown = state.shutdown.clone();
@@ -60,12 +60,12 @@ pub fn watch_signals(state: &AppState) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where Prometheus finds what is served on a listener.
+/// The URL of `/metrics` on a listener; `None` if its address is unknown.
 pub fn metrics_url(listener: &TcpListener) -> Option<String> {
     Some(format!("http://{}/metrics", listener.local_addr().ok()?))
 }
 
-/// Serves, and carries out runs, until it is stopped; then lets open requests and steps under way finish.
+/// Serves and carries out runs until it is stopped. Then it lets open requests and steps under way finish.
 pub async fn until_stopped(state: AppState, listener: TcpListener, tls: Option<Tls>, metrics: Option<TcpListener>) {
     let shutdown = state.shutdown.clone();
     tokio::spawn(background_tasks::run(state.app.clone(), state.metrics.clone(), shutdown.clone()));
@@ -87,7 +87,8 @@ pub async fn until_stopped(state: AppState, listener: TcpListener, tls: Option<T
     }
 }
 
-/// Pictures and letters keep a core busy: they are made on threads of their own, so that no scan's answer waits behind them.
+/// Carries out runs on separate threads. Pictures and letters keep a core busy, and no scan's answer should wait for
+/// them.
 fn carry_out_runs_apart(state: AppState) -> anyhow::Result<()> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut threads = tokio::runtime::Builder::new_multi_thread();
@@ -101,13 +102,14 @@ fn carry_out_runs_apart(state: AppState) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How far a thread that makes passes gives way to those that answer scans, where both want a core.
+/// The nice value of the threads that make passes: they give way to those that answer scans.
 #[cfg(target_os = "linux")]
 const NICE: i32 = 10;
 
-/// This thread has a core when no other wants it.
+/// Lowers the priority of this thread.
 fn give_way() {
-    // Of one thread only on Linux; elsewhere it would be the whole process. Not relative to now: one thread starts another.
+    // Only Linux sets this for one thread; elsewhere it would be the whole process. The value is absolute, because one
+    // thread starts another.
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::setpriority_process(None, NICE) {
         tracing::warn!(%error, "passes are made with the same priority as answers");
@@ -124,12 +126,12 @@ pub struct Signals {
 
 #[cfg(unix)]
 impl Signals {
-    /// From now on they end nothing by themselves.
+    /// Installs the handlers. From now on these signals do not end the process by themselves.
     pub fn new() -> anyhow::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
-    /// One came.
+    /// Waits until a signal comes.
     pub async fn received(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
@@ -138,18 +140,18 @@ impl Signals {
     }
 }
 
-/// Ctrl-C.
+/// The signal that ends the server on systems that are not Unix: Ctrl-C.
 #[cfg(not(unix))]
 #[derive(Debug)]
 pub struct Signals;
 
 #[cfg(not(unix))]
 impl Signals {
-    /// From now on they end nothing by themselves.
+    /// Installs the handler. From now on Ctrl-C does not end the process by itself.
     pub fn new() -> anyhow::Result<Self> {
         Ok(Self)
     }
-    /// One came.
+    /// Waits until Ctrl-C comes.
     pub async fn received(&mut self) {
         let _ = tokio::signal::ctrl_c().await;
     }

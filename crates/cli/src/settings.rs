@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 
 use crate::tls::TlsArgs;
 
-/// Where `/metrics` is when nobody chose: the port that OpenTelemetry gives to Prometheus exporters.
+/// The default address of `/metrics`, with the port that OpenTelemetry gives to Prometheus exporters.
 const METRICS_AT: &str = "127.0.0.1:9464";
 
 /// Where the data are.
@@ -71,7 +71,7 @@ pub struct Listen {
 }
 
 impl Listen {
-    /// The server's settings.
+    /// The server's settings from these arguments.
     pub fn settings(&self) -> anyhow::Result<admit_server::Settings> {
         let settings = admit_server::Settings {
             syncs_per_minute: self.syncs_per_minute,
@@ -100,7 +100,7 @@ pub struct MetricsAt {
 }
 
 impl MetricsAt {
-    /// Takes the address. `None`: nobody wants metrics, or another program has the address that nobody chose.
+    /// Opens the listener. `None`: metrics are off, or another program uses the default address.
     pub async fn bind(&self) -> anyhow::Result<Option<TcpListener>> {
         let Some(text) = self.metrics_listen.as_deref().filter(|text| !text.is_empty()) else {
             let taken = TcpListener::bind(METRICS_AT).await;
@@ -146,7 +146,7 @@ pub struct Outside {
 }
 
 impl Outside {
-    /// Adds them to the server's settings.
+    /// Adds these services to the server's settings.
     pub fn add_to(&self, settings: admit_server::Settings, data_dir: &Path) -> anyhow::Result<admit_server::Settings> {
         let objects = ObjectsPlace::Folder(data_dir.join(OBJECTS_FOLDER));
         let settings = admit_server::Settings { objects, data_dir: Some(data_dir.to_owned()), ..settings };
@@ -179,31 +179,31 @@ pub struct Tracing {
 }
 
 impl Tracing {
-    /// The settings of the export; none where nothing is exported.
+    /// The settings of the export; `None` if nothing is exported.
     pub fn traces(&self) -> anyhow::Result<Option<Traces>> {
         Ok(Traces::read(self.otlp_endpoint.as_deref(), &self.trace_ratio)?)
     }
 }
 
-/// Folder of the pictures in the data folder.
+/// The folder of the pictures inside the data folder.
 const OBJECTS_FOLDER: &str = "objects";
-/// File of the secret in the data folder.
+/// The file of the secret inside the data folder.
 pub const SECRET_FILE: &str = "secret";
-/// File of the embedded database in the data folder.
+/// The file of the embedded database inside the data folder.
 pub const DATABASE_FILE: &str = "admit.db";
 /// The files that SQLite keeps beside its database.
 pub fn database_beside() -> [String; 2] {
     ["-wal", "-shm"].map(|tail| format!("{DATABASE_FILE}{tail}"))
 }
-/// The name of the files that a restore sets aside: `admit.db.before-restore-1`.
+/// The part of the name of files that a restore sets aside, as in `admit.db.before-restore-1`.
 pub const ASIDE: &str = "before-restore";
-/// The name of the files that a restore makes ready: `admit.db.arriving-1`.
+/// The part of the name of files that a restore prepares, as in `admit.db.arriving-1`.
 pub const ARRIVING: &str = "arriving";
-/// File whose lock says that a process serves this folder.
+/// The file whose lock shows that a process serves this folder.
 const LOCK_FILE: &str = "serving.lock";
 
 impl Place {
-    /// The server's secret: given, or of the data folder, where it is made on the first start.
+    /// The server's secret: the given one, or that of the data folder, which the first start creates.
     pub fn secret(&self) -> anyhow::Result<Secret> {
         let text = match &self.secret {
             Some(text) => text.clone(),
@@ -217,12 +217,12 @@ impl Place {
         Ok(Secret::new(&text)?)
     }
 
-    /// Where the secret is from, for messages.
+    /// The source of the secret, for messages.
     pub fn secret_named(&self) -> &'static str {
         if self.secret.is_some() { "ADMIT_SECRET" } else { "the secret in the data folder" }
     }
 
-    /// The secret that a server of this place would have, never made; none where there is none.
+    /// The secret of this place without creating one; `None` if there is none.
     pub fn secret_there_is(&self) -> anyhow::Result<Option<String>> {
         if let Some(text) = &self.secret {
             return Ok(Some(text.clone()));
@@ -232,8 +232,8 @@ impl Place {
 }
 
 impl Place {
-    /// Says that this process, and no other, serves the data folder; until what it returns is dropped. Two servers on one
-    /// folder would not hear of each other's changes, and a restore must not happen under a server's feet.
+    /// Makes sure that only this process serves the data folder, until the returned file is dropped. Two servers on
+    /// one folder would not learn of each other's changes, and a restore must not run while a server does.
     pub fn lock(&self) -> anyhow::Result<fs::File> {
         make_folder(&self.data_dir)?;
         let path = self.data_dir.join(LOCK_FILE);
@@ -249,13 +249,14 @@ impl Place {
         }
     }
 
-    /// [`Place::lock`] where the database is of the data folder: any number of nodes may serve one PostgreSQL.
+    /// Takes the lock of [`Place::lock`] if the database is in the data folder. `None` for PostgreSQL, which any
+    /// number of nodes may serve.
     pub fn lock_unless_elsewhere(&self) -> anyhow::Result<Option<fs::File>> {
         if self.database_url.is_some() { Ok(None) } else { self.lock().map(Some) }
     }
 }
 
-/// Makes a folder, if there is none, that only its owner may enter: names and addresses of guests are in it.
+/// Creates a folder, if it is missing, that only its owner may enter, because guests' names and addresses are in it.
 pub fn make_folder(folder: &Path) -> anyhow::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -264,8 +265,8 @@ pub fn make_folder(folder: &Path) -> anyhow::Result<()> {
     builder.create(folder).with_context(|| format!("making {}", folder.display()))
 }
 
-/// Gives the files that root made in a person's data folder to the folder's owner: a server that runs as them could
-/// not open them. Files of anybody else stay theirs, a folder of root's gives nothing away, and a link is not
+/// Gives files that root created in a person's data folder to the folder's owner, because a server of that user could
+/// not open them otherwise. Files of other users are not changed, nor are files in a folder of root, and links are not
 /// followed.
 #[cfg(unix)]
 pub fn give_to_folders_owner(folder: &Path) {
@@ -283,7 +284,7 @@ pub fn give_to_folders_owner(folder: &Path) {
 #[cfg(not(unix))]
 pub fn give_to_folders_owner(_: &Path) {}
 
-/// Copies a file that only its owner may read, and has it on the disk when it returns.
+/// Copies a file so that only its owner may read the copy. The copy is on the disk when the call returns.
 pub fn copy_private(from: &Path, to: &Path) -> anyhow::Result<()> {
     let copied = (|| {
         let mut options = fs::OpenOptions::new();
@@ -308,7 +309,7 @@ fn read_secret(path: &Path) -> anyhow::Result<Option<String>> {
 fn secret_of(folder: &Path) -> anyhow::Result<String> {
     let path = folder.join(SECRET_FILE);
     let shown = path.display();
-    // Looked for first: whoever makes both makes the secret first.
+    // The database is looked for first, because a process that creates both creates the secret first.
     let sealed = folder.join(DATABASE_FILE).exists();
     if let Some(text) = read_secret(&path)? {
         return Ok(text);
@@ -323,11 +324,11 @@ fn secret_of(folder: &Path) -> anyhow::Result<String> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(|error| anyhow::anyhow!("the system gives no randomness: {error}"))?;
     let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    // Made complete beside its place, then given its name: a half-written secret would lock every device out.
+    // The file is written under another name first, because a half-written secret would lock every device out.
     let draft = folder.join(format!("{SECRET_FILE}.{}", std::process::id()));
     let written = write_private(&draft, &text).and_then(|()| match fs::hard_link(&draft, &path) {
         Ok(()) => fs::File::open(folder)?.sync_all(),
-        // Another process made it meanwhile: its secret is the one.
+        // Another process created it meanwhile, and its secret is used.
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error),
     });
@@ -337,7 +338,7 @@ fn secret_of(folder: &Path) -> anyhow::Result<String> {
     Ok(text.trim().to_owned())
 }
 
-/// Writes a file that only its owner may read, and has it on the disk when it returns.
+/// Writes a file that only its owner may read. It is on the disk when the call returns.
 pub fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);

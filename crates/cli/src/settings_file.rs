@@ -1,5 +1,5 @@
-//! Settings from a file (spec §8): lines `NAME=value`, the names of the environment. A value from an argument or the
-//! environment goes first.
+//! Settings from a file (spec §8): lines `NAME=value` with the names of the environment. A value from an argument or
+//! the environment has precedence.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,13 +10,13 @@ use clap::Command;
 use crate::say::say;
 use crate::settings_text::{FROM_FILE, known, nearest, parse};
 
-/// Names the file: as an argument, or in the environment.
+/// The argument that names the file.
 const ARGUMENT: &str = "--config";
 const VARIABLE: &str = "ADMIT_CONFIG";
 
-/// The settings of the file that the arguments or the environment name; none where they name none.
+/// The settings in the file that the arguments or the environment name; empty if neither names one.
 pub fn read() -> anyhow::Result<BTreeMap<String, String>> {
-    // Before clap has parsed, for it needs the file's values as defaults. Bytes that are no text are clap's to refuse.
+    // This runs before clap, which needs the file's values as defaults. clap refuses bytes that are no text later.
     let mut arguments = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
     let mut path = std::env::var(VARIABLE).ok().filter(|path| !path.is_empty());
     while let Some(argument) = arguments.next() {
@@ -31,8 +31,8 @@ pub fn read() -> anyhow::Result<BTreeMap<String, String>> {
     parse(&text).with_context(|| format!("in the settings of {path}"))
 }
 
-/// Adds the values of settings that lie in files of their own (`NAME_FILE`, in the environment or the file of settings).
-/// Fails where such a file cannot be read, or the value is given as well.
+/// Adds the values of settings in files of their own (`NAME_FILE`, in the environment or the settings file). Fails if
+/// such a file cannot be read, or if the value is given as well.
 pub fn add_files(command: &Command, settings: &mut BTreeMap<String, String>) -> anyhow::Result<()> {
     let known = known(command);
     for name in &known {
@@ -49,8 +49,8 @@ pub fn add_files(command: &Command, settings: &mut BTreeMap<String, String>) -> 
     Ok(())
 }
 
-/// A mistyped variable must not leave a setting at its default in silence. Other programs have variables of their own,
-/// so only what is nearly a setting is told.
+/// Warns about environment variables that are nearly the name of a setting, because a mistyped one would silently
+/// leave a default. Other programs have variables too, so other names are ignored.
 fn warn_of_environment(known: &[String]) {
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("ADMIT_")) {
         let bare = name.strip_suffix(FROM_FILE).unwrap_or(&name);

@@ -1,4 +1,4 @@
-//! The page of all settings, from the arguments that read them: docs/settings.md.
+//! Generates the page of all settings, docs/settings.md, from the arguments that read them.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use clap::{Arg, Command};
 
 use crate::settings_text::MORE;
 
-/// The page of all settings: docs/settings.md. A setting that several commands have stands under the first.
+/// The page of all settings. A setting of several commands is listed under the first.
 pub fn page(command: &Command) -> String {
     let mut page = String::from(HEAD);
     let mut told = BTreeSet::new();
@@ -54,7 +54,7 @@ fn default_of(argument: &Arg) -> String {
     if text.is_empty() { "–".to_owned() } else { format!("`{text}`") }
 }
 
-/// Its help as one paragraph of sentences.
+/// The help of an argument as one paragraph of sentences.
 fn what_it_is(argument: &Arg) -> String {
     let help = argument.get_long_help().or(argument.get_help()).map(ToString::to_string).unwrap_or_default();
     let paragraphs = help.split("\n\n").map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));

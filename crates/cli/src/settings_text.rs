@@ -1,15 +1,15 @@
-//! The text of a file of settings: lines `NAME=value`.
+//! Parses the text of a settings file: lines `NAME=value`.
 
 use std::collections::BTreeMap;
 
 use anyhow::bail;
 use clap::Command;
 
-/// `NAME_FILE` names a file that holds the value of `NAME`: how containers hand over secrets.
+/// The suffix of settings that name a file with the value. Containers pass secrets in this way.
 pub const FROM_FILE: &str = "_FILE";
-/// Most slips of a name that is taken for another.
+/// The most typing errors at which a name is taken for another.
 const NEAR: usize = 2;
-/// Read by name in `main`, as no argument has it: name, default, what it is.
+/// Settings that `main` reads and that no argument has: name, default, description.
 pub const MORE: [(&str, &str, &str); 2] = [
     ("ADMIT_LOG", "`text`", "`json` for a log of JSON lines, `text` otherwise."),
     (
@@ -18,10 +18,10 @@ pub const MORE: [(&str, &str, &str); 2] = [
         "What is logged, such as `info` or `admit_server=debug`. In the environment alone.",
     ),
 ];
-/// Read from the environment before there is a file.
+/// A setting that is read from the environment before there is a file.
 const NOT_OF_A_FILE: &str = "RUST_LOG";
 
-/// Reads a file's text. Fails, naming the line, where one is no `NAME=value` or sets a name again.
+/// Parses a file's text. Fails, with the line's number, for a line that is no `NAME=value` or repeats a name.
 pub fn parse(text: &str) -> anyhow::Result<BTreeMap<String, String>> {
     let mut settings = BTreeMap::new();
     for (at, line) in text.lines().enumerate().map(|(at, line)| (at + 1, line.trim())) {
@@ -40,7 +40,7 @@ pub fn parse(text: &str) -> anyhow::Result<BTreeMap<String, String>> {
     Ok(settings)
 }
 
-/// Every setting there is, in order of name.
+/// The names of all settings, sorted.
 pub fn known(command: &Command) -> Vec<String> {
     fn collect(command: &Command, into: &mut Vec<String>) {
         let of_arguments = command.get_arguments().filter_map(|argument| argument.get_env()?.to_str());
@@ -55,15 +55,15 @@ pub fn known(command: &Command) -> Vec<String> {
     known
 }
 
-/// `, perhaps NAME is meant`, where one is near.
+/// The text `, perhaps NAME is meant`, if a name is near; else empty.
 pub fn nearest(name: &str, known: &[String]) -> String {
     let distance = |one: &&String| strsim::damerau_levenshtein(name, one);
     let near = known.iter().min_by_key(distance).filter(|one| distance(one) <= NEAR);
     near.map(|one| format!(", perhaps {one} is meant")).unwrap_or_default()
 }
 
-/// Makes the file's values the defaults of the arguments they are for. Fails on a name that no argument has: a typing
-/// mistake must not leave a setting at its default in silence.
+/// Makes the file's values the defaults of their arguments. Fails for a name that no argument has, because a typing
+/// error would otherwise silently leave a default.
 pub fn apply(command: Command, settings: &BTreeMap<String, String>) -> anyhow::Result<Command> {
     let known = known(&command);
     for name in settings.keys() {
@@ -79,7 +79,7 @@ fn with_defaults(command: Command, settings: &BTreeMap<String, String>) -> Comma
     let command = command.mut_args(|argument| {
         let Some(name) = argument.get_env().and_then(|name| name.to_str()).map(str::to_owned) else { return argument };
         match settings.get(&name).cloned() {
-            // What the environment's values are not shown of, the file's are not either: `--help` would print them.
+            // If `--help` hides a setting's value from the environment, it must hide the file's value too.
             Some(value) => {
                 let hidden = argument.is_hide_env_values_set();
                 argument.required(false).default_value(value).hide_default_value(hidden)

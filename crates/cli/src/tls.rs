@@ -7,7 +7,7 @@ use admit_server::tls::Tls;
 use anyhow::bail;
 use clap::Args;
 
-/// Folder of the local authority in the data folder.
+/// The folder of the local authority inside the data folder.
 const FOLDER: &str = "tls";
 
 /// How the server speaks TLS itself. A proxy in front may do so instead.
@@ -29,7 +29,7 @@ pub struct TlsArgs {
 }
 
 impl TlsArgs {
-    /// How TLS is spoken, if it is.
+    /// How the listener speaks TLS by these arguments.
     pub fn by(&self) -> TlsBy {
         match (&self.tls_cert, self.tls_self_signed) {
             (Some(_), _) => TlsBy::Files,
@@ -37,15 +37,15 @@ impl TlsArgs {
             (None, false) => TlsBy::Nobody,
         }
     }
-    /// The certificate that [`TlsArgs::open`] would find, in words. It makes no authority. The user who looks may not
-    /// be the user that serves, who could then not read it.
+    /// Describes the certificate that [`TlsArgs::open`] would use. It creates no authority, because the user of this
+    /// command may not be the user of the server, who could then not read it.
     pub fn look(&self, data_dir: &Path, public_url: Option<&str>) -> anyhow::Result<Option<&'static str>> {
         if self.by() == TlsBy::LocalAuthority && !data_dir.join(FOLDER).exists() {
             return Ok(Some("the server makes its own authority at its first start"));
         }
         Ok(self.open(data_dir, public_url)?.map(|_| "the certificate and its key belong together"))
     }
-    /// Reads the certificate, or opens the local authority of the data folder.
+    /// Reads the certificate, or opens the local authority of the data folder. `None`: the listener speaks no TLS.
     pub fn open(&self, data_dir: &Path, public_url: Option<&str>) -> anyhow::Result<Option<Tls>> {
         match (&self.tls_cert, &self.tls_key) {
             (Some(cert), Some(key)) => return Ok(Some(Tls::from_files(cert, key)?)),
@@ -59,7 +59,7 @@ impl TlsArgs {
     }
 }
 
-/// The names of a self-signed certificate: this machine's, those that were given, and that of `PUBLIC_URL`.
+/// The names in a self-signed certificate: this machine's, the given ones, and that of `PUBLIC_URL`.
 fn names(given: &[String], public_url: Option<&str>) -> Vec<String> {
     let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
     if let Some(host) = hostname() {
@@ -74,7 +74,7 @@ fn names(given: &[String], public_url: Option<&str>) -> Vec<String> {
     names
 }
 
-/// This machine's name in its network, where it is a plain one.
+/// This machine's host name, if it is a plain one; else `None`.
 fn hostname() -> Option<String> {
     #[cfg(target_os = "linux")]
     let name = rustix::system::uname().nodename().to_str().ok()?.to_ascii_lowercase();

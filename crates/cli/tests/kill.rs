@@ -1,5 +1,6 @@
-//! `kill -9` at random moments under load (issue: "no acknowledged scan missing, `integrity_check` ok, `rebuild --check`
-//! finds no difference, restart without hands"). `ADMIT_KILLS` says how often; 10 without it.
+//! `kill -9` at random moments under load. Required: no acknowledged scan is missing, `integrity_check` is ok,
+//! `rebuild --check` finds no difference, and the server restarts without help. `ADMIT_KILLS` says how often; 10
+//! without it.
 
 mod serving;
 #[path = "../../server/tests/it/signed.rs"]
@@ -12,7 +13,7 @@ use hammer::{Hammer, hammer, life};
 use serving::{Folder, Server};
 
 const DEVICES: usize = 4;
-/// How long the server is left alone after it answers, at most, milliseconds.
+/// The longest time between the server's first answer and the next kill, in milliseconds.
 const LIFE_MS: u64 = 1_500;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -34,7 +35,7 @@ async fn no_acknowledged_scan_is_missing_however_often_the_server_is_killed() {
     for _ in 0..kills {
         let life = life(&mut random, LIFE_MS);
         let url = server.url();
-        // Senders go on past the kill: requests must be under way when it comes.
+        // Senders continue past the kill, so that requests are under way when it happens.
         let (back, ()) = tokio::join!(hammer(&client, &url, devices, Instant::now() + 2 * life), async {
             // tidy-allow: the random moment of the kill is what is tested
             tokio::time::sleep(life).await;
@@ -53,7 +54,7 @@ async fn no_acknowledged_scan_is_missing_however_often_the_server_is_killed() {
             );
         }
     }
-    // What was cut off is sent again, and then nothing is missing at all.
+    // Interrupted batches are sent again, and then nothing is missing.
     let mut total = 0;
     for device in &mut devices {
         device.hand_over(&client, &server.url()).await;

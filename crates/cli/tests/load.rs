@@ -1,4 +1,4 @@
-//! A small crowd against a real server: what it sent is there, once, and it says so.
+//! A small load against a real server: every scan is stored once, and the report says so.
 
 #[allow(dead_code, reason = "other tests use the rest")]
 mod serving;
@@ -6,7 +6,7 @@ mod serving;
 use serde_json::Value;
 use serving::{Folder, Server};
 
-/// Runs `admit load` against the demo; gives what it wrote.
+/// Runs `admit load` against the demo, and gives its JSON report.
 async fn load(server: &Server, folder: &Folder, arguments: &[&str]) -> Value {
     let file = folder.0.join("load.json");
     let pid = server.child.id().unwrap().to_string();
@@ -48,14 +48,15 @@ async fn every_scan_of_a_crowd_is_asked_back() {
 async fn a_crowd_is_asked_back_after_an_outage_and_over_a_slow_network() {
     let folder = Folder::new("load-outage");
     let server = Server::start(&folder.0).await;
-    // Longer than the scanner's rhythm: some come before the outage, some in it, some after it.
+    // The run is longer than the scanner's rhythm, so some uploads come before the outage, some during it, some after
+    // it.
     let cut = load(&server, &folder, &["--mode", "resync", "--phones", "4", "--scans", "9", "--seconds", "12"]).await;
     all_there(&cut, 36);
     assert!(cut["repeated"].as_u64().unwrap() > 0, "the outage stopped nobody: {cut}");
     assert!(cut["caught_up_seconds"].as_f64().is_some(), "{cut}");
     let slow = load(&server, &folder, &["--mode", "slow", "--phones", "3", "--scans", "4", "--seconds", "1"]).await;
     all_there(&slow, 12);
-    // There and back.
+    // The delay counts in both directions.
     assert!(slow["upload_ms"]["p50"].as_f64().unwrap() >= 300.0, "that network is quick: {slow}");
     server.kill().await;
     serving::in_order(&folder.0);

@@ -1,4 +1,4 @@
-//! `admit migrate-store`: a server's whole content goes from SQLite to PostgreSQL and back, or nothing of it.
+//! `admit migrate-store`: all content of a server moves from SQLite to PostgreSQL and back, or nothing of it.
 
 mod serving;
 #[path = "../../server/tests/it/signed.rs"]
@@ -29,7 +29,7 @@ const ORGANISATION: [&str; 8] =
 fn client() -> Client {
     admit_server::adapters::http_client::builder().no_proxy().build().unwrap()
 }
-/// Without any setting of the machine's.
+/// The binary without any setting of this machine.
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_admit"));
     for name in ["ADMIT_DATA_DIR", "ADMIT_SECRET", "DATABASE_URL", "PUBLIC_URL", "ADMIT_LISTEN", "ADMIT_CONFIG"] {
@@ -41,7 +41,7 @@ fn command(arguments: &[&str]) -> Command {
 fn migrate(from: &str, to: &str) -> Output {
     command(&["migrate-store", "--from", from, "--to", to, "--json"]).output().unwrap()
 }
-/// The report of a move that must succeed.
+/// Runs a move, which must succeed, and gives its report.
 fn moved(from: &str, to: &str) -> Value {
     let run = migrate(from, to);
     let (out, err) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
@@ -50,7 +50,7 @@ fn moved(from: &str, to: &str) -> Value {
     assert!(report["moved"] == true && report["checks"].as_array().unwrap().iter().all(|one| one["ok"] == true));
     report
 }
-/// The complaint of a move that must be refused.
+/// Runs a move, which must be refused, and gives its error message.
 fn complaint(from: &str, to: &str) -> String {
     let run = migrate(from, to);
     assert!(!run.status.success(), "{}", String::from_utf8_lossy(&run.stdout));
@@ -59,7 +59,7 @@ fn complaint(from: &str, to: &str) -> String {
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
-/// Table by table: rows and digest.
+/// Rows and digest of each table.
 fn digests(report: &Value) -> Vec<(String, u64, String)> {
     let one = |one: &Value| {
         assert_eq!(one["equal"], true, "{one}");
@@ -67,16 +67,16 @@ fn digests(report: &Value) -> Vec<(String, u64, String)> {
     };
     report["tables"].as_array().unwrap().iter().map(one).collect()
 }
-/// The test process's own PostgreSQL, with fsync as a server demands it.
+/// The PostgreSQL of this test process. It runs with fsync, as a server requires.
 fn postgres() -> &'static testing::Server {
     static SERVER: OnceLock<testing::Server> = OnceLock::new();
     SERVER.get_or_init(|| testing::Server::start(true))
 }
-/// A fresh database of the test process's own PostgreSQL.
+/// A new database on the PostgreSQL of this test process.
 async fn database() -> String {
     tokio::task::spawn_blocking(|| postgres().database()).await.unwrap()
 }
-/// Rows of a PostgreSQL that are of some organisation: each begins with its table.
+/// The rows of organisations in a PostgreSQL; each begins with its table's name.
 fn rows(address: &str) -> Vec<String> {
     let server = postgres();
     let rows = testing::rows(&server.as_superuser(address));
@@ -84,7 +84,7 @@ fn rows(address: &str) -> Vec<String> {
     rows.into_iter().filter(|row| !of_the_server.iter().any(|table| row.starts_with(table))).collect()
 }
 
-/// An organiser's session of one server.
+/// An organiser's session at one server.
 struct Office<'a> {
     client: &'a Client,
     url: String,
@@ -107,20 +107,20 @@ impl Office<'_> {
     async fn get(&self, path: &str) -> Value {
         self.call(Method::GET, path, None).await
     }
-    /// The event's state, by the API.
+    /// The event's state, from the API.
     async fn state(&self) -> Vec<Value> {
         let mut all = Vec::new();
         for path in ["occupancy", "scans?limit=500", "incidents?limit=500", "guests?limit=50", "gates", "devices"] {
             all.push(self.get(&format!("/api/events/EVENT/{path}")).await);
         }
         all.push(self.get("/api/audit?event_id=EVENT&limit=100").await);
-        // A server goes on with the passes by itself: how far one is may have changed since.
+        // A server continues with passes by itself, so their state may have changed meanwhile.
         all.iter_mut().for_each(|value| forget(value, &["mail"]));
         all
     }
 }
 
-/// Takes members away wherever they stand.
+/// Removes these members at any depth.
 fn forget(value: &mut Value, names: &[&str]) {
     match value {
         Value::Object(members) => {
@@ -132,7 +132,7 @@ fn forget(value: &mut Value, names: &[&str]) {
     }
 }
 
-/// Fails, naming the place, where two states differ.
+/// Fails, with the place, if two states differ.
 fn same(before: &[Value], after: &[Value]) {
     fn differ(at: &str, before: &Value, after: &Value) {
         match (before, after) {
@@ -160,7 +160,7 @@ async fn upload(client: &Client, url: &str, log: &mut Log, scans: Vec<Value>) {
     assert_eq!(answer.processed.len(), count, "{answer:?}");
 }
 
-/// `admit serve` on a PostgreSQL; gone when it is dropped.
+/// `admit serve` on a PostgreSQL. It is stopped when the value is dropped.
 struct Node {
     child: Child,
     url: String,
@@ -187,8 +187,8 @@ impl Drop for Node {
     }
 }
 
-/// A night at the door: entries, exits, a second entry, an unknown code, a scan that nothing proves and a person accepts,
-/// a voided ticket, a guest by hand. Gives the log of each phone, with a code that nobody used.
+/// Makes the scans of an evening: entries, exits, a second entry, an unknown code, an unproven scan that a person
+/// accepts, a voided ticket, a guest picked by hand. Gives the log of each phone, with an unused code.
 async fn night(office: &Office<'_>, server: &Server) -> Vec<(Log, String)> {
     let client = office.client;
     let mut phones = Vec::new();
@@ -203,7 +203,7 @@ async fn night(office: &Office<'_>, server: &Server) -> Vec<(Log, String)> {
         scans.push(log.scan("no-such-code", Outcome::Invalid, at(21)));
         scans.push(log.scan_as(&barcodes[from + 1], Outcome::Valid, at(22), |scan| scan.kind = ScanKind::Exit));
         upload(client, &office.url, &mut log, scans).await;
-        // The signature of another scan proves nothing.
+        // A signature of another scan proves nothing.
         let mut unproven = log.scan(&barcodes[from + 11], Outcome::Valid, at(30));
         unproven["signature"] = log.scan(&barcodes[from + 12], Outcome::Valid, at(31))["signature"].clone();
         upload(client, &office.url, &mut log, vec![unproven]).await;
@@ -247,7 +247,7 @@ async fn a_night_goes_to_postgresql_and_back_and_every_phone_goes_on() {
         assert!(there.iter().any(|(name, rows, _)| name == table && *rows > 0), "{table} has no rows: {there:?}");
     }
 
-    // PostgreSQL: the same states, and a phone that was paired before goes on.
+    // On PostgreSQL the states are the same, and a phone that was paired before goes on.
     let check = |arguments: &[&str]| {
         let run = command(arguments).envs([("DATABASE_URL", &*address), ("ADMIT_SECRET", &*secret)]).output().unwrap();
         assert!(run.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&run.stdout));
@@ -260,7 +260,7 @@ async fn a_night_goes_to_postgresql_and_back_and_every_phone_goes_on() {
     same(&before, &moved_office.state().await);
     let scan = log.scan(&code, Outcome::Valid, Timestamp::clamped(serving::now_ms() - 60_000));
     upload(&client, &node.url, &mut log, vec![scan]).await;
-    // It serves: it cannot be moved now.
+    // The server is running, so the database cannot be moved now.
     let used = tokio::task::spawn_blocking({
         let (address, to) = (address.clone(), text(&back.0).to_owned() + "-2");
         move || complaint(&address, &to)
@@ -270,7 +270,7 @@ async fn a_night_goes_to_postgresql_and_back_and_every_phone_goes_on() {
     drop(node);
     check(&["rebuild", "--check"]);
 
-    // SQLite again.
+    // The data move back to SQLite.
     std::fs::copy(folder.0.join("secret"), back.0.join("secret")).unwrap();
     in_order(&back.0);
     let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_admit"));
@@ -293,7 +293,7 @@ async fn a_night_goes_to_postgresql_and_back_and_every_phone_goes_on() {
     in_order(&back.0);
 }
 
-/// Rows of a CSV file, each as its cells.
+/// The rows of a CSV file, each as its cells.
 fn table(bytes: &[u8]) -> Vec<Vec<String>> {
     let text = std::str::from_utf8(bytes).unwrap().trim_start_matches('\u{feff}');
     text.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect()
@@ -320,7 +320,7 @@ async fn a_night_is_exported_as_a_table_and_as_lines_of_json() {
     let of_api = shown["items"].as_array().unwrap();
     assert_eq!(scans.len(), of_api.len());
     for (exported, shown) in scans.iter().zip(of_api) {
-        // Every member of the API, and beside them what the file tells of the ticket.
+        // The file has every member of the API, and also the ticket's data.
         for (name, value) in shown.as_object().unwrap() {
             assert_eq!(&exported[name], value, "{name}");
         }
@@ -329,7 +329,7 @@ async fn a_night_is_exported_as_a_table_and_as_lines_of_json() {
     assert!(scans.iter().any(|one| one["barcode"].is_string() && one["guest"]["name"].is_string()), "{}", scans[0]);
     assert!(scans.iter().any(|one| one["counts"] == false) && scans.iter().any(|one| one["counts"] == true));
 
-    // Into a file, which only its owner reads; nothing is left beside it.
+    // The command writes a file that only its owner may read, and leaves no other file.
     let file = folder.0.join("scans.csv");
     said(&["export", "scans", "--event", event, "--out", text(&file)], &folder.0);
     let rows = table(&std::fs::read(&file).unwrap());
@@ -364,12 +364,12 @@ const WAITS: &str = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'me
 // tidy-allow: whether the table is held
 const HOLDS: &str = "SELECT 1 FROM pg_locks WHERE mode = 'ExclusiveLock' AND relation = 'members'::regclass";
 
-/// Waits, at the server, until there is such a row.
+/// Waits until this query returns a row.
 fn until(there: &str) -> String {
     format!("DO $$ BEGIN WHILE NOT EXISTS ({there}) LOOP PERFORM pg_sleep(0.02); END LOOP; END $$")
 }
 
-/// The move stands still in the middle, at a table that somebody else locked; then it is killed.
+/// The move waits at a table that another transaction locked. Then it is killed.
 #[test]
 fn a_move_that_is_killed_leaves_an_empty_target() {
     let folder = Folder::new("migrate-killed");
@@ -391,7 +391,7 @@ fn a_move_that_is_killed_leaves_an_empty_target() {
     });
     assert!(!child.wait().unwrap().success());
     assert_eq!(rows(&address), Vec::<String>::new());
-    // And it can be moved after all.
+    // Afterwards the database can be moved.
     moved(text(&folder.0), &address);
     assert!(rows(&address).iter().any(|row| row.starts_with("members ")));
 }
@@ -419,13 +419,13 @@ fn a_move_that_would_mix_lose_or_hide_something_is_refused() {
     moved(from, &address);
     let told = complaint(&address, &address);
     assert!(told.contains("are the same"), "{told}");
-    // The same database by another address.
+    // The same database under another address.
     let told = complaint(&address, &format!("{address} connect_timeout=9"));
     assert!(told.contains("in use by a move"), "{told}");
     let told = complaint(from, &address);
     assert!(told.contains("is not empty: it holds 1 organisations"), "{told}");
 
-    // A folder that is served.
+    // A folder that a server uses.
     let lock = std::fs::File::options().write(true).open(folder.0.join("serving.lock")).unwrap();
     lock.lock().unwrap();
     let fresh = server.database();
@@ -433,7 +433,7 @@ fn a_move_that_would_mix_lose_or_hide_something_is_refused() {
     assert!(told.contains("another process serves"), "{told}");
     drop(lock);
 
-    // Another secret in the target's folder.
+    // The target's folder has another secret.
     let sealed = Folder::new("migrate-sealed");
     std::fs::create_dir_all(&sealed.0).unwrap();
     std::fs::write(sealed.0.join("secret"), "f".repeat(64)).unwrap();
@@ -453,7 +453,7 @@ fn a_move_that_would_mix_lose_or_hide_something_is_refused() {
     assert!(told.contains("schema version 0"), "{told}");
 }
 
-/// A copy that is equal can still be wrong, if its source is: derived rows that no fact explains are not moved.
+/// A copy may equal its source and still be wrong. Derived rows that contradict the facts are not moved.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_copy_that_does_not_verify_is_taken_back() {
     let folder = Folder::new("migrate-wrong");
@@ -483,7 +483,7 @@ async fn a_copy_that_does_not_verify_is_taken_back() {
     in_order(&to.0);
 }
 
-/// Begins a move into a folder, and kills it once the file beside the database holds rows that are not committed.
+/// Starts a move into a folder, and kills it once the write-ahead log holds rows that are not committed.
 fn kill_while_it_writes(from: &Path, to: &Path) {
     let size = || std::fs::metadata(to.join("admit.db-wal")).map_or(0, |file| file.len());
     let mut child =
@@ -502,8 +502,7 @@ fn kill_while_it_writes(from: &Path, to: &Path) {
     }
 }
 
-/// A table or a column that a migration adds to one schema alone is found here, not when somebody moves a venue's
-/// data.
+/// Finds a table or a column that a migration adds to only one schema, before somebody moves a venue's data.
 #[test]
 fn both_schemas_have_the_same_tables_and_columns() {
     let folder = Folder::new("migrate-catalogs");
@@ -513,7 +512,7 @@ fn both_schemas_have_the_same_tables_and_columns() {
     let there = plan(&sqlite, &postgres).unwrap();
     let back = plan(&postgres, &sqlite).unwrap();
     assert!(there.len() == back.len() && there.len() > 30, "{}", there.len());
-    // What a move replaces at the target is there, and guarded by no policy.
+    // The tables that a move replaces exist at the target, and row level security does not guard them.
     for name in ["settings", "epochs"] {
         assert!(postgres.tables.iter().any(|table| table.name == name && !table.owned), "{name}");
     }

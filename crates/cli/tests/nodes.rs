@@ -1,7 +1,7 @@
-//! Two nodes of the real binary on one PostgreSQL and one Redis, under load, while one is killed with -9 and Redis is
-//! flushed and stopped (issue: "every acknowledged scan stored once, state equal to a recomputation from scratch").
+//! Two nodes of the real binary on one PostgreSQL and one Redis, under load. One node is killed with -9, and Redis is
+//! flushed and stopped. Required: every acknowledged scan is stored once, and the state equals a recomputation.
 //!
-//! `ADMIT_LOAD_SECONDS` says how long; 10 without it, 60 with `ADMIT_LONG`.
+//! `ADMIT_LOAD_SECONDS` gives the duration; 10 without it, 60 with `ADMIT_LONG`.
 
 #[path = "../../server/tests/it/private_redis.rs"]
 #[allow(dead_code, reason = "each target uses its part of the harness")]
@@ -33,12 +33,12 @@ use signed::Log;
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 const DEVICES: u64 = 50;
 const SCANS: usize = 10;
-/// The load of the issue: so long, its 95th percentile below two seconds.
+/// The duration of a full run, in which the 95th percentile must be below two seconds.
 const WHOLE: Duration = Duration::from_secs(60);
-/// Each device's turn: 50 devices, 100 batches a second.
+/// The time between two batches of a device. With 50 devices there are 100 batches per second.
 const TURN: Duration = Duration::from_millis(500);
 
-/// A node: always at the same address, also after it was killed.
+/// A node, which keeps its address after a kill.
 struct Node {
     address: String,
     database: String,
@@ -80,7 +80,7 @@ impl Node {
             tokio::time::sleep(Duration::from_millis(20)).await; // tidy-allow: the pause of a poll loop
         }
     }
-    /// SIGKILL, and up again.
+    /// Kills the node with SIGKILL, and starts it again.
     async fn kill_and_start(&mut self, client: &Client) {
         self.child.kill().await.unwrap();
         self.child = Self::spawn(&self.address, &self.database, &self.redis);
@@ -88,7 +88,7 @@ impl Node {
     }
 }
 
-/// A device that sends a batch each turn, again and again until it is acknowledged, to whichever node answers.
+/// A device that sends a batch in each turn. It repeats the batch until it is acknowledged, to any node that answers.
 struct Sender {
     log: Log,
     barcodes: Arc<Vec<String>>,
@@ -96,7 +96,7 @@ struct Sender {
     acknowledged: BTreeSet<String>,
     took: Vec<Duration>,
     tried_again: usize,
-    /// When its last batch was first sent.
+    /// When its last batch was first sent; `None` before the first.
     last: Option<Instant>,
 }
 
@@ -138,7 +138,7 @@ impl Sender {
     }
 }
 
-/// The nodes' database with the demo's 20,000 tickets: an address, what was made, and every code.
+/// A database with the demo's 20,000 tickets: its address, the demo's data, and every code.
 async fn seeded(server: &'static testing::Server) -> (String, Seeded, Vec<String>) {
     let address = tokio::task::spawn_blocking(move || server.database()).await.unwrap();
     let url = address.clone();
@@ -177,7 +177,7 @@ async fn pair(client: &Client, url: &str, seeded: &Seeded, barcodes: Vec<String>
     senders
 }
 
-/// Kills the first node twice; flushes Redis, stops it a while, starts it again.
+/// Kills the first node twice; flushes Redis, stops it for a while, and starts it again.
 async fn trouble(node: &mut Node, redis: &'static Redis, client: &Client, begun: Instant, lasts: Duration) {
     // tidy-allow: the moments of the trouble are what is tested
     sleep_until(begun + lasts / 5).await;
@@ -240,17 +240,17 @@ async fn two_nodes_under_load_keep_every_acknowledged_scan_once() {
     assert_eq!(acknowledged as u64, sent, "what was not acknowledged was sent again until it was");
     stored_once(&database, &seeded, sent).await;
     recomputed(&database);
-    // A few seconds are mostly the trouble itself; the whole load has to be quick.
+    // A short run is mostly kills and outages, so only a full run must be fast.
     assert!(lasts < WHOLE || p95 < Duration::from_secs(2), "p95 is {p95:?}");
 }
 
-/// Prints how it went, and gives the 95th percentile from a batch's first try to its receipt.
+/// Prints the result, and gives the 95th percentile of the time from a batch's first try to its receipt.
 fn report(senders: &[Sender], begun: Instant, took: Duration) -> Duration {
     let mut times: Vec<Duration> = senders.iter().flat_map(|sender| sender.took.iter().copied()).collect();
     times.sort_unstable();
     let at = |share: usize| times[(times.len() * share / 100).min(times.len() - 1)];
     let rate = |over: Duration| times.len() as f64 / over.as_secs_f64();
-    // A device sends one batch at a time: one that waits for an answer offers its next too late.
+    // A device sends one batch at a time. While it waits for an answer, its next batch is late.
     let last = senders.iter().filter_map(|sender| sender.last).max().unwrap_or(begun);
     println!(
         "{} batches of {SCANS}: offered {:.0}/s, served {:.0}/s in {took:.1?}, tried again {} times; first try to receipt: p50 \
@@ -267,8 +267,8 @@ fn report(senders: &[Sender], begun: Instant, took: Duration) -> Duration {
     at(95)
 }
 
-/// Every scan is a row, and a row of its own; and among so many some were of one ticket at two doors (S1 §11.1 "conflicts
-/// under load"), each of which [`recomputed`] then finds where it must be.
+/// Checks that every scan is stored exactly once, and that some scans of one ticket were made at two doors (S1 §11.1
+/// "conflicts under load"). [`recomputed`] then checks their verdicts.
 async fn stored_once(database: &str, seeded: &Seeded, sent: u64) {
     let count = format!(
         // tidy-allow: what is in the database is looked at behind the store's back
@@ -283,7 +283,7 @@ async fn stored_once(database: &str, seeded: &Seeded, sent: u64) {
     tokio::task::spawn_blocking(move || testing::run_sql(&database, &count).unwrap()).await.unwrap();
 }
 
-/// Checks that derived rows equal a computation from scratch, and that the ledgers are whole.
+/// Checks that derived rows equal a recomputation, and that the ledgers are whole.
 fn recomputed(database: &str) {
     for arguments in [["rebuild", "--check"], ["audit", "verify"]] {
         let run = Command::new(env!("CARGO_BIN_EXE_admit"))

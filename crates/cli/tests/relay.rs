@@ -1,5 +1,5 @@
-//! `admit relay` between a real PostgreSQL and the real server, each a process of its own. A row that is inserted
-//! becomes a guest, whatever goes away or is killed in between.
+//! `admit relay` between a real PostgreSQL and the real server, each a separate process. An inserted row becomes a
+//! guest, whatever is stopped or killed in between.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -19,7 +19,7 @@ const FILE: &str = include_str!("../../../integrations/postgres/admit.sql");
 const GUESTS: &str = include_str!("../../../integrations/postgres/tests/guests.sql");
 const CHECKS: &str = include_str!("../../../integrations/postgres/tests/outbox.sql");
 const EMAIL: &str = "owner@relay.example";
-/// How long anything may take.
+/// The time limit of every wait.
 const PATIENCE: Duration = Duration::from_secs(90);
 
 fn admit(arguments: &[&str]) -> Command {
@@ -31,7 +31,7 @@ fn admit(arguments: &[&str]) -> Command {
     command
 }
 
-/// An Admit on a folder and a port that outlive it, with one event and one endpoint.
+/// An Admit whose folder and port outlive it, with one event and one endpoint.
 struct Admit {
     folder: PathBuf,
     port: u16,
@@ -72,7 +72,7 @@ impl Admit {
         let (client, url) = (self.client.clone(), self.url("/readyz"));
         until("the server serves", || async { client.get(&url).send().await.is_ok() }).await;
     }
-    /// SIGKILL.
+    /// Kills the server with SIGKILL.
     async fn down(&mut self) {
         self.child.take().unwrap().kill().await.unwrap();
     }
@@ -98,7 +98,7 @@ impl Admit {
         found.sort();
         found
     }
-    /// How many messages were taken in, and how many of them came out of order.
+    /// The number of accepted messages, and the number of those that came out of order.
     fn messages(&self) -> (i64, i64) {
         let database = rusqlite::Connection::open(self.folder.join("admit.db")).unwrap();
         // tidy-allow: a look into the server's own database, which no route gives
@@ -176,8 +176,8 @@ fn relay(database: &str, to: &Admit, more: &[&str]) -> Command {
     command
 }
 
-/// A proxy that a careful administrator put before the server: it answers each message with all of these words in it
-/// by a page.
+/// A proxy that an administrator put before the server. It answers each message that contains all of these words with
+/// a page of its own.
 struct Guard {
     port: u16,
     is_open: Arc<AtomicBool>,
@@ -190,7 +190,7 @@ impl Guard {
         let is_open = guard.is_open.clone();
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                // Whoever asked may go away in the middle.
+                // The client may disconnect at any time.
                 tokio::spawn(Self::carry(stream, server, words, is_open.clone()));
             }
         });
@@ -252,7 +252,7 @@ async fn a_row_becomes_a_guest_and_follows_it() {
     foreign.act("must_have_lines(4)").await;
     let both = [("Ana".to_owned(), 5), ("By phone".to_owned(), 1)];
     assert_eq!(admit.guests().await, both, "who has neither mail nor phone is not told of; nobody is un-invited");
-    // What Admit refuses holds up nobody, says why, and goes in once it is mended.
+    // A refused line does not delay others, has a reason, and is accepted once it is corrected.
     foreign.act("spoil_guest(1)").await;
     foreign.act("add_guest(4, 'Bo', 1)").await;
     foreign.must("must_be_empty()").await;
@@ -273,14 +273,14 @@ async fn whatever_is_killed_every_row_arrives_once_and_in_order() {
         for persons in 2..=4 {
             foreign.act(&format!("change_guests(1, {last}, {persons})")).await;
         }
-        // A different one each time, at a different moment of the work.
+        // A different process is killed each time, at a different moment of the work.
         until("some of it arrived", || async { admit.guests().await.len() as u64 > first }).await;
         relay.kill().await.unwrap();
         if round % 3 == 1 {
             admit.down().await;
         }
         if round % 3 == 2 {
-            // Ends every connection, the relay's too.
+            // Ends every connection, also the relay's.
             blocking_stop(&foreign).await;
         }
         relay = foreign.relay(&admit);
@@ -315,21 +315,21 @@ async fn either_side_may_be_away_for_a_while() {
     let mut relay = foreign.relay(&admit);
     foreign.act("add_guests(1, 3)").await;
     until("they are there", || async { admit.guests().await.len() == 3 }).await;
-    // The endpoint.
+    // The endpoint is stopped and started.
     admit.down().await;
     foreign.act("add_guests(4, 6)").await;
     foreign.act("change_guests(1, 6, 2)").await;
     until("the relay noticed", || async { foreign.run("SELECT must_be_empty()").await.is_err() }).await;
     admit.up().await;
     until("all of it arrived", || async { admit.guests().await == named(1, 6, 2) }).await;
-    // The database: the same relay finds it again.
+    // The database is stopped and started; the same relay connects again.
     blocking_stop(&foreign).await;
     blocking_start(&foreign).await;
     foreign.act("add_guests(7, 7)").await;
     foreign.act("change_guests(1, 7, 3)").await;
     until("the rest arrived", || async { admit.guests().await == named(1, 7, 3) }).await;
     assert!(relay.try_wait().unwrap().is_none(), "it is the one that was started");
-    // A second one waits for the first.
+    // A second relay waits for the first.
     let _second = foreign.relay(&admit);
     foreign.act("change_guests(1, 7, 4)").await;
     until("it arrived", || async { admit.guests().await == named(1, 7, 4) }).await;
@@ -349,11 +349,12 @@ async fn a_line_that_is_turned_away_on_the_way_waits_alone_and_says_why() {
     foreign.act("add_guest(99, 'Forbidden', 1)").await;
     foreign.act("add_guests(1, 30)").await;
     foreign.act("change_guest(99, 2)").await;
-    // All the others are marked as delivered; its own guest's next line, which nobody forbids, stays behind it.
+    // All other lines are marked as delivered. The next line of the same guest waits behind the refused one.
     foreign.must("must_be_left(2)").await;
     assert_eq!(admit.guests().await, named(1, 30, 1));
     foreign.must("must_be_put_off(99, '%403%')").await;
-    // By now it is known for what it is: nobody waits for it, also where it is the only one that is due.
+    // The relay now knows that only this line is refused. So no other line waits, even if it is the only one that is
+    // due.
     foreign.act("add_guests(31, 40)").await;
     foreign.must("must_be_left(2)").await;
     guard.is_open.store(true, Ordering::Relaxed);
@@ -386,7 +387,7 @@ async fn what_cannot_work_is_told_at_once() {
     let empty = blocking_database(&foreign);
     let said = complaint(relay(&empty, &admit_, &[])).await;
     assert!(said.contains("admit.sql"), "{said}");
-    // A column that is not there would silence every row.
+    // A column that does not exist would stop every row from being written.
     let wrong = FILE.replace("('id')", "('no_such_column')");
     let said = foreign.run(&wrong).await.unwrap_err();
     assert!(said.contains("no_such_column"), "{said}");

@@ -1,5 +1,5 @@
-//! A server goes back to an old copy. Devices find out and hand over what it lost, with the command and without it
-//! (spec §3 "Epoch and witness", trust fault 25).
+//! A server is put back to an old copy. Devices find out and upload what it lost, with the restore command and without
+//! it (spec §3 "Epoch and witness", trust §5, fault 25).
 
 mod serving;
 #[path = "../../server/tests/it/signed.rs"]
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use serving::{Folder, Server, admit, said};
 use signed::Log;
 
-/// A phone: its log, its scans, the newest witness it was given.
+/// A phone with its log, its scans and its newest witness.
 struct Phone {
     client: Client,
     log: Log,
@@ -32,7 +32,7 @@ impl Phone {
         Self { client, log: Log::new(paired, "phone"), scans: vec![], witness: String::new(), barcodes }
     }
 
-    /// Scans so many tickets and uploads them.
+    /// Scans this many tickets and uploads the scans.
     async fn let_in(&mut self, server: &Server, persons: usize) {
         let from = self.scans.len();
         for n in from..from + persons {
@@ -50,8 +50,8 @@ impl Phone {
         assert_eq!(answer.processed.len(), count);
     }
 
-    /// The server's epoch, and the places of the log that the server lacks: asked as a heartbeat, and then as a log's
-    /// status.
+    /// The server's epoch, and the ranges of the log that the server lacks: first a heartbeat, then a request for the
+    /// log's status.
     async fn asks(&mut self, server: &Server) -> (admit_core::rule::Epoch, Vec<(u64, u64)>) {
         let event = self.log.paired.event_id.clone();
         let beat = json!({ "log_id": self.log.log_id, "head": self.log.seq, "pending": 0, "manifest_version": 0 });
@@ -72,8 +72,8 @@ impl Phone {
     }
 }
 
-/// Ten scans are in the copy, ten came after it. Whatever way the server went back: a phone hears of another epoch, is
-/// told what is lacking, sends that, and nothing was ever lost.
+/// Ten scans are in the copy, ten came after it. However the server was put back, a phone sees another epoch, learns
+/// which scans are missing, and sends them. So nothing is lost.
 async fn nothing_is_lost(name: &str, go_back: fn(&Path, &Path)) {
     let (folder, copy) = (Folder::new(name), Folder::new(&format!("{name}-copy")));
     let server = Server::start(&folder.0).await;
@@ -81,7 +81,7 @@ async fn nothing_is_lost(name: &str, go_back: fn(&Path, &Path)) {
     phone.let_in(&server, 10).await;
     let (before, missing) = phone.asks(&server).await;
     assert_eq!(missing, []);
-    // While it serves.
+    // The backup runs while the server serves.
     said(&["backup", "--to", copy.0.to_str().unwrap()], &folder.0);
     phone.let_in(&server, 10).await;
     server.kill().await;
@@ -107,7 +107,7 @@ async fn after_a_restore_devices_hand_over_what_was_lost() {
     .await;
 }
 
-/// Between its two moves a restore leaves no database: a server that starts then must not begin with an empty one.
+/// Between its two moves a restore leaves no database. A server that starts then must not begin with an empty one.
 #[tokio::test]
 async fn a_restore_that_was_cut_off_is_told_and_run_again() {
     nothing_is_lost("cut-off", |copy, folder| {
@@ -117,7 +117,7 @@ async fn a_restore_that_was_cut_off_is_told_and_run_again() {
         }
         std::fs::copy(copy.join("admit.db"), arriving.join("admit.db")).unwrap();
         std::fs::rename(folder.join("admit.db"), aside.join("admit.db")).unwrap();
-        // Half of a move: what stands beside one database must not be read with another.
+        // The state after half of a move: files of one database must not be read with another.
         std::fs::write(folder.join("admit.db-wal"), b"of another database").unwrap();
         let output = admit(&["rebuild", "--check"], folder);
         let told = String::from_utf8(output.stderr).unwrap();
@@ -156,7 +156,7 @@ async fn a_restore_that_cannot_work_changes_nothing() {
     let twice = complaint(&["backup", "--to", copy_name]);
     assert!(twice.contains("exists already"), "{twice}");
     server.kill().await;
-    // What the kill left in the file beside it is folded back first.
+    // The journal that the kill left is copied back first.
     serving::in_order(&folder.0);
     let before = std::fs::read(folder.0.join("admit.db")).unwrap();
     let elsewhere = complaint(&["restore", "--from", folder.0.join("nothing").to_str().unwrap()]);

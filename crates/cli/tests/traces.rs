@@ -1,4 +1,4 @@
-//! One trace from a device's upload to the commit, as a collector gets it; and what a collector that is away costs.
+//! A trace from a device's upload to the commit, as a collector receives it. Also what an unreachable collector costs.
 
 #[allow(dead_code, reason = "other tests use the rest")]
 mod serving;
@@ -37,10 +37,10 @@ const DEVICE: &str = "phone-of-the-east-gate";
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const CAUSE: &str = "00f067aa0ba902b7";
 
-/// The traces that a collector got.
+/// The traces that a collector received.
 type Got = Arc<Mutex<Vec<ExportTraceServiceRequest>>>;
 
-/// A collector on a free port: its address, and what comes.
+/// Starts a collector on a free port, and gives its address and what it receives.
 async fn collector() -> (String, Got) {
     async fn take(State(got): State<Got>, body: axum::body::Bytes) -> Vec<u8> {
         got.lock().unwrap().push(ExportTraceServiceRequest::decode(body).expect("protobuf"));
@@ -54,7 +54,7 @@ async fn collector() -> (String, Got) {
     (address, got)
 }
 
-/// A store with the demo's event in it.
+/// Makes the demo's event in a store.
 async fn seeded(store: Arc<dyn Store>) -> Seeded {
     let state = AppState::new(store, Secret::new(SECRET).unwrap(), Settings::default());
     let seeded = seed(&state.app).await.unwrap();
@@ -62,7 +62,7 @@ async fn seeded(store: Arc<dyn Store>) -> Seeded {
     seeded
 }
 
-/// `admit serve` on what was seeded, once it answers.
+/// Starts `admit serve` on the demo's event, and waits until it answers.
 async fn serve(client: &Client, folder: &Folder, seeded: &Seeded, settings: &[(&str, &str)]) -> Server {
     let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_admit"));
@@ -103,7 +103,7 @@ async fn stopped(mut server: Server) -> (String, Duration) {
     (log, begun.elapsed())
 }
 
-/// Uploads one scan of a ticket, as the cause of `traceparent`; gives how long the answer took.
+/// Uploads one scan of a ticket with this `traceparent`, and gives the duration.
 async fn upload(client: &Client, server: &Server, log: &mut Log, code: &str, traceparent: Option<&str>) -> Duration {
     let scan = log.scan(code, Outcome::Valid, Timestamp::clamped(now_ms() - 60_000));
     let batch = log.batch(vec![scan]);
@@ -121,7 +121,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The span of that name, and that it began and ended inside its parent.
+/// The span with that name. It must begin and end inside its parent.
 fn child<'a>(spans: &'a [Span], parent: &Span, name: &str) -> &'a Span {
     let found: Vec<&Span> = spans.iter().filter(|span| span.name == name).collect();
     assert_eq!(found.len(), 1, "{name} among {:?}", spans.iter().map(|span| &span.name).collect::<Vec<_>>());
@@ -138,7 +138,7 @@ fn attributes(span: &Span) -> BTreeMap<&str, String> {
     span.attributes.iter().map(|one| (one.key.as_str(), format!("{:?}", one.value))).collect()
 }
 
-/// The spans of the device's upload: one trace, from the request to the commit.
+/// Checks the spans of the device's upload: one trace from the request to the commit.
 fn one_trace(spans: &[Span]) {
     let root: Vec<&Span> = spans.iter().filter(|span| hex(&span.parent_span_id) == CAUSE).collect();
     assert_eq!(root.len(), 1, "one request has the device's span as its parent: {spans:?}");
@@ -161,7 +161,7 @@ fn one_trace(spans: &[Span]) {
     assert_eq!(spans.len(), 8, "{spans:?}");
 }
 
-/// An upload with a `traceparent`, one with none, one with a malformed one; and all that was exported when the server ended.
+/// Uploads with a `traceparent`, without one, and with a malformed one. Then checks everything that was exported.
 async fn from_upload_to_commit(folder: Folder, seeded: Seeded, settings: &[(&str, &str)]) {
     let client = admit_server::adapters::http_client::builder().no_proxy().build().unwrap();
     let (address, got) = collector().await;
@@ -171,7 +171,7 @@ async fn from_upload_to_commit(folder: Folder, seeded: Seeded, settings: &[(&str
     let key = paired.api_key.clone();
     let mut log = Log::new(paired, "traced");
     let traceparent = format!("00-{TRACE}-{CAUSE}-01");
-    // The first one comes with a write more: a key is noted as used.
+    // The first upload has one more write, because the key is marked as used.
     upload(&client, &server, &mut log, &codes[1], None).await;
     upload(&client, &server, &mut log, &codes[0], Some(&traceparent)).await;
     upload(&client, &server, &mut log, &codes[2], Some("00-not-a-trace")).await;
@@ -191,7 +191,7 @@ async fn from_upload_to_commit(folder: Folder, seeded: Seeded, settings: &[(&str
     one_trace(&ours);
     let alone = |span: &&Span| span.name == "POST /api/scanning/sync" && span.parent_span_id.is_empty();
     assert_eq!(spans.iter().filter(alone).count(), 2, "without a parent, and with none that can be read: {spans:?}");
-    // A write is part of a request's trace or of none.
+    // A write belongs to a request's trace, or is not exported.
     assert!(spans.iter().all(|span| span.name.contains("/api/") || !span.parent_span_id.is_empty()), "{spans:?}");
 
     let whole = format!("{exported:?}");
@@ -199,7 +199,7 @@ async fn from_upload_to_commit(folder: Folder, seeded: Seeded, settings: &[(&str
     for secret in codes.chain(names).chain([DEVICE, key.as_str(), seeded.api_token.as_str(), SECRET]) {
         assert!(!whole.contains(secret), "{secret} was exported");
     }
-    // The log's lines are as they are without.
+    // The log lines are the same as without traces.
     let line = said.lines().find(|line| line.contains("sync.success")).unwrap_or_else(|| panic!("{said}"));
     assert_eq!(line.matches('{').count(), 1, "one span of the log, the request: {line}");
     assert!(line.contains("request{id=") && line.contains("route=\"/api/scanning/sync\"}: admit_server::"), "{line}");
@@ -218,7 +218,7 @@ async fn an_upload_is_one_trace_down_to_the_commit_of_sqlite() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_upload_is_one_trace_down_to_the_commit_of_postgresql() {
     let opened = tokio::task::spawn_blocking(|| {
-        // Admit refuses a server that does not flush. Its end is this process's.
+        // Admit refuses a PostgreSQL that does not flush. This one ends with the test process.
         let server: &'static testing::Server = Box::leak(Box::new(testing::Server::start(true)));
         let url = server.database();
         let store = Postgres::open(&url, Default::default()).unwrap();
@@ -235,7 +235,7 @@ async fn a_collector_that_is_away_costs_one_line_of_the_log_and_no_time() {
     let folder = Folder::new("traces-away");
     std::fs::create_dir_all(&folder.0).unwrap();
     let seeded = seeded(Arc::new(Sqlite::open(folder.0.join("admit.db"), Default::default()).unwrap())).await;
-    // One that takes connections and never says a word; and a port where nobody is.
+    // One collector accepts connections and never answers; the other port has no listener.
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let gone = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     for (n, (address, lines)) in [(silent.local_addr().unwrap(), 0..=1), (gone, 1..=1)].into_iter().enumerate() {

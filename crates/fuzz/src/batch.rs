@@ -1,4 +1,4 @@
-//! Bodies that bring scans.
+//! Fuzz target: the bodies of requests that devices send, most of them with scans.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ use crate::list::KEY;
 use crate::phone::{EVENING, Phone};
 use crate::server::Server;
 
-/// Every body that a device sends.
+/// Reads the bytes as one of the bodies that a device sends. The first byte chooses which.
 pub fn batch(bytes: &[u8]) {
     let mut bytes = Bytes::new(bytes);
     match bytes.byte() % 8 {
@@ -36,7 +36,7 @@ pub fn batch(bytes: &[u8]) {
     }
 }
 
-/// Checks that a value which can be read, is written, and is read again is the same.
+/// Checks that a value that can be read stays equal when it is written and read again.
 fn stable<T: DeserializeOwned + serde::Serialize + PartialEq + std::fmt::Debug>(json: &[u8]) {
     let Ok(value) = problem::read::<T>(json) else { return };
     let again: T = problem::read(to_text(&value).as_bytes()).expect("what was written reads");
@@ -64,7 +64,7 @@ fn sync(json: &[u8]) {
     let keys: BTreeMap<KeyId, _> =
         authors(&request).into_iter().map(|key_id| (key_id, (caller.device_id.clone(), key))).collect();
     let Ok(batch) = decode(&request, &caller, &keys, &context) else { return };
-    // Law of the outbox: each item is a scan or is refused by its place; none is both, none is neither.
+    // Law of the outbox: each item is either a scan or is refused by its index, never both and never neither.
     assert_eq!(batch.items.len() + batch.rejected.len(), request.scans.len());
     assert!(batch.rejected.iter().all(|refused| refused.index < request.scans.len()));
     for item in &batch.items {

@@ -1,4 +1,4 @@
-//! Blocks of scans: bytes that nobody wrote, and whole histories written and read back.
+//! Fuzz target: blocks of scans. It reads arbitrary bytes, and writes whole histories and reads them back.
 
 use admit_core::block::{self, Kept};
 use admit_core::limits::BLOCK_SCANS;
@@ -7,7 +7,7 @@ use admit_core::sign::content_digest;
 
 use crate::generator::{History, Rng, history_of};
 
-/// The first byte says which.
+/// The first byte chooses: one scan, one block, or a history that is written as blocks.
 pub fn block(bytes: &[u8]) {
     let Some((kind, bytes)) = bytes.split_first() else { return };
     match kind % 3 {
@@ -19,7 +19,8 @@ pub fn block(bytes: &[u8]) {
         }
         _ => {
             let History { case, .. } = history_of(Rng::of_bytes(bytes));
-            // The laws name contents as they like; a stored one has its own digest.
+            // The generator of histories gives contents any digest. A stored content has its own, so it is computed
+            // here.
             let own = |fact: Fact| Fact { digest: content_digest(&fact.scan), ..fact };
             let kept = case.facts.into_iter().map(|fact| Kept { fact: own(fact), signature: None, sent: None });
             kept.collect::<Vec<_>>().chunks(BLOCK_SCANS).for_each(written_and_read);
@@ -27,7 +28,7 @@ pub fn block(bytes: &[u8]) {
     }
 }
 
-/// Checks that bytes which read as a scan are one: written again it reads the same.
+/// Checks that bytes which can be read as a scan are one: when it is written, it reads as the same scan.
 fn alone(bytes: &[u8]) {
     if let Ok(scan) = block::scan_from_bytes(bytes) {
         assert_eq!(block::scan_from_bytes(&block::scan_to_bytes(&scan)), Ok(scan));
@@ -39,7 +40,7 @@ fn written_and_read(kept: &[Kept]) {
     assert_eq!(block::read(&bytes).as_deref(), Ok(kept));
 }
 
-/// Scans of histories, alone and together.
+/// Scans of histories, each alone, and whole histories.
 pub fn seeds() -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
     for bytes in crate::history::seeds() {

@@ -1,4 +1,4 @@
-//! A request's body before anybody knows whose it is: packed in several ways, or no JSON at all.
+//! Fuzz target: a request's body before authentication. It may be compressed, or be no JSON at all.
 
 use std::io::Write;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::decode::{Coding, Depth, Refused, decode, document, most};
 
-/// A byte that says what the rest is: a body as it came, or a text that is packed first, whole or in two parts.
+/// The first byte chooses: the rest is a body as received, or a text that is compressed first, whole or in two parts.
 pub fn body(bytes: &[u8]) {
     let Some((choice, rest)) = bytes.split_first() else { return };
     let coding = [Coding::Identity, Coding::Gzip, Coding::Zstd][usize::from(choice % 3)];
@@ -18,7 +18,7 @@ pub fn body(bytes: &[u8]) {
     read(rest);
 }
 
-/// Checks any body: it is never larger than it may become, and the cap in depth changes no body that is taken.
+/// Checks any body: it never exceeds the limit, and the limit of depth changes no body that is accepted.
 fn came(coding: Coding, bytes: &[u8]) {
     let flat = decode(coding, bytes, false);
     match &flat {
@@ -31,13 +31,12 @@ fn came(coding: Coding, bytes: &[u8]) {
     }
 }
 
-/// Checks that a body which an honest sender packs comes out as it went in, however many members or frames it was cut
-/// into.
+/// Checks that a compressed text is read back unchanged, in however many gzip members or zstd frames it was sent.
 fn packed(coding: Coding, text: &[u8], cut: usize) {
     let (first, second) = text.split_at(cut.min(text.len()));
     let sent = [pack(coding, first), pack(coding, second)].concat();
     assert_eq!(decode(coding, &sent, false).as_deref(), Ok(text));
-    // Where the pieces are cut says nothing about how deep they are.
+    // The counted depth does not depend on where the text is cut.
     let mut depth = Depth::default();
     let in_two = depth.feed(first).and_then(|()| depth.feed(second));
     assert_eq!(decode(coding, &sent, true).map(|_| ()), in_two);
@@ -54,14 +53,14 @@ fn pack(coding: Coding, text: &[u8]) -> Vec<u8> {
     }
 }
 
-/// A document that is taken has no NUL and is no deeper than it was counted; one that is not says where.
+/// Checks a JSON document. An accepted one has no NUL and is not deeper than counted. A refusal has a message.
 fn read(bytes: &[u8]) {
     let counted = Depth::default().feed(bytes);
     match document::<Value>(bytes) {
         Ok(value) => {
             assert!(!has_nul(&value), "a NUL was let through");
             let fits = levels(&value) <= admit_core::limits::BODY_DEPTH;
-            // A member that is named twice is kept once, so that what is kept may be less deep than what was sent.
+            // If a member is named twice, only one is kept. So the value may be less deep than the text.
             assert!(fits || counted.is_err(), "{} levels were counted as few", levels(&value));
         }
         Err(error) => assert!(!error.message.is_empty()),
@@ -85,7 +84,7 @@ fn levels(value: &Value) -> usize {
     }
 }
 
-/// Each way of packing, as it comes and as text to be packed; depth at its limit and one beyond.
+/// Each content coding, both as received and as text to compress, with the depth at its limit and one beyond.
 pub fn seeds() -> Vec<Vec<u8>> {
     let with = |choice: u8, bytes: &[u8]| [&[choice], bytes].concat();
     let batch = br#"{"batch_id":"b","device_id":"d","scans":[{"scan_id":"s","note":"\"[\\"}]}"#;

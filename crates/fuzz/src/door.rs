@@ -1,7 +1,7 @@
-//! The scanner under whatever may happen around it: a program of inputs, a server's answer, a storage's content.
+//! Fuzz targets around the scanner's engine: a sequence of inputs, a server's answer, a storage's content.
 //!
 //! Three promises hold after every input. A verdict on the screen is durable (I1). The rows on the disk say how many
-//! scans wait (I23). Every upload is signed, whole and of one event (the server of the core's tests looks).
+//! scans wait (I23). Every upload is signed, whole and about one event; the server of the core's tests checks that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -22,7 +22,7 @@ use crate::list::signed_json;
 use crate::phone::{Phone, Sent};
 use crate::server::{Reply, Server};
 
-/// Inputs that one program may have: a hundred phones' evenings are not needed to break one.
+/// The largest number of inputs per program. Longer programs would find nothing more.
 const STEPS: usize = 120;
 const CODES: [&str; 12] = [
     "A-1",
@@ -41,21 +41,21 @@ const CODES: [&str; 12] = [
 const TIMES: [i64; 8] = [0, 100, 500, 1_000, 5_000, 30_000, 120_000, 3_600_000];
 const STATUSES: [u16; 14] = [200, 200, 200, 204, 304, 400, 401, 403, 404, 409, 413, 429, 500, 503];
 
-/// Looks at a phone after each of its inputs.
+/// Checks a phone after each of its inputs.
 #[derive(Default)]
 struct Watch {
-    /// Its rows so far, read.
+    /// The phone's rows so far, as entries of the journal.
     entries: Vec<Entry>,
-    /// How many of its verdicts were looked at.
+    /// The number of its verdicts that were checked already.
     shown: usize,
 }
 
 impl Watch {
-    /// Looks for verdicts that a phone has shown and that were not on its disk, and for statements of its screen that
-    /// its disk does not hold.
+    /// Checks that every verdict that the phone has shown is on its disk. Then checks that its screen states the
+    /// number of waiting scans that its disk holds.
     fn look(&mut self, phone: &Phone, honest: bool) {
         let new = phone.rows.iter().skip(self.entries.len());
-        // A row that cannot be read stands for any other.
+        // A row that cannot be read is replaced by any harmless entry, so that positions stay the same.
         self.entries.extend(new.map(|row| rows::read(&row.text).unwrap_or(Entry::Probe {})));
         for verdict in phone.shown.get(self.shown..).unwrap_or(&phone.shown) {
             let Some(scan_id) = &verdict.scan_id else { continue };
@@ -73,7 +73,7 @@ impl Watch {
     }
 }
 
-/// Scans that no row names as received or refused; of a claim and its final the final counts.
+/// The number of scans that no row names as received or refused. A claim and its final count as one scan.
 fn waiting(entries: &[Entry]) -> u64 {
     let mut named = BTreeSet::new();
     let mut scans = Vec::new();
@@ -90,7 +90,7 @@ fn waiting(entries: &[Entry]) -> u64 {
     scans.iter().filter(|(seq, id)| open(seq) && !final_waits(*seq, *id)).count() as u64
 }
 
-/// A program of inputs.
+/// Runs a program: the bytes choose the inputs of one phone.
 pub fn engine(bytes: &[u8]) {
     let mut program = Program::begin(bytes);
     for _ in 0..STEPS {
@@ -108,9 +108,9 @@ struct Program<'a> {
     phone: Phone,
     server: Server,
     watch: Watch,
-    /// Every answer was the server's own, and its ledger is whole.
+    /// Whether every answer was the server's own and its ledger is whole.
     honest: bool,
-    /// All that the phone wrote is on its disk, and its key holds.
+    /// Whether all that the phone wrote is on its disk and its key is still valid.
     kept: bool,
 }
 
@@ -191,7 +191,7 @@ impl<'a> Program<'a> {
             None => self.phone.requests.push(sent),
         }
     }
-    /// Either the request or its answer does not get through.
+    /// Loses either the request or its answer.
     fn lost(&mut self) {
         let Some(sent) = self.taken() else { return };
         if self.bytes.byte().is_multiple_of(2) {
@@ -199,10 +199,11 @@ impl<'a> Program<'a> {
         }
         self.phone.lose(&sent);
     }
-    /// An answer that is not quite the server's.
+    /// Answers with something that differs from the server's answer.
     fn garbled(&mut self) {
         let Some(sent) = self.taken() else { return };
-        // A false key signs what no server takes: that is a phone to pair anew, and no fault.
+        // With a false key a phone would sign scans that no server accepts. It must then be paired again, which is no
+        // fault.
         let Some(mut reply) = self.server.answer(&sent, self.phone.at_ms).filter(|_| !sent.is("/api/scanning/pair"))
         else {
             return self.phone.lose(&sent);
@@ -234,7 +235,7 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// The app ends in the middle of whatever it does, and begins anew; what it cached may be gone or false.
+    /// Ends the app at any point and starts it again. Its caches may be lost or changed.
     fn restarted(&mut self) {
         match self.bytes.byte() % 4 {
             0 => self.phone.caches.clear(),
@@ -284,7 +285,7 @@ impl<'a> Program<'a> {
                 let Ok(ticket_id) = ticket_id else { return };
                 Input::Guest { ticket_id }
             }
-            // What never comes so: an append and a request that nobody began.
+            // Completes an append and a request that nobody began. A real host never does so.
             9 => Input::Appended { append: u64::from(self.bytes.byte()) + 1_000_000 },
             _ => Input::Failed { request: u64::from(self.bytes.byte()) + 1_000_000 },
         };
@@ -325,7 +326,7 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// I3: with a network again and nobody in between, everything shown arrives.
+    /// Checks I3: when the network is back and nothing interferes, every shown scan arrives.
     fn end(mut self) {
         self.phone.flushes = true;
         while !self.phone.appends.is_empty() {
@@ -353,7 +354,7 @@ impl<'a> Program<'a> {
     }
 }
 
-/// Programs that reach what chance reaches late: a party, an override, a question at the door, a lost receipt.
+/// Programs for cases that random bytes reach late: a party, an override, a question at the door, a lost receipt.
 pub fn seeds() -> Vec<Vec<u8>> {
     let word = |text: &str| piece(text);
     vec![
@@ -374,10 +375,10 @@ pub fn seeds() -> Vec<Vec<u8>> {
 
 // ------------------------------------------------------------------------------------------- what a server answers
 
-/// Rows and caches.
+/// A phone's rows and its caches.
 type Disk = (Vec<Row>, BTreeMap<String, Vec<u8>>);
 
-/// A phone's disk after a short evening.
+/// The disk of a phone after a short evening.
 fn evening() -> &'static Disk {
     static DISK: OnceLock<Disk> = OnceLock::new();
     DISK.get_or_init(|| {
@@ -401,7 +402,7 @@ fn of_disk(rows: Vec<Row>, caches: BTreeMap<String, Vec<u8>>) -> Phone {
     phone
 }
 
-/// One request of a phone in the middle of its evening, answered with whatever: which, how, and the body.
+/// Answers one request of such a phone with any response. The bytes choose the request, the headers and the body.
 pub fn answer(bytes: &[u8]) {
     let mut bytes = Bytes::new(bytes);
     let (which, status, how) = (usize::from(bytes.byte()), *bytes.pick(&STATUSES), bytes.byte());
@@ -439,7 +440,7 @@ pub fn answer(bytes: &[u8]) {
     assert_eq!(phone.rows[..shown.len()], shown[..], "what is written stays");
 }
 
-/// The server's own answers to each of those requests.
+/// The server's own answers to those requests, and some refusals.
 pub fn answer_seeds() -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
     for how in [0_u8, 1, 2] {
@@ -470,7 +471,8 @@ pub fn answer_seeds() -> Vec<Vec<u8>> {
 
 // --------------------------------------------------------------------------------------------- what a storage holds
 
-/// Rows, a line each: whatever they say, the scanner starts, shows where it stands, and takes or refuses a scan.
+/// Reads the bytes as rows, one per line. Whatever they say, the scanner starts, shows its state, and takes or refuses
+/// a scan.
 pub fn journal(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let mut on_disk = Vec::new();
@@ -507,7 +509,7 @@ pub fn journal_seeds() -> Vec<Vec<u8>> {
     server.roll_back(server.serial);
     phone.pass_online(&mut server, 60_000);
     let whole = text(&phone.rows);
-    // Its event is long over: a summary stands where the scans were.
+    // The event is long over, so a summary replaces its scans.
     phone.at_ms += limits::JOURNAL_KEEP_MS + 86_400_000;
     phone.start();
     phone.pass_online(&mut server, 60_000);

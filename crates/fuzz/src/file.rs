@@ -1,4 +1,4 @@
-//! Files that people choose: tables of guests, exported logs, settings.
+//! Fuzz targets: files that people choose, such as tables of guests, exported logs and settings.
 
 use std::io::Write as _;
 
@@ -13,13 +13,13 @@ use crate::phone::Phone;
 use crate::server::Server;
 use crate::settings_text;
 
-/// Rows that one try may have.
+/// The largest number of rows per input.
 const ROWS: usize = 200;
 
-/// Bounds of one try: what a hostile file asks for shows early.
+/// The limits per input. They are small, so that a hostile file reaches them early.
 const LIMITS: Limits = Limits { rows: ROWS, columns: 512, cells: 20_000, bytes: 1_000_000 };
 
-/// A text file; the first byte says whose rules apply, and which encoding a person names.
+/// Reads a text file as a table. The first byte chooses whose rules apply, and the encoding that a person names.
 pub fn sheet(bytes: &[u8]) {
     let mut bytes = Bytes::new(bytes);
     let choice = bytes.byte();
@@ -29,7 +29,7 @@ pub fn sheet(bytes: &[u8]) {
     assert!(read.lines.len() <= ROWS && read.lines.is_sorted_by(|a, b| a.number < b.number));
     assert!(read.lines.iter().all(|line| !line.is_blank() && line.cells.iter().all(|cell| !cell.contains('\0'))));
     let _ = tickets::try_reading(file, "{}", choice % 2 == 1);
-    // What we write is read back as it was, and no cell of it is a formula to a spreadsheet.
+    // A table that we write reads back unchanged, and no spreadsheet takes one of its cells for a formula.
     let width = read.lines.iter().map(|line| line.cells.len()).max().unwrap_or_default().max(2);
     let header: Vec<String> = (0..width).map(|place| format!("column {place}")).collect();
     let header: Vec<&str> = header.iter().map(String::as_str).collect();
@@ -46,7 +46,7 @@ pub fn sheet(bytes: &[u8]) {
     assert_eq!(again.lines.into_iter().skip(1).map(plain).collect::<Vec<_>>(), rows);
 }
 
-/// A workbook: the bytes themselves as an archive, or as the XML of its sheet, its texts and its styles.
+/// Reads a workbook. The bytes are its ZIP archive, or the XML of its sheet, its texts and its styles.
 pub fn workbook(bytes: &[u8]) {
     let mut bytes = Bytes::new(bytes);
     let choice = bytes.byte();
@@ -62,7 +62,7 @@ pub fn workbook(bytes: &[u8]) {
     let _ = tickets::try_reading(&file, "{}", false);
 }
 
-/// A workbook whose sheet, texts and styles are these, one after the other with a NUL between.
+/// A workbook with this sheet, these texts and these styles. `parts` has them one after the other, separated by a NUL.
 fn book(parts: &[u8]) -> Vec<u8> {
     let mut parts = parts.split(|byte| *byte == 0);
     let mut part = |usual: &'static [u8]| parts.next().filter(|part| !part.is_empty()).unwrap_or(usual);
@@ -103,7 +103,7 @@ pub fn workbook_seeds() -> Vec<Vec<u8>> {
     vec![parts.into_bytes(), whole, b"\x01<worksheet/>".to_vec()]
 }
 
-/// A person's mapping of a file: JSON in the first line, the file below it.
+/// Reads a person's mapping of columns: JSON in the first line, then the file.
 pub fn mapping(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (said, file) = text.split_once('\n').unwrap_or((&text, "name\nAna\n"));
@@ -136,7 +136,7 @@ pub fn sheet_seeds() -> Vec<Vec<u8>> {
     .to_vec()
 }
 
-/// An exported log: JSON lines.
+/// Reads an exported log in JSON lines.
 pub fn log(bytes: &[u8]) {
     let event_id = EventId::new("event").expect("an id");
     let Ok((scans, wrong)) = devices::try_reading_log(bytes, &event_id) else { return };
@@ -160,7 +160,7 @@ pub fn log_seeds() -> Vec<Vec<u8>> {
     vec![text.clone().into_bytes(), format!("\u{feff}{text}\n\n{{}}\r\n").into_bytes()]
 }
 
-/// The file of settings.
+/// Reads a settings file.
 pub fn settings(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let Ok(settings) = settings_text::parse(&text) else { return };
@@ -177,7 +177,7 @@ pub fn settings(bytes: &[u8]) {
     }
 }
 
-/// Files as people write them.
+/// Settings files as people write them.
 pub fn settings_seeds() -> Vec<Vec<u8>> {
     ["# doors\n\nADMIT_LISTEN = 0.0.0.0:80\nADMIT_LOG=\"info\"\n", "ADMIT_LISTEN='[::]:80'\r\n", "A=1\nA=2", "B"]
         .map(|text| text.as_bytes().to_vec())

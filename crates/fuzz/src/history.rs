@@ -1,4 +1,4 @@
-//! Whole histories: the laws of `reduce`, put to histories that are looked for and not drawn.
+//! Fuzz target: the laws of `reduce`, checked on histories that the fuzzer searches for.
 
 use admit_core::incident::Subject;
 use admit_core::reduce::{Reduced, ScanVerdict, TicketState, merge_deliveries};
@@ -7,7 +7,7 @@ use admit_core::scan::{Fact, ScanKind};
 use crate::case::Case;
 use crate::generator::{History, Rng, history_of};
 
-/// The last bytes shuffle, the others make the history.
+/// The last bytes choose how facts are shuffled; the others choose the history.
 pub fn reduce(bytes: &[u8]) {
     let (made, shuffled) = bytes.split_at(bytes.len() - bytes.len().min(16) / 2);
     let History { case, .. } = history_of(Rng::of_bytes(made));
@@ -21,7 +21,7 @@ pub fn reduce(bytes: &[u8]) {
     assert_eq!(delivered(case, &mut rng).reduce_all(), whole, "batches change nothing");
 }
 
-/// I8: within and over are the persons let in, by state, by entry and by verdict alike.
+/// Checks I8: `within` plus `over` are the persons let in, by state, by entry and by verdict alike.
 fn sums(reduced: &Reduced) {
     let TicketState { within, over, inside_within, inside_over, exited, ref entries } = reduced.state;
     let sum = |of: fn(&ScanVerdict) -> u32| reduced.verdicts.iter().map(of).sum::<u32>();
@@ -37,10 +37,11 @@ fn sums(reduced: &Reduced) {
     }
 }
 
-/// Folding the first scans and then the rest is folding all.
+/// Checks that reducing only the first scans gives the same first entries as reducing all scans.
 fn folds_on(case: &Case, subject: &Subject, whole: &Reduced, rng: &mut Rng) {
     let order: Vec<&ScanVerdict> = whole.verdicts.iter().filter(|verdict| verdict.left_out.is_none()).collect();
-    // Reverts reach back in time: where one arrives, the store folds again.
+    // A revert changes earlier entries. When one arrives, the store reduces all scans again, so nothing is checked
+    // here.
     if order.is_empty() || order.iter().any(|verdict| verdict.kind == ScanKind::Revert) {
         return;
     }
@@ -69,7 +70,7 @@ fn repeated(mut case: Case, rng: &mut Rng) -> Case {
     case
 }
 
-/// One row a content, each delivery merged into it.
+/// The history with one row per content, into which all its deliveries are merged.
 fn delivered(mut case: Case, rng: &mut Rng) -> Case {
     rng.shuffle(&mut case.facts);
     let mut rows: Vec<Fact> = Vec::new();
@@ -87,7 +88,7 @@ fn delivered(mut case: Case, rng: &mut Rng) -> Case {
     case
 }
 
-/// Histories as a seed draws them are found soon enough; what they lack is length.
+/// Random bytes of several lengths. The fuzzer finds short histories soon, but not long ones.
 pub fn seeds() -> Vec<Vec<u8>> {
     let drawn = |seed: u64, length: usize| {
         let mut rng = Rng::new(seed);

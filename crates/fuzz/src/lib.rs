@@ -1,12 +1,11 @@
-//! The readers of bytes from outside, each as a plain function over bytes, and the promises that hold whatever the
-//! bytes are.
+//! The readers of bytes from outside, each as a plain function over bytes, and the promises that hold for any bytes.
 //!
-//! `cargo xtask fuzz` looks for bytes that break one (coverage-guided, by libFuzzer); `tests/replay.rs` runs every seed
-//! and every input that once did. A target never returns anything: it panics where a promise is broken.
+//! `cargo xtask fuzz` searches for bytes that break a promise (coverage-guided, by libFuzzer). `tests/replay.rs` runs
+//! every seed, and every input that once broke a promise. A target returns nothing: it panics if a promise is broken.
 //!
 //! Modules in reading order: how bytes become choices, then the targets by what they read.
 
-// What the core's own tests are made of: a server that is the bare sets of facts, a phone around the engine, histories.
+// Shared with the core's own tests: a server that only keeps facts, a phone around the engine, histories.
 #[allow(dead_code, reason = "the core's tests use the rest")]
 #[path = "../../core/tests/laws/case.rs"]
 mod case;
@@ -39,19 +38,19 @@ mod history;
 mod block;
 mod door;
 
-/// One thing to try with bytes.
+/// One fuzz target.
 pub struct Target {
-    /// Its name, and that of its folders.
+    /// The target's name, which is also the name of its folders.
     pub name: &'static str,
-    /// The bytes that the target reads.
+    /// What the target reads, in words.
     pub about: &'static str,
-    /// Tries it; panics where something does not hold.
+    /// Runs the target on an input. It panics if a promise is broken.
     pub run: fn(&[u8]),
-    /// Bytes to begin with: well-formed, and a few that are nearly so.
+    /// Inputs to begin with: well-formed ones, and a few that are almost well-formed.
     pub seeds: fn() -> Vec<Vec<u8>>,
 }
 
-/// All of them.
+/// All targets.
 pub const TARGETS: &[Target] = &[
     Target {
         name: "code",
@@ -126,7 +125,7 @@ pub const TARGETS: &[Target] = &[
     },
 ];
 
-/// The target of a name.
+/// The target with this name, if there is one.
 pub fn target(name: &str) -> Option<&'static Target> {
     TARGETS.iter().find(|target| target.name == name)
 }

@@ -1,5 +1,5 @@
-//! The signed list. A wrong signature ends reading at once, so most bytes are signed here first: what lies behind the
-//! signature must hold too, should a server ever sign nonsense.
+//! Fuzz target: the signed list. A wrong signature ends reading at once, so most inputs are signed here first. The
+//! code after the check of the signature must hold too, in case a server ever signs nonsense.
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{EventId, OrganizationId, TicketId};
@@ -19,24 +19,24 @@ use crate::bytes::Bytes;
 use crate::phone::EVENING;
 use crate::server::{Server, ticket};
 
-/// The key that everything here is signed under.
+/// The key with which everything here is signed.
 pub const KEY: &str = "admit_dk_5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a";
 
-/// How the bytes are dressed.
+/// What is done with the input before it is read, as the first byte chooses.
 const RAW: u8 = 0;
 const JSON: u8 = 1;
 const COMPACT: u8 = 2;
 const NAMES: u8 = 3;
 const RAW_NAMES: u8 = 4;
 
-/// Lists and names.
+/// Reads a list of tickets, or a list of names.
 pub fn manifest(bytes: &[u8]) {
     let mut bytes = Bytes::new(bytes);
     let dress = bytes.byte() % 5;
     let rest = bytes.rest();
     match dress {
         RAW => list(rest, Some(&body_signature(KEY, rest)), false),
-        // What begins like a compact list is read as one, and as such nobody signed it.
+        // Bytes that begin like a compact list are read as one. Nobody signed them as such.
         JSON => list(&signed_json(rest), None, !rest.starts_with(MAGIC)),
         COMPACT => list(&signed_compact(rest), None, true),
         NAMES => names(&signed_json(rest)),
@@ -44,7 +44,7 @@ pub fn manifest(bytes: &[u8]) {
     }
 }
 
-/// JSON without its closing brace, with the signature that such a body has.
+/// Adds the signature to a JSON object. `open` is the object without its closing brace.
 pub fn signed_json(open: &[u8]) -> Vec<u8> {
     let signature = body_signature(KEY, &[open, b"}"].concat());
     [open, b",\"signature\":\"", signature.as_bytes(), b"\"}"].concat()
@@ -64,7 +64,7 @@ fn expected<R>(then: impl FnOnce(Expected<'_>) -> R) -> R {
 
 fn list(body: &[u8], header: Option<&str>, signed: bool) {
     let outcome = expected(|expected| read(body, header, KEY, expected));
-    // Bytes that nobody signed are nobody's list, and those signed here do not fail for their signature.
+    // Bytes without a signature are not accepted as a list. Bytes signed here are not refused for their signature.
     let about_signature = matches!(outcome, Err(ManifestError::BodySignature | ManifestError::HeaderSignature));
     assert!(!(signed && about_signature), "{outcome:?}");
     let Ok(manifest) = outcome else { return };
@@ -87,7 +87,7 @@ fn list(body: &[u8], header: Option<&str>, signed: bool) {
     }
 }
 
-/// The list that a device may have before: three tickets.
+/// A list that a device may already have: three tickets.
 fn base() -> Index {
     let rules = ticket(1);
     let records = ["A-1", "A-2", "P-4"].map(|code| (BarcodeHash::of(code).prefix(), code));
@@ -113,7 +113,7 @@ fn look_up(index: &Index) {
     }
 }
 
-/// Both forms that we make of a list that reads are the same list.
+/// Writes a list that was read in both forms, and checks that both forms read as the same list.
 fn same_in_both_forms(manifest: &Manifest, index: &Index) {
     let ids: Vec<TicketId> =
         index.iter().map(|found| TicketId::new(found.ticket_id).expect("ids of a list are ids")).collect();
@@ -153,7 +153,7 @@ fn same_in_both_forms(manifest: &Manifest, index: &Index) {
         |body: &[u8], header: &str| expected(|expected| read(body, Some(header), KEY, expected)).expect("our own list");
     let (compact, json) = (of(&compact, &header), of(&json, &json_header));
     assert_eq!(compact.identity(), json.identity());
-    // Gates that were sent out of order, or twice, are put right by reading them: only the hash of what was sent is another.
+    // Reading removes repeated gates and sorts them. Only the hash of the sent bytes differs.
     assert_eq!((&compact.event, &compact.gates), (&manifest.event, &manifest.gates));
     let sent = Identity { rules_hash: compact.identity().rules_hash, ..manifest.identity() };
     assert_eq!(compact.identity(), sent);
@@ -180,7 +180,7 @@ fn epoch() -> Epoch {
     Epoch { restored_at_ms: 1, random: 1 }
 }
 
-/// The body before the signature, dressed anew by [`manifest`].
+/// The input from which [`manifest`] makes this signed body again: the signature is removed.
 fn undressed(dress: u8, body: &[u8]) -> Vec<u8> {
     let cut = match dress {
         JSON | NAMES => body.len() - signed_json(b"").len(),

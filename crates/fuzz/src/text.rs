@@ -1,4 +1,4 @@
-//! Short texts: what a reader reads at the door, and what stands in headers, cursors and rows.
+//! Fuzz targets: short texts, such as scanned codes and the texts in headers, cursors and rows.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -19,7 +19,7 @@ use admit_core::wire::scanning::{Cursor, Witness};
 
 use crate::list::KEY;
 
-/// The text that a camera, a hand scanner or a person gives.
+/// Reads a text that a camera, a hand scanner or a person gives.
 pub fn code(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     name(&text);
@@ -39,7 +39,7 @@ pub fn code(bytes: &[u8]) {
         "however it is handed over"
     );
     if is_s2_code(&list[0]) {
-        // However a code of S2's is written, the same two spellings are tried.
+        // Both spellings of a code of S2 lead to the same two candidates.
         let other = candidates(&list[1]).expect("a spelling is a code");
         assert!(other.contains(&list[0]) && other.contains(&list[1]));
     }
@@ -47,7 +47,7 @@ pub fn code(bytes: &[u8]) {
     assert_eq!(hash.to_string().parse(), Ok(hash));
 }
 
-/// A name, and what is typed to find it.
+/// Checks normalized names: normalizing again changes nothing, and every name finds itself.
 fn name(text: &str) {
     for normalize in [for_search, for_identity] {
         let once = normalize(text);
@@ -58,7 +58,7 @@ fn name(text: &str) {
     assert!(!name.words.contains(['%', '_', '!', '\\']), "no word is a pattern");
 }
 
-/// Well-formed ones.
+/// Well-formed codes.
 pub fn code_seeds() -> Vec<Vec<u8>> {
     [
         "TOKEN-A-0001",
@@ -75,7 +75,7 @@ pub fn code_seeds() -> Vec<Vec<u8>> {
     .to_vec()
 }
 
-/// Checks that a text which can be read, is written, and is read again is the same.
+/// Checks that a text that can be read stays equal when it is written and read again.
 fn stable<T: FromStr + Display + PartialEq + std::fmt::Debug>(text: &str) -> bool
 where
     T::Err: std::fmt::Debug,
@@ -85,7 +85,7 @@ where
     true
 }
 
-/// Every other short text.
+/// Reads the text as each other kind of short text.
 pub fn text(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     if let Ok(at) = Timestamp::parse(&text) {
@@ -128,7 +128,7 @@ fn signatures(text: &str) {
     assert!(!check_body_signature(KEY, b"a body", text) || text.len() == signature.len());
 }
 
-/// Well-formed ones.
+/// Well-formed texts of each kind.
 pub fn text_seeds() -> Vec<Vec<u8>> {
     let event_id = EventId::new("event-1").expect("an id");
     let witness = Witness::new(b"secret", Epoch { restored_at_ms: 1, random: 1 }, &event_id, 7, [1; 32]).to_string();

@@ -1,4 +1,4 @@
-//! A message of an organiser's own system, before anything of it is believed and after.
+//! Fuzz target: a message of an organiser's own system, before and after its signature is checked.
 
 use admit_app::webhooks;
 use admit_core::time::Timestamp;
@@ -8,10 +8,10 @@ use admit_core::wire::webhooks::{GuestMessage, WebhookColumns};
 
 use crate::bytes::{Bytes, piece};
 
-/// When messages come: the second of the standard's own example.
+/// The time at which messages arrive, in milliseconds since 1970: the second in the standard's own example.
 const AT: i64 = 1_614_265_330_000;
 
-/// Three headers and the endpoint's columns, each as a piece, then the body.
+/// Reads three headers and the endpoint's columns, each as a piece, then the body.
 pub fn webhook(bytes: &[u8]) {
     let mut bytes = Bytes::new(bytes);
     let (id, timestamp, signature) = (bytes.text(), bytes.text(), bytes.text());
@@ -31,8 +31,7 @@ pub fn webhook(bytes: &[u8]) {
     }
 }
 
-/// Checks that a message which is signed as the standard says is taken, with this secret and no other, for five
-/// minutes.
+/// Checks that a message signed as the standard says is accepted for five minutes, with its secret and with no other.
 fn honest(id: &str, secret: &WebhookSecret, other: &WebhookSecret, body: &[u8]) {
     let now = Timestamp::clamped(AT);
     let header = format!("v1,notbase64 v2,xyz {}", secret.sign(id, now, body));

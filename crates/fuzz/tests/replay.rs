@@ -1,10 +1,10 @@
-//! Every seed, everything kept of long runs, and every input that once broke a target, on every build.
+//! Every build runs every seed, every input kept from long runs, and every input that once broke a target.
 
 use std::path::{Path, PathBuf};
 
 use admit_fuzz::{TARGETS, Target};
 
-/// Names what is tried, should it break.
+/// Prints the target and the input if running it panics.
 struct Tried<'a>(&'a str, String);
 impl Drop for Tried<'_> {
     fn drop(&mut self) {
@@ -27,7 +27,7 @@ fn replay(name: &str) {
     for (number, seed) in seeds.iter().enumerate() {
         let tried = Tried(target.name, format!("seed {number}"));
         (target.run)(seed);
-        // Each cut in the middle too: a body that ends early is the commonest of all.
+        // Each seed is also run cut in the middle, because bodies that end early are the most common fault.
         (target.run)(&seed[..seed.len() / 2]);
         drop(tried);
     }

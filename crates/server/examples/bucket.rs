@@ -1,5 +1,5 @@
-//! An S3 server for tests in another language than ours (`web/e2e/harness/bucket.ts`). It prints a line of JSON with
-//! its address and the place of its objects. It ends when its input does.
+//! An S3 server for the TypeScript tests (`web/e2e/harness/bucket.ts`). It prints one line of JSON with its address
+//! and the folder of its objects. It ends when its standard input ends.
 
 #[path = "../tests/it/passes/bucket.rs"]
 #[allow(dead_code, reason = "each target uses its part of the harness")]

@@ -1,5 +1,5 @@
-//! The ports' concrete parts: clock, randomness, hints within one process and between nodes, the sync limit, room for
-//! uploads, what is remembered for a while, mail, objects, runs. Modules in reading order.
+//! The implementations of the ports: clock, randomness, hints within one process and between nodes, the sync limit,
+//! room for uploads, caches, mail, objects, the job runner. Modules are listed in reading order.
 
 pub mod clock;
 pub mod random;

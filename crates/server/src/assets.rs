@@ -1,4 +1,4 @@
-//! The two web apps, embedded: the organiser's at `/`, the scanner's at `/scan/`, compressed when they were built.
+//! The two embedded web apps: the organiser's at `/`, the scanner's at `/scan/`. The build compressed their files.
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -20,19 +20,19 @@ struct Admin;
 #[folder = "../../web/scanner/dist/"]
 struct Scanner;
 
-/// The content policy of our pages: they may only load our own scripts, styles and pictures and talk to this server.
-/// WASM needs its word; cameras and QR pictures need `blob:` and `data:`.
+/// The content security policy of the pages. They may only load our scripts, styles and pictures and call this server.
+/// WASM needs `wasm-unsafe-eval`; cameras and QR pictures need `blob:` and `data:`.
 const PAGE_POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
     img-src 'self' data: blob:; media-src 'self' blob:; font-src 'self'; connect-src 'self'; worker-src 'self'; \
     manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 const PERMISSIONS: &str = "camera=(self), microphone=(), geolocation=(), payment=()";
 
-/// Variants beside a file, best first, with the encoding each is.
+/// File endings of the compressed variants, best first, with their content encodings.
 const VARIANTS: [(&str, &str); 3] = [("br", "br"), ("zst", "zstd"), ("gz", "gzip")];
 
 type Get = fn(&str) -> Option<EmbeddedFile>;
 
-/// The router's fallback: a file of one of the apps, an app's start page for its own routes, else 404.
+/// The router's fallback. It serves a file of an app, the app's start page for the app's own routes, or else 404.
 pub async fn serve(request: Request) -> Response {
     let path = request.uri().path();
     if path == "/scan" {
@@ -50,13 +50,13 @@ pub async fn serve(request: Request) -> Response {
 }
 
 fn answer(get: Get, file: &str, headers: &HeaderMap) -> Response {
-    // The files beside a file are its encodings, not files of their own.
+    // A compressed variant is not served under its own name.
     let hidden = VARIANTS.iter().any(|(end, _)| file.ends_with(&format!(".{end}")));
     let found = if file.is_empty() || hidden { None } else { get(file) };
     if let Some(found) = found {
         return send(get, file, found, headers);
     }
-    // A missing script must not be answered with a page: its browser would try to run it.
+    // A missing script must not be answered with a page, because the browser would try to run it.
     let last = file.rsplit('/').next().unwrap_or_default();
     if file.starts_with("assets/") || last.contains('.') && last != "index.html" {
         return ApiError::new(StatusCode::NOT_FOUND, "no_such_file", "there is no such file").into_response();
@@ -72,7 +72,7 @@ fn answer(get: Get, file: &str, headers: &HeaderMap) -> Response {
 
 fn send(get: Get, file: &str, plain: EmbeddedFile, headers: &HeaderMap) -> Response {
     let hash: String = plain.metadata.sha256_hash()[..16].iter().map(|byte| format!("{byte:02x}")).collect();
-    // Weak: the same for every encoding.
+    // The ETag is weak, because it is the same for every encoding.
     let etag = format!("W/\"{hash}\"");
     let matches = |line: &HeaderValue| line.to_str().is_ok_and(|line| line.split(',').any(|one| one.trim() == etag));
     let mut response = if headers.get_all(IF_NONE_MATCH).iter().any(matches) {
@@ -100,7 +100,8 @@ fn send(get: Get, file: &str, plain: EmbeddedFile, headers: &HeaderMap) -> Respo
         out.insert(ETAG, value);
     }
     out.insert(VARY, HeaderValue::from_name(ACCEPT_ENCODING));
-    // Names under assets/ hold a hash of what is in them; everything else is asked for again each time.
+    // Names under assets/ contain a hash of the content, so they are cached. Every other file is requested again each
+    // time.
     let forever = file.starts_with("assets/");
     let cache = if forever { "public, max-age=31536000, immutable" } else { "no-cache" };
     out.insert(CACHE_CONTROL, HeaderValue::from_static(cache));

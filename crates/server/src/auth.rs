@@ -1,5 +1,5 @@
-//! From a credential to a caller. Permission is the extractor's type: a handler that takes [`user::User`] cannot be
-//! reached without one.
+//! Authentication. The type of an extractor is the permission: a handler that takes [`user::User`] runs only for a
+//! signed-in user.
 
 pub mod session;
 pub mod token;

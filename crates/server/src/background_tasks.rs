@@ -1,4 +1,4 @@
-//! The background tasks of a server. Of several nodes any may do them, and a second time changes nothing.
+//! The background tasks of a server. Any of several nodes may do them, and doing one twice changes nothing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,18 +10,18 @@ use tokio_util::sync::CancellationToken;
 
 use crate::telemetry::Metrics;
 
-/// How often it looks whether a new epoch is judged.
+/// How often it checks whether the scans of a new epoch are judged.
 const JUDGE: Duration = Duration::from_secs(10);
-/// How often it reads how the devices are, for metrics.
+/// How often it counts the devices for the metrics.
 const FLEET: Duration = Duration::from_secs(15);
-/// How often it looks whether mail goes out.
+/// How often it checks whether the mail lane is stopped.
 const MAIL: Duration = Duration::from_secs(5);
-/// How often it looks whether guests' data is to be erased.
+/// How often it checks whether guests' data must be erased.
 const ERASE: Duration = Duration::from_secs(600);
-/// How often it looks whether an hour is over.
+/// How often it checks whether an hour has passed since the last anchor of the ledgers.
 const ANCHOR: Duration = Duration::from_secs(600);
 
-/// Does what is due, now and then again, until `shutdown`. A task that fails is done by the next look.
+/// Runs all tasks again and again until `shutdown`. A task that fails is repeated at its next turn.
 pub async fn run(app: App, metrics: Arc<Metrics>, shutdown: CancellationToken) {
     let ticker = |every| {
         let mut tick = tokio::time::interval(every);
@@ -42,15 +42,15 @@ pub async fn run(app: App, metrics: Arc<Metrics>, shutdown: CancellationToken) {
     }
 }
 
-/// The request that found out that the server was rolled back judges what follows from it; where it was given up, or
-/// failed, this goes on (spec §3 "Epoch and witness").
+/// Judges the scans that a new epoch affects. The request that began the epoch does this first; if that request was
+/// given up or failed, this task finishes it (spec §3 "Epoch and witness").
 async fn judged(app: &App) {
     if let Err(error) = epochs::judge_anew(app).await {
         tracing::warn!(%error, "scans of an epoch that ended are not judged anew yet");
     }
 }
 
-/// Metrics say how the devices of all live events are. Of a store that does not answer the last word stays.
+/// Updates the metrics about the devices of all live events. If the store does not answer, the last values stay.
 async fn counted(app: &App, metrics: &Metrics) {
     match devices::fleet(app).await {
         Ok(fleet) => {
@@ -64,8 +64,8 @@ async fn counted(app: &App, metrics: &Metrics) {
     }
 }
 
-/// The metric says whether mail goes out, and the log says once that it stopped and once that it goes on. Answers since when it
-/// is stopped.
+/// Updates the metric about the mail lane. Logs once when the lane stops and once when it resumes. Gives since when it
+/// is stopped; `None` while it is open.
 async fn mail_told(app: &App, metrics: &Metrics, told: Option<Timestamp>) -> Option<Timestamp> {
     let Ok(lane) = app.store.mail_lane().await else { return told };
     metrics.mail_stopped.set(i64::from(lane.is_some()));
@@ -79,7 +79,7 @@ async fn mail_told(app: &App, metrics: &Metrics, told: Option<Timestamp>) -> Opt
     lane.map(|lane| lane.since)
 }
 
-/// Personal data of guests is erased once their event's time is over.
+/// Erases guests' personal data when the retention time of their event is over.
 async fn erased(app: &App) {
     match guests::erase_due(app).await {
         Ok(done) => {
@@ -91,7 +91,7 @@ async fn erased(app: &App) {
     }
 }
 
-/// Each organisation's ledger notes where its events' ledgers end (spec D14).
+/// Writes the ends of the events' ledgers into each organisation's own ledger (spec D14).
 async fn anchored(app: &App) {
     let organizations = match app.store.organizations().await {
         Ok(organizations) => organizations,
@@ -117,7 +117,7 @@ mod tests {
     use crate::config::Settings;
     use crate::state::AppState;
 
-    /// As it stands when the request that began an epoch was given up before it had judged.
+    /// The state after a request began an epoch and was given up before it had judged the scans.
     #[tokio::test]
     async fn an_epoch_that_was_begun_and_not_judged_is_judged_without_a_restart() {
         let store = Arc::new(Sqlite::memory(Options::default()).unwrap());

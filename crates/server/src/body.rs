@@ -1,4 +1,4 @@
-//! Reading requests: caps before anything else, then JSON whose errors name their field (spec §5 and trust.md §5 row 31).
+//! Reads request bodies: first the limits, then JSON with errors that name the field (spec §5 and trust §5 row 31).
 //!
 //! The order is fixed: length known (411), media type (415), encoded size (413), content decoding under caps of size,
 //! ratio and depth (413), then parsing (400). Depth is counted while decoding, so a bomb of brackets ends in its first
@@ -28,15 +28,15 @@ pub use self::table::TableBody;
 use crate::error::{ApiError, Result};
 use crate::strict;
 
-/// Longest pause between two pieces of a body, in seconds: a sender that stops holds a connection, not for ever.
+/// The longest pause between two pieces of a body, in seconds. After it the server ends the request.
 const PAUSE_SECONDS: u64 = 30;
-/// Most that is reserved for a body before it comes, in bytes: a full chunk of ours.
+/// The most memory that is reserved for a body before it arrives, in bytes: one full chunk of our scanner.
 const RESERVED_BYTES: usize = 1024 * 1024;
-/// How long a body is heard that nobody wants, in seconds.
+/// How long the server reads on a body that it will not use, in seconds.
 const DISCARD_SECONDS: u64 = 8;
 
-/// A JSON object as `T`, no larger than one thing needs. Everything that can be wrong with it is answered as a problem that
-/// names the field; where the organiser's API is asked, an unknown field or parameter is one.
+/// Extractor: a JSON object as `T`, within the size limit for one object. Every error is a problem that names the
+/// field. On the organiser's API an unknown field or parameter is an error too.
 #[derive(Debug, Clone)]
 pub struct JsonBody<T>(pub T);
 
@@ -54,8 +54,8 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
     }
 }
 
-/// A JSON body, decoded and within every cap, but not parsed: for an envelope whose items are judged one by one. Where the
-/// organiser's API is asked, an unknown field is refused.
+/// Extractor: a JSON body that is decoded and within all limits, but not parsed. Its items are judged one by one. On
+/// the organiser's API an unknown field is refused.
 #[derive(Debug, Clone)]
 pub struct RawJson(pub Bytes);
 
@@ -88,7 +88,7 @@ impl<S: Send + Sync> FromRequest<S> for TableBody {
     }
 }
 
-/// JSON lines: a file of one JSON document a line, decoded and within every cap of size.
+/// Extractor: a file with one JSON document per line, decoded and within the size limits.
 #[derive(Debug, Clone)]
 pub struct LinesBody(pub Bytes);
 
@@ -103,7 +103,8 @@ impl<S: Send + Sync> FromRequest<S> for LinesBody {
     }
 }
 
-/// A body whose bytes somebody signed: at most `most`, as sent. No content coding: what was signed is what came.
+/// Reads a signed body of at most `most` bytes. A content coding is refused, because the signature is over the sent
+/// bytes.
 pub async fn signed_bytes(headers: &HeaderMap, body: axum::body::Body, most: usize) -> Result<Bytes> {
     has_length(headers)?;
     has_type(headers, "application/json")?;
@@ -121,7 +122,7 @@ pub async fn signed_bytes(headers: &HeaderMap, body: axum::body::Body, most: usi
     Ok(bytes)
 }
 
-/// The query string as `T`.
+/// Extractor: the query string as `T`.
 #[derive(Debug, Clone)]
 pub struct Query<T>(pub T);
 
@@ -144,7 +145,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
     }
 }
 
-/// The variables of the path as `T`: one identifier, or a tuple of them.
+/// Extractor: the variables of the path as `T`, one identifier or a tuple of them.
 #[derive(Debug, Clone)]
 pub struct Path<T>(pub T);
 
@@ -183,7 +184,7 @@ impl From<Refused> for ApiError {
     }
 }
 
-/// Refuses a decoded body of more bytes than its kind may have.
+/// Refuses a decoded body with more than `most` bytes.
 pub fn no_larger(bytes: &[u8], most: usize) -> Result<()> {
     match bytes.len() > most {
         true => {
@@ -193,7 +194,7 @@ pub fn no_larger(bytes: &[u8], most: usize) -> Result<()> {
     }
 }
 
-/// Refuses an array where an object is meant: serde would take its items for the members, in the order of the code.
+/// Refuses an array where an object is expected. serde would take its items for the members, in the order of the code.
 pub fn is_object(bytes: &[u8]) -> Result<()> {
     match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
         Some(b'[') => Err(ApiError::field("", "must be an object, not an array")),
@@ -201,14 +202,14 @@ pub fn is_object(bytes: &[u8]) -> Result<()> {
     }
 }
 
-/// Refuses what no JSON body can follow, before anything is read; answers how the body is packed.
+/// Checks the headers before the body is read, and gives its content coding.
 pub fn json_head(headers: &HeaderMap) -> Result<Coding> {
     has_length(headers)?;
     has_type(headers, "application/json")?;
     coding(headers)
 }
 
-/// 411 without a length or chunks: such a request has no body, whatever its sender meant.
+/// Fails with 411 if a request has neither a length nor chunks, because it then has no body.
 fn has_length(headers: &HeaderMap) -> Result<()> {
     if headers.contains_key(CONTENT_LENGTH) || headers.contains_key(TRANSFER_ENCODING) {
         return Ok(());
@@ -244,21 +245,22 @@ async fn read_decoded(headers: &HeaderMap, body: axum::body::Body, json: bool) -
     if encoded.len() < CHUNK {
         return Ok(decode(coding, &encoded, json)?);
     }
-    // Long enough to matter: not on the threads that answer everybody else.
+    // Decoding may take long, so it does not run on the threads that answer other requests.
     let decoded = tokio::task::spawn_blocking(move || decode(coding, &encoded, json)).await;
     let lost = |_| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the body could not be read");
     Ok(decoded.map_err(lost)??)
 }
 
-/// The body's bytes; `None` as soon as they are more than `most`.
+/// Reads the body's bytes; `None` as soon as they are more than `most`.
 async fn collect(body: axum::body::Body, most: usize) -> Result<Option<Bytes>> {
-    // What its sender says alone takes no memory: a page that is never written is none.
+    // A length in a header alone must not make the server reserve that memory.
     let said = usize::try_from(body.size_hint().lower()).unwrap_or(most);
     let mut whole = BytesMut::with_capacity(said.min(RESERVED_BYTES));
     let mut stream = body.into_data_stream();
     let too_slow = |_| ApiError::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", "the body stopped coming");
     while let Some(chunk) = timeout(Duration::from_secs(PAUSE_SECONDS), stream.next()).await.map_err(too_slow)? {
-        // A network that ends, like one that stops: it says nothing about the sender, whose failed syncs are counted.
+        // A connection that ends, or stops, says nothing about the device, whose failed syncs are counted. So the
+        // error is not a 400.
         let chunk =
             chunk.map_err(|_| ApiError::new(StatusCode::REQUEST_TIMEOUT, "body_cut_off", "the body ended early"))?;
         if whole.len() + chunk.len() > most {
@@ -269,7 +271,7 @@ async fn collect(body: axum::body::Body, most: usize) -> Result<Option<Bytes>> {
     Ok(Some(whole.freeze()))
 }
 
-/// Reads a body to its end and keeps nothing of it: an answer before that end is lost on the way, where the sender still sends.
+/// Reads a body to its end and drops it. While a client still sends, it does not read an early answer.
 pub async fn discard(body: axum::body::Body) {
     let mut stream = body.into_data_stream();
     let mut left = BODY_ENCODED_BYTES;

@@ -1,4 +1,5 @@
-//! Looks at everything this server depends on, for `/readyz` and `admit doctor`: what is wrong, and what to do about it.
+//! Checks everything that this server depends on, for `/readyz` and `admit doctor`: what is wrong, and what to do
+//! about it.
 
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -7,41 +8,40 @@ pub use crate::finding::{Condition, Finding};
 use crate::state::AppState;
 use admit_app::ports::{Unable, Unsent};
 
-/// Longest one look may take.
+/// The time limit of one check.
 const LIMIT: Duration = Duration::from_secs(5);
-/// The age at which a result about a distant service is checked again, in milliseconds. A mail server counts how
-/// often somebody signs in.
+/// The age at which a result about a distant service is checked again, in milliseconds. A mail server counts sign-ins.
 const OLD_MS: i64 = 300_000;
-/// Below this much room on the disk somebody should make some, in bytes.
+/// Free space on the disk below which there is a warning, in bytes.
 const LITTLE_ROOM: u64 = 1_000_000_000;
-/// Below this much the next evening may not fit, in bytes.
+/// Free space on the disk below which the check fails, in bytes: the next evening may not fit.
 const NO_ROOM: u64 = 100_000_000;
-/// Clocks further apart than this are worth a look, in milliseconds.
+/// The difference of two clocks from which there is a warning, in milliseconds.
 const CLOCK_APART_MS: i64 = 2_000;
-/// Clocks further apart than this make times on screens wrong, in milliseconds.
+/// The difference of two clocks from which the check fails, in milliseconds. Times on screens are then wrong.
 const CLOCK_WRONG_MS: i64 = 60_000;
 
-/// Looks at everything, at most [`LIMIT`] a thing. The database comes first.
+/// Runs all checks, each at most [`LIMIT`]. The database comes first.
 pub async fn examine(state: &AppState) -> Vec<Finding> {
     let mut findings = here(state).await;
     findings.extend(elsewhere(state).await);
     findings
 }
 
-/// Checks what is near, and answers quickly or not at all: database, clock, disk.
+/// Checks that answer quickly: database, clock, disk.
 async fn here(state: &AppState) -> Vec<Finding> {
     let mut findings = database(state).await;
     findings.extend(disk(state));
     findings
 }
 
-/// Checks services that may be far away, and slow to say that they are gone.
+/// Checks of services that may be far away and slow: Redis, the mail server, the object store.
 async fn elsewhere(state: &AppState) -> [Finding; 3] {
     tokio::join!(redis(state), mail(state), objects(state)).into()
 }
 
-/// Looks at what is near, and tells what was seen last of the rest; that is looked at again, beside, where it is old. The
-/// first answer after a start says nothing of it.
+/// Runs the quick checks, and adds the last results about distant services. Old results are refreshed in the
+/// background. The first answer after a start has none.
 pub async fn quickly(state: &AppState) -> Vec<Finding> {
     let mut findings = here(state).await;
     let now_ms = state.app.clock.monotonic_ms();
@@ -58,7 +58,7 @@ pub async fn quickly(state: &AppState) -> Vec<Finding> {
     findings
 }
 
-/// The database alone: whether it answers, how old its form is, and what it says the time is.
+/// Checks the database: whether it answers, the version of its schema, and its clock.
 pub async fn database(state: &AppState) -> Vec<Finding> {
     const FIX: &str = "start the database, or correct DATABASE_URL; the log names the reason";
     let asked = tokio::time::timeout(LIMIT, state.app.store.now()).await;
@@ -73,7 +73,7 @@ pub async fn database(state: &AppState) -> Vec<Finding> {
     vec![Finding::ok("database", "the database answers, and its tables are this version's"), clock(apart_ms)]
 }
 
-/// How far this machine's clock is from another one's.
+/// A finding about the difference between this machine's clock and another one, in milliseconds.
 pub fn clock(apart_ms: i64) -> Finding {
     const FIX: &str = "let both machines set their clocks by NTP (timedatectl set-ntp true)";
     let seconds = apart_ms.unsigned_abs() as f64 / 1_000.0;
@@ -107,7 +107,7 @@ fn free_bytes(_: &std::path::Path) -> std::io::Result<u64> {
     Ok(u64::MAX)
 }
 
-/// Whether there is room for another evening.
+/// A finding about the free space on the disk, in bytes.
 pub fn room(bytes: u64) -> Finding {
     const FIX: &str = "free some space on the disk of ADMIT_DATA_DIR: old backups, logs, or a larger disk";
     let says = || format!("{} MB are free on the disk of the data folder", bytes / 1_000_000);

@@ -1,4 +1,4 @@
-//! Settings of the server, checked before anything starts.
+//! The settings of the server, which are checked before it starts.
 
 use admit_core::limits;
 use http::HeaderMap;
@@ -12,49 +12,50 @@ pub use fault::SettingError;
 pub use outside::{Bucket, MailPlace, ObjectsPlace};
 pub use proxies::TrustedProxies;
 
-/// The settings of an installation. The binary fills them from the environment (spec §8).
+/// The settings of an installation. The binary fills them from its arguments and the environment (spec §8).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// `PUBLIC_URL`: scheme, host and port under which browsers and phones reach this server, without a slash at the
-    /// end. Absent: whatever address a request came to.
+    /// end. `None`: the address to which a request came.
     pub public_url: Option<String>,
-    /// `ADMIT_SYNCS_PER_MINUTE`: syncs of a device in any 60 s (S1 §7.6).
+    /// `ADMIT_SYNCS_PER_MINUTE`: the most syncs of a device in any 60 s (S1 §7.6).
     pub syncs_per_minute: u32,
-    /// Messages of a webhook endpoint that this node takes in any 60 s.
+    /// The most messages of a webhook endpoint on this node in any 60 s.
     pub webhooks_per_minute: u32,
-    /// `REDIS_URL`: what the nodes share to be quick; never needed for an answer.
+    /// `REDIS_URL`: the Redis that several nodes share. It makes answers faster and is never required.
     pub redis_url: Option<String>,
-    /// Other nodes may write to the same database.
+    /// Whether other nodes may write to the same database.
     pub several_nodes: bool,
-    /// Longest a request may take, in milliseconds; long polls and live streams aside.
+    /// The time limit of a request, in milliseconds, except long polls and live streams.
     pub request_ms: u64,
-    /// `SMTP_URL` and `SMTP_FROM`: without them passes are made and nothing is mailed.
+    /// `SMTP_URL` and `SMTP_FROM`. `None`: passes are made, but not mailed.
     pub mail: Option<MailPlace>,
-    /// `OBJECTS_URL`: where the pictures of passes are kept.
+    /// `OBJECTS_URL`: where the pictures of passes are stored.
     pub objects: ObjectsPlace,
-    /// `OBJECTS_PUBLIC_URL`: where everybody sees them; this server where absent.
+    /// `OBJECTS_PUBLIC_URL`: the public address of the pictures; `None`: this server serves them.
     pub objects_public_url: Option<String>,
-    /// The address of passes where `PUBLIC_URL` is absent: a demo's own address.
+    /// The address of passes if `PUBLIC_URL` is absent. The demo sets it to its own address.
     pub passes_at: Option<String>,
-    /// `ADMIT_NODE`: this node's name among those of one database. With one it has at once, after a crash, what it had.
+    /// `ADMIT_NODE`: this node's name among the nodes of one database. With it a restarted node takes its former runs
+    /// back at once.
     pub node: Option<String>,
-    /// `ADMIT_TRUSTED_PROXIES`: who may say where a request comes from.
+    /// `ADMIT_TRUSTED_PROXIES`: the proxies that may name the address of a client.
     pub trusted_proxies: TrustedProxies,
     /// Whether this server speaks TLS itself.
     pub tls: TlsBy,
-    /// Folder of the data, for looking at the room on its disk; absent where nothing is kept on a disk of ours.
+    /// The data folder, whose disk space is checked; `None` if this server stores nothing on a disk.
     pub data_dir: Option<std::path::PathBuf>,
 }
 
 /// How this server's own listener speaks TLS.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TlsBy {
-    /// It does not: a proxy in front may.
+    /// The listener speaks no TLS; a proxy in front may.
     #[default]
     Nobody,
-    /// With a certificate that browsers know.
+    /// With a certificate from files, which browsers trust.
     Files,
-    /// With one of its own authority, which phones must come to trust.
+    /// With a certificate of a local authority, which each phone must be told to trust.
     LocalAuthority,
 }
 
@@ -80,7 +81,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Reads `PUBLIC_URL`: only scheme, host and port, because the apps live at the root.
+    /// Sets `PUBLIC_URL`. It may have only scheme, host and port, because the apps are at the root.
     pub fn with_public_url(mut self, url: &str) -> Result<Self, SettingError> {
         let wrong = || SettingError {
             name: "PUBLIC_URL",
@@ -95,7 +96,7 @@ impl Settings {
         self.public_url = Some(format!("{scheme}://{}", authority.as_str().to_ascii_lowercase()));
         Ok(self)
     }
-    /// Reads `REDIS_URL`. Whether anybody is there is not asked: the server must start without.
+    /// Sets `REDIS_URL`. It does not connect, because the server must start without Redis.
     pub fn with_redis_url(mut self, url: &str) -> Result<Self, SettingError> {
         redis::Client::open(url).map_err(|error| SettingError {
             name: "REDIS_URL",
@@ -104,38 +105,38 @@ impl Settings {
         self.redis_url = Some(url.to_owned());
         Ok(self)
     }
-    /// Reads `SMTP_URL` and `SMTP_FROM`. Whether anybody is there is not asked: mails wait.
+    /// Sets `SMTP_URL` and `SMTP_FROM`. It does not connect, because mails can wait.
     pub fn with_mail(mut self, url: &str, from: Option<&str>) -> Result<Self, SettingError> {
         self.mail = Some(outside::mail(url, from)?);
         Ok(self)
     }
-    /// Reads `OBJECTS_URL`: `file:` and a folder, or `s3://KEY:SECRET@bucket/prefix?endpoint=…&region=…`.
+    /// Sets `OBJECTS_URL`: `file:` and a folder, or `s3://KEY:SECRET@bucket/prefix?endpoint=…&region=…`.
     pub fn with_objects(mut self, url: &str) -> Result<Self, SettingError> {
         self.objects = outside::objects(url)?;
         Ok(self)
     }
-    /// Reads `OBJECTS_PUBLIC_URL`.
+    /// Sets `OBJECTS_PUBLIC_URL`.
     pub fn with_objects_public_url(mut self, url: &str) -> Result<Self, SettingError> {
         self.objects_public_url = Some(outside::objects_public_url(url)?);
         Ok(self)
     }
-    /// The address that passes lead to; absent where it is not known.
+    /// The address under which passes are shown; `None` if it is not known.
     pub fn passes_lead_to(&self) -> Option<String> {
         self.public_url.clone().or_else(|| self.passes_at.clone())
     }
-    /// Whether browsers reach us by TLS: then cookies are `Secure` and take the `__Host-` prefix.
+    /// Whether browsers reach this server by https. Cookies then are `Secure` and have the `__Host-` prefix.
     pub fn is_https(&self) -> bool {
         match self.public_url.as_deref() {
             Some(url) => url.starts_with("https://"),
             None => self.tls != TlsBy::Nobody,
         }
     }
-    /// Whether browsers should refuse to come by anything but https from now on. Not with a local authority: who has not
-    /// trusted it yet could not look at the page that explains how.
+    /// Whether browsers should use only https from now on. Not with a local authority: a phone that does not trust it
+    /// yet could not open the page that explains how.
     pub fn is_strict_https(&self) -> bool {
         self.is_https() && self.tls != TlsBy::LocalAuthority
     }
-    /// The address to put into links: `PUBLIC_URL`, else the one this request came to.
+    /// The address for links: `PUBLIC_URL`, else the address to which this request came.
     pub fn base_url(&self, headers: &HeaderMap) -> String {
         if let Some(url) = &self.public_url {
             return url.clone();

@@ -1,4 +1,5 @@
-//! `/openapi.json`, and `/docs`: the same as one page, rendered here, without a script and without anybody's CDN.
+//! Serves `/openapi.json`, and `/docs`: the same document as one page, rendered here without scripts and without other
+//! hosts.
 
 use std::fmt::Write;
 use std::sync::OnceLock;
@@ -18,7 +19,7 @@ const POLICY: &str =
 const STYLE: &str = include_str!("docs.css");
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 
-/// The routes. Each text is made when it is first asked for, once a process: a start does not wait for it.
+/// The routes. Each text is made once per process, at the first request, so that it does not slow the start.
 pub fn routes(document: fn(&AppState) -> utoipa::openapi::OpenApi) -> Router<AppState> {
     static JSON: OnceLock<String> = OnceLock::new();
     static PAGE: OnceLock<String> = OnceLock::new();
@@ -36,8 +37,8 @@ pub fn routes(document: fn(&AppState) -> utoipa::openapi::OpenApi) -> Router<App
         .route("/docs/style.css", get(|| async { of_type(STYLE, "text/css; charset=utf-8") }))
 }
 
-/// The document as text, for `/openapi.json` and `admit openapi`. Members are sorted: extensions would come in another order
-/// from each node.
+/// The document as text, for `/openapi.json` and `admit openapi`. Members are sorted, because the order of extensions
+/// differs between nodes.
 pub fn json(document: &utoipa::openapi::OpenApi) -> String {
     serde_json::to_value(document).and_then(|sorted| serde_json::to_string_pretty(&sorted)).unwrap_or_default()
 }
@@ -51,7 +52,7 @@ fn of_type(body: impl IntoResponse, kind: &'static str) -> Response {
     response
 }
 
-/// The whole page. Everything that stands in it comes from the document and is escaped.
+/// Renders the whole page. All its text comes from the document and is escaped.
 fn page(document: &Value) -> String {
     let mut html = String::from(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>Admit: API</title>\
@@ -168,7 +169,7 @@ fn members(html: &mut String, schema: &Value) {
     html.push_str("</table>");
 }
 
-/// A schema's type in a few words, with links to the shapes it names.
+/// Describes the type of a schema in a few words, with links to the shapes that it names.
 fn kind(schema: &Value) -> String {
     if let Some(name) = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
         let name = escape(name);
@@ -195,7 +196,7 @@ fn escaped(value: &Value) -> String {
     escape(value.as_str().unwrap_or_default())
 }
 
-/// Text with `code` in backticks and paragraphs kept.
+/// Renders text with `code` in backticks and with its paragraphs.
 fn prose(value: &Value) -> String {
     let pieces = value.as_str().unwrap_or_default().split('`').enumerate();
     let text = |(index, piece): (usize, &str)| {

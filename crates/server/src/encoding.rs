@@ -1,9 +1,9 @@
-//! Content encodings of what is sent: which one a client takes, and lists compressed once for everybody.
+//! Content encodings of answers: which one a client accepts, and lists that are compressed once for all devices.
 //!
-//! A list is a large part that every device gets and a small tail of its own (spec §5). The large part is compressed
-//! once. For zstd the tail is appended as a second frame. For gzip the tail is more of the same member: the large part
-//! ends in a full flush, so the tail can follow, and the checksum is joined. It is never two gzip members: browsers
-//! drop the second.
+//! A list is a large part that every device gets, and a small tail of its own (spec §5). The large part is compressed
+//! once. For zstd the tail is appended as a second frame. For gzip the tail belongs to the same member: the large part
+//! ends in a full flush, so the tail can follow, and the checksum is combined. It is never two gzip members, because
+//! browsers drop the second.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -13,26 +13,26 @@ use flate2::{Compress, Compression, Crc, FlushCompress, Status};
 use http::header::{ACCEPT, ACCEPT_ENCODING};
 use http::{HeaderMap, HeaderName};
 
-/// Put into an answer's extensions: it is in its final encoding already, or must not be compressed.
+/// An extension of an answer that is encoded already, or must not be compressed.
 #[derive(Debug, Clone, Copy)]
 pub struct AsItIs;
 
-/// Effort of zstd for lists: level 3 takes 13 ms for 20,000 tickets, more gains little (anchors.md §3).
+/// The zstd level for lists. Level 3 takes 13 ms for 20,000 tickets; a higher one gains little (anchors.md §3).
 const ZSTD_LEVEL: i32 = 3;
-/// Compressed large parts kept; a few events, a few versions each.
+/// The most compressed large parts in memory: a few events with a few versions each.
 const KEPT: usize = 16;
 
-/// Whether a client takes an encoding: named with a weight that is not 0.
+/// Whether a client accepts an encoding: the header names it with a weight other than 0.
 pub fn accepts(headers: &HeaderMap, encoding: &str) -> bool {
     names(headers, &ACCEPT_ENCODING, encoding)
 }
 
-/// Whether a client asks for a list in the compact form: its media type is named, a mere `*/*` is not.
+/// Whether a client asks for a list in the compact form. The header must name its media type; `*/*` is not enough.
 pub fn takes_compact(headers: &HeaderMap) -> bool {
     names(headers, &ACCEPT, MEDIA_TYPE)
 }
 
-/// Whether one of a header's items, with a weight that is not 0, is `word`.
+/// Whether a header has the item `word` with a weight other than 0.
 fn names(headers: &HeaderMap, header: &HeaderName, word: &str) -> bool {
     let lines = headers.get_all(header).iter().filter_map(|line| line.to_str().ok());
     lines.flat_map(|line| line.split(',')).any(|item| {
@@ -45,16 +45,16 @@ fn names(headers: &HeaderMap, header: &HeaderName, word: &str) -> bool {
 /// An encoding of lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
-    /// Two zstd frames.
+    /// zstd, as two frames.
     Zstd,
-    /// One gzip member.
+    /// gzip, as one member.
     Gzip,
-    /// As it is.
+    /// No encoding.
     Identity,
 }
 
 impl Encoding {
-    /// The best one a client takes.
+    /// The best encoding that a client accepts.
     pub fn of(headers: &HeaderMap) -> Self {
         if accepts(headers, "zstd") {
             Self::Zstd
@@ -64,7 +64,7 @@ impl Encoding {
             Self::Identity
         }
     }
-    /// Its word, if it needs to be said.
+    /// The value of `Content-Encoding`; `None` for no encoding.
     pub fn word(self) -> Option<&'static str> {
         match self {
             Self::Zstd => Some("zstd"),
@@ -74,23 +74,24 @@ impl Encoding {
     }
 }
 
-/// The large part as the beginning of a gzip member.
+/// The large part compressed as the beginning of a gzip member.
 #[derive(Debug)]
 struct GzipPart {
-    /// Header and deflate blocks, ending at a byte boundary without a last block.
+    /// The gzip header and deflate blocks. They end at a byte boundary without a last block.
     bytes: Vec<u8>,
-    /// Of the large part alone.
+    /// The checksum of the large part.
     crc: Crc,
 }
 
-/// Gzip forms of large parts, kept as long as the parts themselves.
+/// Compressed forms of large parts, kept as long as the parts themselves.
 #[derive(Debug, Default)]
 pub struct Squeezed {
     kept: Mutex<Vec<(Weak<LargePart>, Arc<GzipPart>)>>,
 }
 
 impl Squeezed {
-    /// `large` then `tail` in an encoding. Slow the first time for each `large`: not for the threads that answer.
+    /// Encodes `large` followed by `tail`. It is slow the first time for each `large`, so don't call it on a thread
+    /// that answers requests.
     pub fn join(&self, large: &Arc<LargePart>, tail: &[u8], encoding: Encoding) -> std::io::Result<Vec<u8>> {
         match encoding {
             Encoding::Identity => Ok([&large.bytes, tail].concat()),
@@ -127,7 +128,7 @@ impl Squeezed {
         if let Some(found) = find(&self.kept.lock().unwrap_or_else(PoisonError::into_inner)) {
             return Ok(found);
         }
-        // Magic, deflate, no flags, no time, no hint, unknown system.
+        // The gzip header: magic number, deflate, no flags, no time, no hint, unknown system.
         let mut bytes = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
         deflate(&mut bytes, &large.bytes, FlushCompress::Full)?;
         let mut crc = Crc::new();
@@ -143,7 +144,7 @@ impl Squeezed {
     }
 }
 
-/// Appends `bytes` as deflate blocks, flushed as told.
+/// Appends `bytes` as deflate blocks, with the given kind of flush.
 fn deflate(out: &mut Vec<u8>, bytes: &[u8], flush: FlushCompress) -> std::io::Result<()> {
     let mut compress = Compress::new(Compression::default(), false);
     loop {
@@ -153,7 +154,7 @@ fn deflate(out: &mut Vec<u8>, bytes: &[u8], flush: FlushCompress) -> std::io::Re
         let status = compress.compress_vec(&bytes[done..], out, flush).map_err(std::io::Error::other)?;
         let spare = out.capacity() > out.len();
         let taken = compress.total_in() as usize == bytes.len();
-        // A flush is whole once everything was taken and room was left over.
+        // A flush is complete once all input was taken and output space was left.
         if status == Status::StreamEnd || flush == FlushCompress::Full && taken && spare && free > 0 {
             return Ok(());
         }
@@ -180,7 +181,7 @@ mod tests {
                 let whole = [&bytes, tail].concat();
                 let gzip = squeezed.join(&part, tail, Encoding::Gzip).unwrap();
                 let mut plain = Vec::new();
-                // A decoder of one member: a second one would stay unread.
+                // This decoder reads one member. A second one would stay unread.
                 flate2::read::GzDecoder::new(&gzip[..]).read_to_end(&mut plain).unwrap();
                 assert_eq!(plain, whole, "gzip of {size}");
                 let zstd = squeezed.join(&part, tail, Encoding::Zstd).unwrap();

@@ -1,4 +1,4 @@
-//! Every error becomes `application/problem+json` here, and nowhere else (spec §5, law 13).
+//! Turns every error into `application/problem+json`. No other module does this (spec §5, law 13).
 
 use admit_app::error::{Error, FieldError};
 use admit_core::wire::problem::{FieldError as WireFieldError, Problem};
@@ -17,7 +17,7 @@ const UNKNOWN_FIELD: &str = "unknown_field";
 /// The return type of a handler.
 pub type Result<T> = std::result::Result<T, ApiError>;
 
-/// An error on its way out. Handlers make one with `?` from [`admit_app::error::Error`].
+/// An error answer. Handlers make it with `?` from [`admit_app::error::Error`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApiError(Box<Parts>);
 
@@ -29,12 +29,12 @@ struct Parts {
     errors: Vec<FieldError>,
     details: Map<String, Value>,
     retry_after_ms: Option<i64>,
-    /// For the log alone: never sent.
+    /// The cause, for the log alone; it is never sent.
     cause: Option<String>,
 }
 
 impl ApiError {
-    /// A problem with a status, a stable code and a sentence.
+    /// A problem with a status, a stable code and a sentence for people.
     pub fn new(status: StatusCode, code: impl Into<String>, detail: impl Into<String>) -> Self {
         Self(Box::new(Parts {
             status,
@@ -46,11 +46,11 @@ impl ApiError {
             cause: None,
         }))
     }
-    /// 400 with one wrong field; `path` is empty for the document itself.
+    /// 400 with one wrong field. `path` is empty for the whole document.
     pub fn field(path: impl Into<String>, message: impl Into<String>) -> Self {
         Error::invalid(path, message).into()
     }
-    /// 400 `unknown_field`: paths of what the organiser's API does not know, each with a whole sentence about it.
+    /// 400 `unknown_field`. Each unknown name has its path and a sentence about it.
     pub fn unknown_fields(unknown: impl IntoIterator<Item = (String, String)>) -> Self {
         let errors: Vec<FieldError> = unknown.into_iter().map(|(path, message)| FieldError { path, message }).collect();
         let sentences: Vec<&str> = errors.iter().map(|error| error.message.as_str()).collect();
@@ -58,23 +58,23 @@ impl ApiError {
         out.0.errors = errors;
         out
     }
-    /// 413: one of the caps of [`admit_core::limits`].
+    /// 413, for one of the limits of [`admit_core::limits`].
     pub fn too_large(code: &'static str, detail: impl Into<String>) -> Self {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, code, detail)
     }
-    /// The status it is answered with.
+    /// The HTTP status of the answer.
     pub fn status(&self) -> StatusCode {
         self.0.status
     }
-    /// Its stable code.
+    /// The stable code of the problem.
     pub fn code(&self) -> &str {
         &self.0.code
     }
-    /// This occurrence in plain words.
+    /// The sentence about this occurrence.
     pub fn detail(&self) -> &str {
         &self.0.detail
     }
-    /// The same with a member beside the problem's own.
+    /// Adds a member to the problem.
     pub fn with(mut self, member: &str, value: impl Into<Value>) -> Self {
         self.0.details.insert(member.to_owned(), value.into());
         self
@@ -140,7 +140,7 @@ impl From<Error> for ApiError {
     }
 }
 
-/// `field: message; field: message`, as the log and plain readers want it.
+/// `field: message; field: message`, for the log and for clients that read only the sentence.
 fn sentence(errors: &[FieldError]) -> String {
     let one = |error: &FieldError| match error.path.as_str() {
         "" => format!("the body {}", error.message),
@@ -149,14 +149,14 @@ fn sentence(errors: &[FieldError]) -> String {
     errors.iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
-/// The code of an upload for which there is no room.
+/// The code of an answer to an upload for which there is no room.
 const BUSY: &str = "busy";
 
-/// In the extensions of an answer that says `busy`: whole halls are told so after an outage, and nobody has to mend anything.
+/// An extension of an answer with the code `busy`. After an outage many phones get it, and nobody has to act.
 #[derive(Debug, Clone, Copy)]
 pub struct Busy;
 
-/// Whole seconds, rounded up, at least one: what `Retry-After` can say.
+/// Whole seconds for `Retry-After`, rounded up, at least one.
 fn seconds(ms: i64) -> i64 {
     ms.max(1).saturating_add(999) / 1000
 }
@@ -189,7 +189,7 @@ impl IntoResponse for ApiError {
     }
 }
 
-/// On a response: somebody was not let do what they asked, and by which code they were told. For the log.
+/// An extension of an answer of 401 or 403: the code of the problem, for the log.
 #[derive(Debug, Clone)]
 pub struct Refused(pub String);
 

@@ -3,16 +3,16 @@
 
 use admit_core::scan::Outcome;
 
-/// An event, as the table of the documentation tells of it.
+/// An event of the log, as the documentation describes it.
 #[derive(Debug, Clone, Copy)]
 pub struct EventKind {
-    /// Its name: the field `event` of the log line.
+    /// The event's name, in the field `event` of the log line.
     pub name: &'static str,
-    /// From which level of `RUST_LOG` on it is logged.
+    /// The log level of the event.
     pub level: &'static str,
-    /// When it is logged.
+    /// The situation in which it is logged.
     pub when: &'static str,
-    /// Its fields beside `event`: name and meaning.
+    /// The fields in addition to `event`: name and meaning.
     pub fields: &'static [(&'static str, &'static str)],
 }
 
@@ -85,7 +85,7 @@ events! {
     }
 }
 
-/// Logs `scan.valid` or `scan.invalid`, after what a scan came to.
+/// Logs `scan.valid` or `scan.invalid` by the outcome of a scan.
 pub fn scan_judged(event_id: &str, source: &str, outcome: Outcome) {
     match outcome {
         Outcome::Valid => scan_valid(event_id, source),
@@ -93,7 +93,7 @@ pub fn scan_judged(event_id: &str, source: &str, outcome: Outcome) {
     }
 }
 
-/// The table of `docs/telemetry.md`.
+/// The table of events in `docs/telemetry.md`.
 pub fn table() -> String {
     let mut out = String::from("| Event | Level | When | Fields |\n|---|---|---|---|\n");
     for kind in EVENTS {

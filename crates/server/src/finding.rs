@@ -18,41 +18,40 @@ pub enum Condition {
     Failed,
 }
 
-/// One thing that was looked at.
+/// The result of checking one service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// `database | clock | disk | redis | mail | objects`, and others where `admit doctor` looks.
+    /// `database | clock | disk | redis | mail | objects`, and further names in `admit doctor`.
     pub name: &'static str,
-    /// How it is.
+    /// The condition of the service.
     pub condition: Condition,
-    /// The state that was seen, in one sentence.
+    /// What the check saw, as one sentence.
     pub says: String,
-    /// The action that would help; absent where none is needed.
+    /// What the operator should do; `None` if nothing is needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<&'static str>,
 }
 
 impl Finding {
-    /// Something that works.
+    /// A finding that a service works.
     pub fn ok(name: &'static str, says: impl Into<String>) -> Self {
         Self { name, condition: Condition::Ok, says: says.into(), fix: None }
     }
-    /// Something that nobody set up, and the setting that would.
+    /// A finding that a service is not set up; `says` names the setting.
     pub fn off(name: &'static str, says: impl Into<String>) -> Self {
         Self { name, condition: Condition::Off, says: says.into(), fix: None }
     }
-    /// Something to look at.
+    /// A finding with a warning, and what to do.
     pub fn warning(name: &'static str, says: impl Into<String>, fix: &'static str) -> Self {
         Self { name, condition: Condition::Warning, says: says.into(), fix: Some(fix) }
     }
-    /// Something to repair.
+    /// A finding of a failure, and what to do.
     pub fn failed(name: &'static str, says: impl Into<String>, fix: &'static str) -> Self {
         Self { name, condition: Condition::Failed, says: says.into(), fix: Some(fix) }
     }
 }
 
-/// The last findings about distant services. A request that asks whether this server is ready must not wait for a
-/// mail server.
+/// The last findings about distant services. A request to `/readyz` must not wait for a mail server.
 #[derive(Debug, Default)]
 pub struct Seen {
     pub(crate) last: Mutex<(Option<i64>, Vec<Finding>)>,

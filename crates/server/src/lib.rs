@@ -1,6 +1,6 @@
-//! HTTP: routes, extractors, the live stream, adapters. The only crate that knows HTTP.
+//! The HTTP server: routes, extractors, the live stream, adapters. Only this crate uses HTTP.
 //!
-//! Modules in reading order; a file imports only from those above it (law 12).
+//! Modules are listed in reading order; a file imports only from those above it (law 12).
 
 pub mod config;
 pub mod telemetry;

@@ -1,5 +1,5 @@
-//! Taking connections: each on its own task, which can be ended from outside. A client that stops reading holds up only
-//! itself: its stream's queue fills, and [`Connection::close`] drops the connection under it (stack.md §1).
+//! Accepts connections, each on its own task, which can be ended from outside. A client that stops reading delays only
+//! itself: its stream's queue fills up, and [`Connection::close`] then drops its connection.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -19,35 +19,36 @@ use crate::auth::peer::Peer;
 pub use crate::stream::Connection;
 use crate::tls::Tls;
 
-/// Time for a request's head to arrive.
+/// The time limit for the head of a request, in milliseconds.
 const HEAD_MS: u64 = 20_000;
-/// Most that is read of a connection before somebody takes it, in bytes. Hyper's own buffer would be six times as
-/// much, and hundreds of phones come back at one moment, each with a megabyte.
+/// The most bytes that are read ahead on a connection. Hyper's default is six times as much, and after an outage
+/// hundreds of phones send a megabyte each.
 const BUFFER_BYTES: usize = 64 * 1024;
-/// Time that open requests get when the server stops.
+/// The time that open requests get when the server stops, in milliseconds.
 const GRACE_MS: u64 = 10_000;
-/// Pause after the system refused another connection (too many open files).
+/// The pause after the system refused another connection (too many open files), in milliseconds.
 const REFUSED_MS: u64 = 200;
 
-/// First byte of what a client says that begins with TLS (RFC 8446 §5.1: a handshake record).
+/// The first byte of a client that speaks TLS (RFC 8446 §5.1: a handshake record).
 const HANDSHAKE: u8 = 0x16;
 
 /// The services that answer a connection.
 #[derive(Clone)]
 struct Answering {
     router: Router,
-    /// How TLS is spoken, and what clients are told that speak without it.
+    /// The TLS settings, and the router for clients without TLS; `None` on a listener without TLS.
     tls: Option<(Tls, Router)>,
 }
 
-/// [`serve`] by TLS. A client that comes without TLS is shown the address with it.
+/// Serves by TLS, like [`serve`]. A client without TLS gets the address with https.
 pub async fn serve_tls(listener: TcpListener, tls: Tls, router: Router, shutdown: CancellationToken) {
     let plain = tls.plain();
     let answering = Answering { router: router.merge(tls.pages()), tls: Some((tls, plain)) };
     take_connections(listener, answering, shutdown).await;
 }
 
-/// Serves until `shutdown`, then lets open requests finish, at most [`GRACE_MS`]. Returns when every connection ended.
+/// Serves until `shutdown`, then waits at most [`GRACE_MS`] for open requests. Returns when every connection has
+/// ended.
 pub async fn serve(listener: TcpListener, router: Router, shutdown: CancellationToken) {
     take_connections(listener, Answering { router, tls: None }, shutdown).await;
 }
@@ -86,7 +87,7 @@ async fn one(
     shutdown: CancellationToken,
     kill: CancellationToken,
 ) {
-    // Small answers must not wait for more to say.
+    // Without this option small answers wait for more data.
     let _ = stream.set_nodelay(true);
     let Some((tls, plain)) = answering.tls else {
         return converse(stream, peer, answering.router, shutdown, kill).await;
@@ -96,7 +97,7 @@ async fn one(
         let mut first = [0];
         let said = tokio::select! {
             said = tokio::time::timeout(limit, stream.peek(&mut first)) => said??,
-            // Browsers open connections before they have a question.
+            // Browsers open connections before they have a request.
             () = shutdown.cancelled() => 0,
         };
         if said == 0 {
@@ -116,7 +117,7 @@ async fn one(
         ended = shaking => ended,
         () = kill.cancelled() => return,
     };
-    // A phone that does not trust the certificate yet ends its handshake: nothing to be alarmed about.
+    // A phone that does not trust the certificate yet ends the handshake. That is no reason for a warning.
     if let Err(error) = ended {
         tracing::debug!(%error, %peer, "a connection ended before it spoke TLS");
     }

@@ -1,4 +1,4 @@
-//! `/openapi.json`: what every route says about itself, put together.
+//! Builds `/openapi.json` from the descriptions of all routes.
 
 mod answers;
 mod closed;
@@ -8,7 +8,7 @@ pub mod vocabularies;
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi, ToSchema};
 
-/// The document's frame; [`crate::router`] adds the routes.
+/// The frame of the document; [`crate::router`] adds the routes.
 #[derive(OpenApi)]
 #[openapi(
     info(
@@ -67,7 +67,7 @@ pub struct FieldErrorDoc {
     message: String,
 }
 
-/// Adds to the routes' own words, by rule and for all of them: names, vocabularies, the frame's answers, roles.
+/// Completes the routes' descriptions by rule: names of operations, vocabularies, common answers, roles.
 pub fn finish(document: &mut utoipa::openapi::OpenApi) {
     name_operations(document);
     texts::inline(document);
@@ -77,8 +77,8 @@ pub fn finish(document: &mut utoipa::openapi::OpenApi) {
     answers::complete(document);
 }
 
-/// Gives every operation a name of its own, made of its method and path: handlers of two nouns may share theirs, and a
-/// document must not name two operations alike.
+/// Gives every operation a unique name made of its method and path, because handlers of two nouns may have the same
+/// name.
 fn name_operations(document: &mut utoipa::openapi::OpenApi) {
     for (path, item) in &mut document.paths.paths {
         let words: Vec<&str> =

@@ -1,8 +1,8 @@
-//! Traces by OTLP over HTTP, where a setting names a collector (docs/operations.md "Traces"). Only spans of the target
+//! Traces by OTLP over HTTP, if a setting names a collector (docs/operations.md "Traces"). Only spans of the target
 //! [`TRACES`] are exported, and the log on standard error never shows them.
 //!
-//! The exporter has a thread and a small runtime of its own: a collector that is slow or gone costs spans, never a
-//! request's time.
+//! The exporter has its own thread and its own small runtime. A collector that is slow or unreachable loses spans and
+//! never delays a request.
 
 use std::error::Error;
 use std::io::IsTerminal as _;
@@ -38,44 +38,44 @@ use crate::adapters::http_client;
 use crate::config::SettingError;
 use crate::telemetry;
 
-/// Setting: the collector's address, as every program with OpenTelemetry calls it.
+/// The setting with the collector's address. All programs with OpenTelemetry call it so.
 const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
-/// Setting: the share of traces that are exported.
+/// The setting with the share of traces that are exported.
 const RATIO: &str = "ADMIT_TRACE_RATIO";
-/// Where a collector takes spans, below its address.
+/// The path for spans below the collector's address.
 const SPANS_PATH: &str = "/v1/traces";
-/// Longest the exporter waits for a collector's answer.
+/// How long the exporter waits for a collector's answer.
 const EXPORT_LIMIT: Duration = Duration::from_secs(5);
-/// Longest the end of the process waits for the last spans to be taken.
+/// How long the end of the process waits for the last spans.
 const FLUSH_LIMIT: Duration = Duration::from_secs(2);
-/// At most one line in so long says that a collector takes nothing.
+/// The least time between two log lines about a collector that accepts nothing.
 const WARN_EVERY: Duration = Duration::from_secs(60);
-/// Most that is read of a collector's answer, bytes: it says little.
+/// The most bytes that are read of a collector's answer.
 const ANSWER_BYTES: usize = 64 * 1024;
-/// The header of a device's uploads with its trace (W3C Trace Context).
+/// The header in which a device sends its trace with an upload (W3C Trace Context).
 const TRACEPARENT: &str = "traceparent";
-/// Routes whose request belongs to the trace that a device began.
+/// Routes whose requests continue the trace of the device.
 const UPLOADS: [&str; 3] = ["/api/scanning/sync", "/api/scans/sync", "/api/scans"];
 
-/// Where spans go, and of how many traces.
+/// Where spans are sent, and for which share of traces.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Traces {
-    /// Where spans are posted to.
+    /// The URL to which spans are posted.
     url: Url,
     /// The share of traces that are exported, from 0 to 1.
     ratio: f64,
 }
 
 impl Traces {
-    /// Reads `OTEL_EXPORTER_OTLP_ENDPOINT` and `ADMIT_TRACE_RATIO`. Without an address nothing is exported. Whether a
-    /// collector is there is not asked: the server must start without.
+    /// Parses `OTEL_EXPORTER_OTLP_ENDPOINT` and `ADMIT_TRACE_RATIO`. `None`: no address is set, so nothing is
+    /// exported. It does not connect, because the server must start without a collector.
     pub fn read(endpoint: Option<&str>, ratio: &str) -> Result<Option<Self>, SettingError> {
         let wrong = |message: String| SettingError { name: RATIO, message };
         let number = ratio.trim().parse::<f64>().ok().filter(|number| (0.0..=1.0).contains(number));
         let ratio = number.ok_or_else(|| {
             wrong(format!("must be a number from 0 (no trace) to 1 (every trace), such as 0.1; it is {ratio:?}"))
         })?;
-        // An empty variable is an absent one, as OpenTelemetry has it.
+        // An empty variable counts as absent, as in OpenTelemetry.
         let Some(text) = endpoint.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
         Ok(Some(Self { url: spans_url(text)?, ratio }))
     }
@@ -105,22 +105,22 @@ fn spans_url(text: &str) -> Result<Url, SettingError> {
     Ok(url)
 }
 
-/// The export under way. [`Exporting::finish`] sends what is left.
+/// The running export. [`Exporting::finish`] sends the remaining spans.
 #[derive(Debug)]
 pub struct Exporting(SdkTracerProvider);
 
 impl Exporting {
-    /// Sends the spans that are left, for two seconds at most. Spans that are not taken by then are lost.
+    /// Sends the remaining spans, for at most two seconds. Later ones are lost.
     pub fn finish(self) {
-        // A collector that does not answer was told of before; the process ends all the same.
+        // The log has already reported a collector that does not answer. The process ends in any case.
         let _ = self.0.shutdown_with_timeout(FLUSH_LIMIT);
     }
 }
 
-/// Turns on the log as [`telemetry::init`] does, and beside it the export of spans.
+/// Turns on the log like [`telemetry::init`], and the export of spans.
 pub fn init(json: bool, standard: &str, traces: &Traces) -> Result<Exporting, SettingError> {
     let provider = provider(traces)?;
-    // What these would add, files, lines and threads, is of use to nobody who looks at a trace.
+    // Files, lines and threads are of no use to a reader of a trace.
     let spans = tracing_opentelemetry::layer()
         .with_tracer(provider.tracer("admit"))
         .with_location(false)
@@ -132,7 +132,7 @@ pub fn init(json: bool, standard: &str, traces: &Traces) -> Result<Exporting, Se
     let log =
         fmt::layer().with_ansi(std::io::stderr().is_terminal()).log_internal_errors(false).with_writer(std::io::stderr);
     let (registry, filter) = (tracing_subscriber::registry().with(spans), telemetry::filter(standard));
-    // An error says that a log was on.
+    // An error means that a log was turned on before.
     let _ = match json {
         true => registry.with(log.json().with_filter(filter)).try_init(),
         false => registry.with(log.with_filter(filter)).try_init(),
@@ -161,8 +161,9 @@ fn provider(traces: &Traces) -> Result<SdkTracerProvider, SettingError> {
     Ok(provider.with_batch_exporter(exporter).build())
 }
 
-/// Which traces are exported: those that a request began, or the device that sent it, and of them a share by the trace's
-/// id. A device marks all of its uploads as sampled, so its mark alone decides nothing; where it says "not", it is not.
+/// Decides which traces are exported: traces that a request or its device began, and of these a share by the trace's
+/// id. A device marks all its uploads as sampled, so its mark alone is not enough. If the mark says "not sampled", it
+/// is not exported.
 #[derive(Debug, Clone)]
 struct Sampling(ParentBasedSampler);
 
@@ -185,7 +186,7 @@ impl ShouldSample for Sampling {
     ) -> SamplingResult {
         let inside = parent.is_some_and(|parent| parent.span().span_context().is_valid());
         if !inside && *kind != SpanKind::Server {
-            // A write that no request waits for, such as a background task's.
+            // A write outside of a request, such as one of a background task, is not exported.
             let (decision, trace_state) = (SamplingDecision::Drop, TraceState::default());
             return SamplingResult { decision, attributes: Vec::new(), trace_state };
         }
@@ -193,19 +194,19 @@ impl ShouldSample for Sampling {
     }
 }
 
-/// The way to the collector. It is driven by the exporter's own thread, which nobody waits for.
+/// The client of the collector. The exporter's own thread drives it, and nothing waits for it.
 #[derive(Debug)]
 struct Collector {
     client: reqwest::Client,
     runtime: Runtime,
-    /// When the log last said that spans are not taken.
+    /// When the log last reported that spans are lost.
     warned: Mutex<Option<Instant>>,
 }
 
 impl Collector {
     fn new() -> Result<Self, Box<dyn Error>> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        // Between two exports nothing runs that would notice a connection's end: each has a new one.
+        // Between two exports nothing runs that would notice the end of a connection, so each export has a new one.
         let client = http_client::builder()
             .timeout(EXPORT_LIMIT)
             .pool_max_idle_per_host(0)
@@ -227,7 +228,7 @@ impl Collector {
         Ok(whole)
     }
 
-    /// Says once a minute that spans are lost, and why.
+    /// Logs at most once per minute that spans are lost, with the reason.
     fn warn(&self, why: &str) {
         let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
         if warned.is_some_and(|at| at.elapsed() < WARN_EVERY) {
@@ -245,7 +246,7 @@ impl Collector {
 #[async_trait]
 impl HttpClient for Collector {
     async fn send_bytes(&self, request: http::Request<Bytes>) -> Result<http::Response<Bytes>, HttpError> {
-        // The exporter's thread is in no runtime, and has nothing else to do.
+        // The exporter's thread runs no other runtime and has nothing else to do.
         match self.runtime.block_on(self.send(request)) {
             Ok(answer) => {
                 if !answer.status().is_success() {
@@ -261,13 +262,13 @@ impl HttpClient for Collector {
     }
 }
 
-/// An error with what caused it.
+/// The text of an error with its causes.
 fn whole(error: &(dyn Error + 'static)) -> String {
     let causes = std::iter::successors(Some(error), |error| Error::source(*error));
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
-/// The span of a request to the API, inside the current one of the log. An upload's continues the device's trace.
+/// The span of a request to the API, inside the log's current span. An upload continues the device's trace.
 pub fn request(method: &str, route: &str, id: &str, headers: &HeaderMap) -> Span {
     if !route.starts_with("/api/") {
         return Span::none();
@@ -286,7 +287,7 @@ pub fn request(method: &str, route: &str, id: &str, headers: &HeaderMap) -> Span
     if span.is_disabled() {
         return span;
     }
-    // Methods are the caller's to invent.
+    // The caller chooses the method's text, so unusual methods become one value.
     let method = if matches!(method, "GET" | "POST" | "PATCH" | "DELETE" | "HEAD") { method } else { "_OTHER" };
     span.record("otel.name", format!("{method} {route}"));
     span.record("http.request.method", method);
@@ -298,7 +299,7 @@ pub fn request(method: &str, route: &str, id: &str, headers: &HeaderMap) -> Span
     span
 }
 
-/// Notes how a request was answered.
+/// Adds the status of the answer to a span.
 pub fn answered(span: &Span, status: http::StatusCode, failed: bool) {
     span.record("http.response.status_code", i64::from(status.as_u16()));
     if failed {
@@ -306,12 +307,12 @@ pub fn answered(span: &Span, status: http::StatusCode, failed: bool) {
     }
 }
 
-/// The span that a device names as the cause of its upload. A header that is no `traceparent`, or is more than one,
-/// is passed over.
+/// The span in the device's `traceparent` header, which caused this upload. `None` if the header is malformed or
+/// occurs twice.
 fn remote(headers: &HeaderMap) -> Option<Context> {
     struct Only<'a>(&'a str);
     impl Extractor for Only<'_> {
-        // Not `tracestate`: it is free text, and would be exported as it came.
+        // `tracestate` is ignored, because it is free text that would be exported unchanged.
         fn get(&self, key: &str) -> Option<&str> {
             (key == TRACEPARENT).then_some(self.0)
         }

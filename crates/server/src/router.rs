@@ -7,9 +7,10 @@
 //! 3. A handler takes what it needs as extractors, in this order: `State(state): State<AppState>`,
 //!    [`User(caller)`](crate::auth::user::User) (or [`Device`](crate::auth::device::Device)),
 //!    [`Path`](crate::body::Path), [`Query`](crate::body::Query), and last the body,
-//!    [`JsonBody`](crate::body::JsonBody) or [`CsvBody`](crate::body::CsvBody). It calls one use case with `&state.app`
-//!    and answers [`Result<Json<…>>`](crate::error::Result): `?` turns [`admit_app::error::Error`] into a problem.
-//!    The names of parameters and fields that the description gives are the known ones: [`crate::strict`] refuses others.
+//!    [`JsonBody`](crate::body::JsonBody) or [`TableBody`](crate::body::TableBody). It calls one use case with
+//!    `&state.app` and answers [`Result<Json<…>>`](crate::error::Result): `?` turns [`admit_app::error::Error`] into a
+//!    problem. The names of parameters and fields that the description gives are the known ones: [`crate::strict`]
+//!    refuses others.
 //! 4. Limits, media types, depth, NUL and UTF-8 are the extractors' work; the meaning of a field is the use case's.
 
 use std::any::Any;
@@ -43,16 +44,16 @@ use crate::strict::{self, KnownNames};
 use crate::telemetry::{RequestLabel, RouteLabel};
 use crate::{assets, docs, openapi, otlp, routes};
 
-/// Answers smaller than this are not compressed, in bytes: nothing is gained, and a small answer with a secret in it
-/// tells nothing by its length.
+/// The smallest answer that is compressed, in bytes. Below it compression gains nothing, and the length of a small
+/// answer with a secret reveals nothing.
 const COMPRESS_FROM: u64 = 1024;
 
-/// The content policy of an API answer in a browser: nothing is allowed.
+/// The content security policy of API answers, which allows nothing.
 const API_POLICY: &str = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'";
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The organiser's nouns.
+/// The routes of the organiser's API.
 fn organisers() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .merge(routes::session::routes())
@@ -84,7 +85,7 @@ fn organisers() -> OpenApiRouter<AppState> {
         .merge(routes::audit::routes())
 }
 
-/// Everything under `/api` and what watches the server, with its description.
+/// All routes under `/api`, the health routes, and their description.
 fn api(state: &AppState) -> OpenApiRouter<AppState> {
     OpenApiRouter::with_openapi(openapi::Frame::openapi())
         .merge(routes::time::routes())
@@ -103,7 +104,7 @@ pub fn document(state: &AppState) -> utoipa::openapi::OpenApi {
     document
 }
 
-/// The whole server: API, documents, both web apps, inside the frame.
+/// The whole server: API, documents and both web apps, inside the middleware.
 pub fn router(state: AppState) -> Router {
     let (routes, described) = api(&state).split_for_parts();
     let known = Arc::new(KnownNames::of(&serde_json::to_value(described).unwrap_or_default()));
@@ -123,19 +124,19 @@ pub fn router(state: AppState) -> Router {
         .with_state(state)
 }
 
-/// `/metrics` alone, for the listener of `ADMIT_METRICS_LISTEN`.
+/// The router of the listener of `ADMIT_METRICS_LISTEN`, with `/metrics` alone.
 pub fn metrics_router(state: AppState) -> Router {
     routes::health::metrics_routes().with_state(state)
 }
 
-/// Whether an answer still wants compressing: a list is already, an image would only grow.
+/// Whether an answer should be compressed. A list is compressed already, and an image would only grow.
 fn not_finished(_status: StatusCode, _version: Version, _headers: &HeaderMap, extensions: &Extensions) -> bool {
     extensions.get::<AsItIs>().is_none()
 }
 
 type CsrfAnswer = fn(ProtectionError) -> Response;
 
-/// Cookies only count for requests from our own pages (`Sec-Fetch-Site`, else `Origin`).
+/// The check that cookies count only for requests from our own pages (`Sec-Fetch-Site`, else `Origin`).
 fn csrf(state: &AppState) -> CsrfLayer<CsrfAnswer> {
     let refused: CsrfAnswer = |_| {
         let detail = "this request comes from another site's page; browsers may change things only from ours";
@@ -143,7 +144,7 @@ fn csrf(state: &AppState) -> CsrfLayer<CsrfAnswer> {
     };
     let layer = CsrfLayer::new().with_rejection_response(refused);
     let Some(origin) = &state.settings.public_url else { return layer };
-    // Behind a proxy the Host may be another: what browsers call us is PUBLIC_URL, checked to be an origin.
+    // Behind a proxy the Host header may differ. Browsers use PUBLIC_URL, which was checked to be an origin.
     layer.clone().add_trusted_origin(origin).unwrap_or(layer)
 }
 
@@ -156,14 +157,14 @@ fn panicked(cause: Box<dyn Any + Send + 'static>) -> Response {
     ApiError::from(admit_app::error::Error::Bug(format!("panic: {}", text.unwrap_or("?")))).into_response()
 }
 
-/// A request's id: unique within a process, and unlikely to meet one of another.
+/// The id of a request. It is unique within a process, and unlikely to equal one of another process.
 fn request_id(state: &AppState) -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let started = state.app.clock.now().ms() - state.app.clock.monotonic_ms();
     format!("{started:x}-{:x}", COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// The outermost layer: an id, a span, a time limit, the headers of every answer, the metrics.
+/// The outermost middleware: request id, span, time limit, common headers, metrics.
 async fn frame(State(state): State<AppState>, request: Request, next: Next) -> Response {
     let started = state.app.clock.monotonic_ms();
     let id = request_id(&state);
@@ -191,7 +192,7 @@ async fn frame(State(state): State<AppState>, request: Request, next: Next) -> R
         }
     });
     if let Some(Refused(code)) = response.extensions().get() {
-        // Who tries keys, and who reaches for what is not theirs (ASVS 16.3.1, 16.3.2).
+        // This logs callers who try keys, or who request what they may not see (ASVS 16.3.1, 16.3.2).
         span.in_scope(|| tracing::info!(event = "access.refused", status = status.as_u16(), code, %address, "refused"));
     }
     otlp::answered(&trace, status, is_failure(&response));
@@ -200,7 +201,7 @@ async fn frame(State(state): State<AppState>, request: Request, next: Next) -> R
     response
 }
 
-/// Whether a person has to look at this answer.
+/// Whether the answer is a failure that a person must look at.
 fn is_failure(response: &Response) -> bool {
     response.status().is_server_error() && response.extensions().get::<Busy>().is_none()
 }
@@ -210,7 +211,7 @@ fn count(state: &AppState, method: String, route: String, status: StatusCode, to
     let status = CLASSES.get(usize::from(status.as_u16() / 100)).copied().unwrap_or("other");
     let label = RouteLabel { route: route.clone() };
     state.metrics.request_seconds.get_or_create(&label).observe(took_ms as f64 / 1_000.0);
-    // Methods are the caller's to invent: anything unusual is one label.
+    // The caller chooses the method's text, so all unusual methods share one label.
     let method =
         if matches!(method.as_str(), "GET" | "POST" | "PATCH" | "DELETE" | "HEAD") { method } else { "other".into() };
     state.metrics.requests.get_or_create(&RequestLabel { method, route, status }).inc();
@@ -273,7 +274,7 @@ mod tests {
         for name in ["PairRequest", "HeartbeatRequest", "ScanV1", "ScanV2", "GuestMessage", "EventView"] {
             assert!(schemas.contains_key(name) && !is_closed(name), "{name}");
         }
-        // A shape that takes another's members beside its own cannot be closed.
+        // A shape that includes another's members cannot be closed.
         let whole = document.to_string();
         for (name, shape) in schemas.iter().filter(|(name, _)| is_closed(name)) {
             assert!(!whole.contains(&format!("\"allOf\":[{{\"$ref\":\"#/components/schemas/{name}\"")), "{name}");
@@ -298,7 +299,7 @@ mod tests {
             }
         }
         assert!(seen > 50, "{seen}");
-        // Only who may read everything may see the ledger; every member may see the members.
+        // Only roles that may read everything may see the ledger. Every member may see the members.
         assert_eq!(document["paths"]["/api/audit"]["get"]["x-roles"], serde_json::json!(["owner", "manager"]));
         assert_eq!(document["paths"]["/api/members"]["get"]["x-roles"].as_array().unwrap().len(), 5);
         let revoke = &document["paths"]["/api/scanning/devices/{id}"]["delete"]["requestBody"];

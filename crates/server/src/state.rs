@@ -30,14 +30,14 @@ use crate::encoding::Squeezed;
 use crate::finding::Seen;
 use crate::telemetry::Metrics;
 
-/// The use cases' parts, the settings, and what belongs to HTTP alone. Cheap to clone.
+/// The use cases' ports, the settings, and the state of the HTTP layer. A clone is cheap.
 #[derive(Clone)]
 pub struct AppState {
     /// The ports that use cases get.
     pub app: App,
     /// The settings of this installation.
     pub settings: Arc<Settings>,
-    /// Live hints to those who watch here: what `app.hints` tells, and what other nodes do.
+    /// Hints to the clients of this node: from `app.hints` of this process, and from other nodes.
     pub live: Arc<Hub>,
     /// The metrics of this process.
     pub metrics: Arc<Metrics>,
@@ -45,7 +45,7 @@ pub struct AppState {
     pub syncs: Arc<SyncLimit>,
     /// Room for uploads.
     pub uploads: Arc<UploadRoom>,
-    /// The services that the workflows of passes reach.
+    /// The services that the workflows of passes need.
     pub passes: SetUp,
     /// Limits the guesses of pass tokens, by network address.
     pub guesses: Arc<PerAddress>,
@@ -55,23 +55,23 @@ pub struct AppState {
     pub pairing_asks: Arc<PerAddress>,
     /// Limits the guesses of pairing tokens, by network address.
     pub pairing_looks: Arc<PerAddress>,
-    /// The limit of webhook messages.
+    /// Limits the messages of each webhook endpoint.
     pub webhooks: Arc<WebhookLimit>,
-    /// Compressed forms of lists served lately; an answer's content is the same without them.
+    /// Compressed forms of recently served lists. They make an answer faster and do not change it.
     pub squeezed: Arc<Squeezed>,
-    /// Redis, where the nodes share one.
+    /// The link to Redis; `None` without `REDIS_URL`.
     pub redis: Option<Arc<Link>>,
     /// The last findings about the services that this server depends on.
     pub seen: Arc<Seen>,
-    /// Imports that this process carries out.
+    /// The progress of the imports that this process runs.
     pub imports: ImportsUnderWay,
-    /// Cancelled when the server stops: every stream and long poll ends on it.
+    /// Is cancelled when the server stops. Every stream and long poll then ends.
     pub shutdown: CancellationToken,
 }
 
 impl AppState {
-    /// Puts a server together around a store, with the machine's clock and randomness. With Redis, or where other nodes
-    /// write to the same database, it begins to hear of them: call it inside a runtime.
+    /// Makes the state of a server on a store, with the machine's clock and randomness. With Redis, or if other nodes
+    /// use the same database, it starts to listen for their changes. Call it inside a runtime.
     pub fn new(store: Arc<dyn StorePort>, secret: Secret, settings: Settings) -> Self {
         let (live, metrics) = (Arc::new(Hub::default()), Arc::<Metrics>::default());
         let shutdown = CancellationToken::new();
@@ -123,10 +123,10 @@ impl AppState {
 }
 
 impl AppState {
-    /// Carries out runs, until the server stops.
+    /// Carries out runs until the server stops.
     pub async fn carry_out_runs(self) {
         let workflows = Arc::new(Workflows::default().with(Delivery(self.passes.clone())));
-        // With the embedded database there is one process, and every lease of before is its own.
+        // The embedded database has only one process, so every earlier lease was its own.
         let holder = match (&self.settings.node, self.settings.several_nodes) {
             (Some(name), _) => name.clone(),
             (None, false) => "server".to_owned(),

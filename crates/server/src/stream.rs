@@ -1,7 +1,7 @@
 //! Server-sent events to one client: a bounded queue, coalescing, heartbeats, and an end from outside (spec §5).
 //!
-//! A hint says that something changed; the snapshot is read again and sent whole, at most twice a second. So a lost
-//! hint costs time, never truth, and what a client sees cannot drift.
+//! A hint says that something changed. The stream then reads the snapshot again and sends it whole, at most twice per
+//! second. So a lost hint only delays a client, and an error in one message does not persist.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -20,16 +20,16 @@ use tokio::time::{Instant, MissedTickBehavior};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 
-/// Messages a client may fall behind before its connection is closed.
+/// The number of messages that a client may fall behind. Then its connection is closed.
 pub const QUEUE: usize = 64;
-/// Least time between two snapshots of one stream: two a second.
+/// The least time between two snapshots of one stream.
 const COALESCE: Duration = Duration::from_millis(500);
-/// Pause before the first look after a quiet time: a batch brings several hints.
+/// The pause before the first read after a quiet time, because a batch causes several hints.
 const SETTLE: Duration = Duration::from_millis(20);
-/// A heartbeat at least this often: a client that hears nothing for longer knows the connection is dead.
+/// The longest time without a message. A client that gets nothing for longer knows that the connection is dead.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
-/// The connection a request came by; closing it ends whatever is still being written to a client that doesn't read.
+/// The connection of a request. Closing it ends any write to a client that doesn't read.
 #[derive(Debug, Clone)]
 pub struct Connection(CancellationToken);
 
@@ -47,44 +47,45 @@ impl Connection {
 /// The result of reading a part.
 #[derive(Debug, Default)]
 pub struct Reading {
-    /// In this order; none where nothing of it is for this client.
+    /// The messages, in order; empty if the client may see none of this part.
     pub messages: Vec<Message>,
-    /// There is more of it than was read at once.
+    /// Whether there is more than was read at once.
     pub more: bool,
 }
 
 /// A message to a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// Its kind: a topic's first word, `resync` or `heartbeat`.
+    /// The event's name: a topic's first word, `resync` or `heartbeat`.
     pub event: &'static str,
-    /// `epoch.serial`, if it has a place in the event's order.
+    /// `epoch.serial`; `None` if the message has no place in the event's order.
     pub id: Option<String>,
-    /// JSON.
+    /// The content as JSON.
     pub data: String,
 }
 
-/// The content of a stream. Each `Part` is one of the things that it may have to read again.
+/// The content of a stream. A `Part` names one snapshot that the stream may have to read again.
 pub trait Source: Send + 'static {
-    /// A thing that is read and sent whole.
+    /// One snapshot, which is read and sent whole.
     type Part: Ord + Clone + Send + Sync;
 
-    /// Everything, in the order it is first sent.
+    /// All parts, in the order in which they are first sent.
     fn parts(&self) -> Vec<Self::Part>;
-    /// The parts that a hint makes stale, and the message of it that is sent as it is.
+    /// The parts that a hint makes stale, and a message to send at once, if the hint contains one.
     fn take(&mut self, hint: &Hint) -> (Vec<Self::Part>, Option<Message>);
-    /// Reads a part anew.
+    /// Reads a part again.
     fn read(&mut self, part: &Self::Part) -> impl Future<Output = Result<Reading>> + Send;
-    /// Whether the client may not see it any more; asked before each heartbeat.
+    /// Whether the client has lost the right to see the stream. It is asked before each heartbeat.
     fn is_over(&mut self) -> impl Future<Output = bool> + Send {
         std::future::ready(false)
     }
-    /// The client was closed for not keeping up.
+    /// Is called when the stream was closed because its client did not read fast enough.
     fn dropped(&mut self) {}
 }
 
-/// Opens a stream: first `opening`, then every part, then parts as hints make them stale. It ends with the server, with
-/// the client, when a read fails (the client asks again), when the client does not keep up, or may not see it any more.
+/// Opens a stream: first `opening`, then every part, then each part that a hint makes stale. The stream ends with the
+/// server or the client, and when a read fails (the client asks again). It also ends when the client reads too slowly
+/// or loses its right.
 pub fn open<S: Source>(
     source: S,
     hints: broadcast::Receiver<Arc<Hint>>,
@@ -111,7 +112,7 @@ struct Client<S> {
     connection: Option<Connection>,
 }
 
-/// Why a stream ends.
+/// A marker that the stream must end.
 struct Over;
 
 impl<S: Source> Client<S> {
@@ -172,7 +173,7 @@ impl<S: Source> Client<S> {
         }
     }
 
-    /// Takes in what came meanwhile, so that it is read once.
+    /// Collects all hints that arrived meanwhile, so that each part is read once.
     fn drain(
         &mut self,
         hints: &mut broadcast::Receiver<Arc<Hint>>,
@@ -202,7 +203,7 @@ impl<S: Source> Client<S> {
         }
     }
 
-    /// Never waits: a full queue means that the client doesn't read, and its connection is closed under it.
+    /// Sends a message without waiting. If the queue is full the client doesn't read, and its connection is closed.
     fn send(&mut self, message: Message) -> std::result::Result<(), Over> {
         let event = Event::default().event(message.event).data(message.data);
         let event = match message.id {

@@ -1,9 +1,8 @@
-//! The organiser's API refuses JSON fields and query parameters that it does not know (door.md "The API's manners").
+//! Refuses JSON fields and query parameters that the organiser's API does not know (door.md "The API's manners").
 //!
-//! The known names are those of the document that `/openapi.json` serves, so a route that is described is strict
-//! without a line of its own. The extractors [`User`](crate::auth::user::User) and
-//! [`JsonBody`](crate::body::JsonBody) ask here. The bodies of devices and webhooks are not in the table: they stay
-//! tolerant.
+//! The known names come from the document that `/openapi.json` serves. So a route that is described is strict without
+//! code of its own. The extractors [`User`](crate::auth::user::User) and [`JsonBody`](crate::body::JsonBody) call this
+//! module. It does not check the bodies of devices and webhooks, which may have unknown fields.
 
 mod nearest;
 mod unknown;
@@ -25,10 +24,10 @@ use self::body::Shape;
 use self::unknown::{LISTED, Unknown};
 use crate::error::{ApiError, Result};
 
-/// Most bytes that are read of a body which the operation does not read: an empty object, and a few slips.
+/// The most bytes that are read of a body which the operation does not use, such as an empty object.
 const UNREAD_BYTES: usize = 64 * 1024;
 
-/// Whether an operation of the document is the organiser's: a person's credential opens it, or signing in gives one.
+/// Whether an operation belongs to the organiser's API: a person's credential opens it, or it is the sign-in.
 pub fn is_organisers(operation: &Value) -> bool {
     let has = |list: &Value, found: &dyn Fn(&Value) -> bool| list.as_array().is_some_and(|all| all.iter().any(found));
     has(&operation["tags"], &|tag| tag == "organisers")
@@ -42,16 +41,16 @@ pub struct KnownNames(BTreeMap<(String, String), Arc<Operation>>);
 /// The names that one operation knows.
 #[derive(Debug, Default)]
 struct Operation {
-    /// Its query parameters.
+    /// The names of its query parameters.
     parameters: Vec<String>,
-    /// Its JSON body; `None` where it reads one of another media type.
+    /// The shape of its JSON body; `None` if its body has another media type.
     body: Option<Shape>,
-    /// It reads no body at all: then a JSON object may come, and may have no fields.
+    /// Whether it uses no body. A JSON object may then be sent, but must be empty.
     is_bodiless: bool,
 }
 
 impl KnownNames {
-    /// Reads them out of an OpenAPI document.
+    /// Reads the names out of an OpenAPI document.
     pub fn of(document: &Value) -> Self {
         let mut known = BTreeMap::new();
         for (path, item) in document["paths"].as_object().into_iter().flatten() {
@@ -65,11 +64,11 @@ impl KnownNames {
         Self(known)
     }
 
-    /// The operation that a request of these extensions and this method came to, if it is the organiser's.
+    /// The organiser's operation that a request came to; `None` for any other operation.
     fn find(extensions: &Extensions, method: &Method) -> Option<Arc<Operation>> {
         let Self(known) = &**extensions.get::<Arc<Self>>()?;
         let path = extensions.get::<MatchedPath>()?.as_str().to_owned();
-        // HEAD is answered by what answers GET.
+        // The GET operation also answers HEAD.
         let method = if method == Method::HEAD { &Method::GET } else { method };
         known.get(&(method.as_str().to_owned(), path)).cloned()
     }
@@ -94,7 +93,7 @@ impl Operation {
     }
 }
 
-/// 400 `unknown_field` where there is one.
+/// Fails with 400 `unknown_field` if the list is not empty.
 fn refuse(unknown: Vec<Unknown>) -> Result<()> {
     match unknown.is_empty() {
         true => Ok(()),
@@ -102,12 +101,12 @@ fn refuse(unknown: Vec<Unknown>) -> Result<()> {
     }
 }
 
-/// The result of [`read_unread`], in a request's extensions.
+/// The result of [`read_unread`], in the extensions of a request.
 #[derive(Debug, Clone)]
 struct Unread(Result<()>);
 
-/// Middleware: reads the body of a request to an organiser's operation that reads none, so that [`check_request`]
-/// refuses its fields. The sender is not known yet, so nothing is answered here.
+/// Middleware: reads the body of a request to an organiser's operation that uses none, so that [`check_request`] can
+/// refuse its fields. The sender is not known here, so this function answers nothing.
 pub async fn read_unread(request: Request, next: Next) -> Response {
     let operation = KnownNames::find(request.extensions(), request.method());
     let shape = operation.as_ref().filter(|operation| operation.is_bodiless).and_then(|one| one.body.as_ref());
@@ -121,8 +120,8 @@ pub async fn read_unread(request: Request, next: Next) -> Response {
     next.run(Request::from_parts(parts, Body::empty())).await
 }
 
-/// Refuses a query parameter, or a field of a body that is not read, which the organiser's operation does not know. Other
-/// operations take anything.
+/// Refuses an unknown query parameter, or an unknown field of an unused body, on an organiser's operation. Other
+/// operations accept anything.
 pub fn check_request(parts: &Parts) -> Result<()> {
     check_query(parts)?;
     parts.extensions.get::<Unread>().map_or(Ok(()), |unread| unread.0.clone())
@@ -135,8 +134,8 @@ fn check_query(parts: &Parts) -> Result<()> {
     }
 }
 
-/// Refuses fields of a JSON body that the organiser's operation does not know, at any depth. A body that is no JSON
-/// is left to the parser, which says so in better words.
+/// Refuses unknown fields of a JSON body on an organiser's operation, at any depth. It ignores a body that is no JSON,
+/// because the parser gives a better message.
 pub fn check_body(extensions: &Extensions, method: &Method, json: &[u8]) -> Result<()> {
     let operation = KnownNames::find(extensions, method);
     match operation.as_ref().and_then(|operation| operation.body.as_ref()) {
@@ -145,7 +144,7 @@ pub fn check_body(extensions: &Extensions, method: &Method, json: &[u8]) -> Resu
     }
 }
 
-/// Extractor of what [`check_request`] says, for a route that only finds out later who asks.
+/// Extractor: the result of [`check_request`], for a route that learns only later who the caller is.
 #[derive(Debug)]
 pub struct RequestCheck(pub Result<()>);
 

@@ -1,4 +1,4 @@
-//! Events and metrics (S1 §10, S2 §11, spec §7). Never labelled by device, ticket or token.
+//! Metrics and the log's settings (S1 §10, S2 §11, spec §7). No metric has a label with a device, a ticket or a token.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -27,7 +27,8 @@ pub struct OutcomeLabel {
 /// Labels of `admit_syncs_total`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct StatusLabel {
-    /// `success`, `busy` (no room: it comes again), or the problem's class: `refused` (4xx) or `failed` (5xx).
+    /// `success`, `busy` (no room, the device comes again), or the class of the problem: `refused` (4xx) or `failed`
+    /// (5xx).
     pub status: &'static str,
 }
 
@@ -43,7 +44,7 @@ pub struct TierLabel {
 pub struct RequestLabel {
     /// The HTTP method.
     pub method: String,
-    /// The route's pattern, never the path itself.
+    /// The pattern of the route, never the path itself.
     pub route: String,
     /// Status class: `2xx` … `5xx`.
     pub status: &'static str,
@@ -52,8 +53,8 @@ pub struct RequestLabel {
 /// Labels of `admit_runs_total`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct EndedLabel {
-    /// How it went this time: `done`, `waits` (it is tried again), `gave_up` (a person decides), `taken` (another node has it)
-    /// or `failed` (the store did not answer).
+    /// The result of this attempt: `done`, `waits` (it is tried again), `gave_up` (a person decides), `taken` (another
+    /// node has it) or `failed` (the store did not answer).
     pub ended: &'static str,
 }
 
@@ -62,7 +63,7 @@ pub struct EndedLabel {
 pub struct DeviceLabel {
     /// `online`, `silent` or `suspended`.
     pub state: &'static str,
-    /// Version of the app; `other` for all but the commonest.
+    /// Version of the app; `other` for all but the most frequent ones.
     pub app_version: String,
 }
 
@@ -73,7 +74,7 @@ pub struct BuildLabel {
     pub version: &'static str,
 }
 
-/// Labels of a route's latency.
+/// The label of metrics by route.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct RouteLabel {
     /// The route's pattern.
@@ -90,7 +91,7 @@ impl MetricConstructor<Histogram> for Latency {
     }
 }
 
-/// Histogram buckets from 0.1 s to about 55 min, for what waits for a network.
+/// Histogram buckets from 0.1 s to about 55 min, for values that include waiting for a network.
 #[derive(Debug, Clone, Default)]
 pub struct Waiting;
 
@@ -100,7 +101,7 @@ impl MetricConstructor<Histogram> for Waiting {
     }
 }
 
-/// Everything `/metrics` shows.
+/// All metrics of `/metrics`.
 #[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
@@ -110,11 +111,11 @@ pub struct Metrics {
     pub recent_duplicates: Family<TierLabel, Counter>,
     /// Syncs, by status.
     pub syncs: Family<StatusLabel, Counter>,
-    /// Conflicts that uploads brought to light.
+    /// Conflicts that uploads caused: double entries and duplicates.
     pub conflicts: Counter,
-    /// Time of a sync, request to answer.
+    /// Duration of a sync, from request to answer.
     pub sync_seconds: Histogram,
-    /// Lists given to devices: whole and delta alike, 304 aside.
+    /// Lists sent to devices, whole lists and deltas; an answer 304 does not count.
     pub manifests: Counter,
     /// Devices paired.
     pub pairings: Counter,
@@ -126,25 +127,25 @@ pub struct Metrics {
     pub scan_seconds: Histogram,
     /// From a scan to its receipt, as devices measured it (S2 §11 "Time-to-sync").
     pub time_to_sync_seconds: Histogram,
-    /// How long ago a device knew its list to be the newest, at each heartbeat.
+    /// The time since a device last knew its list to be the newest, measured at each heartbeat.
     pub list_age_seconds: Histogram,
-    /// Devices of live events.
+    /// The number of devices of live events.
     pub devices: Family<DeviceLabel, Gauge<i64, AtomicI64>>,
-    /// Scans that devices of live events have not handed over, as they said last.
+    /// Scans that the devices of live events had not uploaded at their last heartbeat.
     pub pending_scans: Gauge<i64, AtomicI64>,
-    /// The most of one device.
+    /// The largest number of such scans on one device.
     pub pending_scans_max: Gauge<i64, AtomicI64>,
     /// 1 while the store answers.
     pub store_up: Gauge<i64, AtomicI64>,
     /// Requests, by method, route and status.
     pub requests: Family<RequestLabel, Counter>,
-    /// Time of a request by route.
+    /// Duration of a request, by route.
     pub request_seconds: Family<RouteLabel, Histogram, Latency>,
-    /// Runs carried out, to their end or to a setback.
+    /// Runs carried out, by the result of this attempt.
     pub runs: Family<EndedLabel, Counter>,
-    /// Time of that.
+    /// Duration of carrying out a run, to its end or to a failure.
     pub run_seconds: Histogram,
-    /// Runs under way here now.
+    /// Runs under way on this node now.
     pub runs_under_way: Gauge<i64, AtomicI64>,
     /// 1 while the mail lane is stopped.
     pub mail_stopped: Gauge<i64, AtomicI64>,
@@ -190,7 +191,7 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// The registry of all of them. The help of each is its row in `docs/telemetry.md`.
+    /// Registers all metrics. The help text of each is its row in `docs/telemetry.md`.
     fn register(&self) -> Registry {
         let mut registry = Registry::with_prefix("admit");
         let build = Family::<BuildLabel, Gauge<i64, AtomicI64>>::default();
@@ -201,7 +202,7 @@ impl Metrics {
         registry
     }
 
-    /// Every label that is known stands at 0 from the start: a rate misses the first value of a series that begins later.
+    /// Sets every known label to 0 at the start. A rate would miss the first value of a series that begins later.
     fn begin_at_zero(&self) {
         for outcome in Outcome::ALL.iter().map(|outcome| outcome.as_str()).chain(["rejected"]) {
             self.scans.get_or_create(&OutcomeLabel { outcome }).inc_by(0);
@@ -264,13 +265,14 @@ impl Metrics {
         registry.register("streams_dropped", "Live streams whose client did not keep up", self.streams_dropped.clone());
     }
 
-    /// Adds what a device measured. Of a range the upper bound counts, so a figure is never shown smaller than it was.
+    /// Adds a device's measurements. Each counts at the upper bound of its range, so no figure is shown smaller than
+    /// it was.
     pub fn add_figures(&self, figures: &Figures) {
         for (histogram, observed) in
             [(&self.scan_seconds, &figures.scan_ms), (&self.time_to_sync_seconds, &figures.sync_ms)]
         {
             for Observed(bound_ms, count) in observed {
-                // One heartbeat counts for little: a device can't make this loop long.
+                // The count comes from the device. The bound keeps it from making this loop long.
                 for _ in 0..(*count).min(MOST_OBSERVED) {
                     histogram.observe(*bound_ms as f64 / 1_000.0);
                 }
@@ -281,7 +283,7 @@ impl Metrics {
         }
     }
 
-    /// Puts what the store says of the devices in the place of what it said before.
+    /// Replaces the figures about devices by the newest ones from the store.
     pub fn set_fleet(&self, fleet: &Fleet) {
         self.devices.clear();
         for ((presence, version), count) in &fleet.devices {
@@ -303,7 +305,7 @@ impl Metrics {
     /// The table of `docs/telemetry.md`: name, kind, labels and meaning of every family.
     pub fn table() -> String {
         let (metrics, route) = (Self::default(), String::new());
-        // A family shows nothing before its first label.
+        // A family shows nothing before it has a label.
         metrics.devices.get_or_create(&DeviceLabel { state: "", app_version: String::new() }).set(0);
         metrics.request_seconds.get_or_create(&RouteLabel { route: route.clone() }).observe(0.0);
         metrics.requests.get_or_create(&RequestLabel { method: String::new(), route, status: "" }).inc_by(0);
@@ -320,7 +322,7 @@ impl Metrics {
     }
 }
 
-/// The names of a family's labels as its first sample shows them; a histogram's bounds aside.
+/// The names of a family's labels, taken from its first sample, without the bounds of a histogram.
 fn labels_of(text: &str, family: &str) -> String {
     let samples = text.lines().filter_map(|line| line.strip_prefix(family)?.split_once('{'));
     let of_family = |end: &&str| matches!(*end, "" | "_total" | "_count" | "_info");
@@ -329,30 +331,31 @@ fn labels_of(text: &str, family: &str) -> String {
     names.map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// Most observations of one range that one heartbeat may bring: more than a device makes in an hour.
+/// The most observations of one range in a heartbeat: more than a device makes in an hour.
 const MOST_OBSERVED: u32 = 10_000;
 
 fn whole(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// The filter of the log on standard error: that of `RUST_LOG`, `standard` without it.
+/// The filter of the log on standard error: that of `RUST_LOG`, or `standard` without it.
 pub fn filter(standard: &str) -> EnvFilter {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(standard));
-    // The driver would write every statement's values at `debug`: guests' names and addresses, hashes of passwords.
+    // At `debug` the database driver would log every statement's values: guests' names and addresses, hashes of
+    // passwords.
     let talks = filter.max_level_hint().is_none_or(|level| level > LevelFilter::INFO);
     let quiet: &[&str] = if talks { &["tokio_postgres=info", "tokio_postgres::query=info"] } else { &[] };
     let filter = quiet.iter().filter_map(|quiet| quiet.parse().ok()).fold(filter, EnvFilter::add_directive);
-    // Spans for a collector would make every line longer.
+    // Spans for a collector would make every log line longer.
     format!("{TRACES}=off").parse().into_iter().fold(filter, EnvFilter::add_directive)
 }
 
-/// Turns on the log on standard error, in JSON or as text. Answers `false` if a log was on.
+/// Turns on the log on standard error, as JSON or as text. Gives `false` if a log was on already.
 pub fn init(json: bool, standard: &str) -> bool {
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter(standard))
         .with_ansi(std::io::stderr().is_terminal())
-        // A log that can't be written, on a full disk for example, must not end the thread that has something to say.
+        // If the log cannot be written, for example on a full disk, the logging thread must not end.
         .log_internal_errors(false)
         .with_writer(std::io::stderr);
     if json { builder.json().try_init().is_ok() } else { builder.try_init().is_ok() }

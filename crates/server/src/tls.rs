@@ -1,8 +1,8 @@
 //! TLS on the server's own listener: a certificate from files, or one of a local authority that this server made.
 //!
 //! Browsers give a page the camera only over https. A venue without an internet connection has no public certificate.
-//! There the server makes an authority of its own once, and phones trust it once. Every certificate that it makes
-//! later is good.
+//! There the server makes an authority of its own once, and each phone trusts it once. Every later certificate of that
+//! authority is accepted too.
 
 mod authority;
 mod trust_page;
@@ -23,12 +23,12 @@ pub use authority::Authority;
 
 use crate::config::SettingError;
 
-/// How often the files are looked at.
+/// How often the server checks whether the files have changed.
 const LOOK: Duration = Duration::from_secs(15);
-/// A certificate of the local authority is good for longer than this, and made anew after it.
+/// The age at which a certificate of the local authority is replaced by a new one.
 const REMADE_AFTER: Duration = Duration::from_secs(30 * 24 * 3_600);
 
-/// Where the certificate of a connection is from. Cheap to clone.
+/// The source of the certificates of connections. A clone is cheap.
 #[derive(Clone)]
 pub struct Tls {
     source: Arc<Source>,
@@ -39,33 +39,33 @@ enum Source {
     Local { authority: Box<Authority>, names: Vec<String>, made: Mutex<BTreeMap<IpAddr, (Arc<ServerConfig>, Instant)>> },
 }
 
-/// When certificate and key were changed last, and their lengths.
+/// Time of the last change and length of the certificate's and the key's file; `None` if a file is missing.
 type Seen = [Option<(SystemTime, u64)>; 2];
 
 impl Tls {
-    /// From `ADMIT_TLS_CERT` (the chain, PEM) and `ADMIT_TLS_KEY` (its private key, PEM). Fails, naming the setting, on
-    /// files that cannot be read, hold nothing, or don't belong together.
+    /// Uses the files of `ADMIT_TLS_CERT` (the chain, PEM) and `ADMIT_TLS_KEY` (its private key, PEM). Fails, with the
+    /// setting's name, if a file cannot be read or is empty, or if the two don't belong together.
     pub fn from_files(cert: &Path, key: &Path) -> Result<Self, SettingError> {
         let config = RwLock::new(read_files(cert, key)?);
         let seen = Mutex::new([changed(cert), changed(key)]);
         let source = Source::Files { cert: cert.to_owned(), key: key.to_owned(), seen, config };
         Ok(Self { source: Arc::new(source) })
     }
-    /// From the authority kept in `folder`, which is made there at the first start. `names` are the host names under which
-    /// clients reach this server; the address that a connection came to is always among them.
+    /// Uses the authority in `folder`, which the first start creates. `names` are the host names under which clients
+    /// reach this server. The address that a connection came to is always part of its certificate.
     pub fn local(folder: &Path, names: &[String]) -> Result<Self, SettingError> {
         let authority = Box::new(Authority::open(folder)?);
         let source = Source::Local { authority, names: names.to_vec(), made: Mutex::default() };
         Ok(Self { source: Arc::new(source) })
     }
-    /// The local authority, where certificates are from one.
+    /// The local authority; `None` if the certificate comes from files.
     pub fn authority(&self) -> Option<&Authority> {
         match &*self.source {
             Source::Local { authority, .. } => Some(authority),
             Source::Files { .. } => None,
         }
     }
-    /// The TLS settings for a connection to this address of ours.
+    /// The TLS settings for a connection to this address of the server.
     pub(crate) fn config(&self, address: IpAddr) -> Result<Arc<ServerConfig>, SettingError> {
         match &*self.source {
             Source::Files { config, .. } => Ok(Arc::clone(&config.read().unwrap_or_else(PoisonError::into_inner))),
@@ -84,17 +84,16 @@ impl Tls {
             }
         }
     }
-    /// The answers to a client that speaks HTTP without TLS: how to trust the local authority, else the address with
-    /// https.
+    /// The router for clients without TLS. It explains how to trust the local authority, or redirects to https.
     pub(crate) fn plain(&self) -> Router {
         trust_page::plain(self.authority())
     }
-    /// The page that explains the local authority, for who is there by https already.
+    /// The pages about the local authority, for clients that use https already.
     pub fn pages(&self) -> Router {
         self.authority().map(trust_page::pages).unwrap_or_default()
     }
-    /// Reads the files again where they changed; answers whether it did. Files that cannot be used leave the old
-    /// certificate.
+    /// Reads the files again if they changed, and gives whether they did. If they cannot be used, the old certificate
+    /// stays.
     pub fn read_again(&self) -> Result<bool, SettingError> {
         let Source::Files { cert, key, seen, config } = &*self.source else { return Ok(false) };
         let now = [changed(cert), changed(key)];
@@ -116,14 +115,14 @@ impl Tls {
             match self.read_again() {
                 Ok(false) => {}
                 Ok(true) => tracing::info!(event = "tls.reloaded", "the certificate was read again"),
-                // Perhaps only one of the two is there yet: it is tried again at the next look.
+                // Perhaps only one of the two files is new yet, so the next check tries again.
                 Err(error) => tracing::warn!(event = "tls.not_reloaded", %error, "the old certificate stays"),
             }
         }
     }
 }
 
-/// When a file was changed last, and its length.
+/// The time of a file's last change and its length; `None` if the file is missing.
 fn changed(path: &Path) -> Option<(SystemTime, u64)> {
     let data = std::fs::metadata(path).ok()?;
     Some((data.modified().ok()?, data.len()))

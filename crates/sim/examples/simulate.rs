@@ -1,5 +1,5 @@
-//! `cargo run --release -p admit-sim --example simulate -- [--seed N | --from N --seeds N] [--mutant WORD]`: the
-//! simulator without the rest of the binary, for those who work on it.
+//! `cargo run --release -p admit-sim --example simulate -- [--seed N | --from N --seeds N] [--mutant WORD]`: runs the
+//! simulator without the rest of the binary, for people who work on it.
 
 use admit_sim::mutants::Mutant;
 use admit_sim::{Options, run, run_seed};

@@ -1,5 +1,5 @@
-//! The checkers: one function an invariant of trust §3. They look at what a server holds, at what is on the phones, and
-//! at the book of what really happened.
+//! The checkers: one function per invariant of trust §3. They compare what a server holds, what the phones hold, and
+//! the simulator's own record of what really happened (the ledger).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ use crate::rng::Rng;
 use crate::server::{Reply, Request, Response, Server, Truth};
 use crate::world::{Side, World};
 
-/// The checks of every organisation once it is at rest, beside the few that need more.
+/// The invariants that are checked for every organisation at rest. A few others need more and are checked apart.
 const AT_REST: &[&str] = &[
     "I2", "I4", "I7", "I8", "I9", "I12", "I14", "I15", "I17", "I18", "I19", "I20", "I23", "I24", "I26", "I28", "I29",
     "I30",
@@ -28,7 +28,7 @@ const AT_REST: &[&str] = &[
 type Found = Vec<(&'static str, String)>;
 
 impl<S: Server> World<S> {
-    /// Everything that must hold once nothing is left to send. Gives what each organisation holds.
+    /// Checks what must hold once nothing is left to send. Gives what the server holds of each organisation.
     pub fn check(&mut self) -> Vec<Truth> {
         let mut truths = Vec::new();
         for side in 0..self.sides.len() {
@@ -49,8 +49,8 @@ impl<S: Server> World<S> {
             wiped_when_revoked(held, &mut found);
             one_line_a_change(&truth, &mut found);
             no_phone_lets_in_too_many(&truth, held, &mut found);
-            // Until a roll-back without the command is found out, one epoch has two histories: a serial then names
-            // two sets of rules, and nobody can say which a device had.
+            // Before a roll-back without the command is found out, one epoch has two histories. A serial then means
+            // two sets of rules, and nobody can say which of them a device had.
             if !(self.config.improper && self.config.restores > 0) {
                 verdicts_follow_from_lists(&truth, &mut found);
                 self.checked.hit("I25");
@@ -87,8 +87,7 @@ impl<S: Server> World<S> {
         self.coverage.hit_if(forked, "forked log");
     }
 
-    /// I5: any repetition of what was sent changes nothing and is answered by the same bytes; the same id with other
-    /// content is refused.
+    /// I5: repeating a request changes nothing and gets the same bytes. Other content under its batch id is refused.
     fn repeats_change_nothing(&mut self, side: usize, truth: &Truth) {
         let org = self.sides[side].org;
         let sent: Vec<Request> = self.sides[side].ledger.sent.iter().rev().take(6).cloned().collect();
@@ -120,7 +119,7 @@ impl<S: Server> World<S> {
             self.coverage.hit("batch id reused");
         }
         let after = self.server.truth(org);
-        // A repeat from a device may tell the server of its log; nothing that counts may have moved.
+        // A repeat may tell the server the head of a device's log. Facts, derived rows and incidents must not change.
         if (&after.facts, &after.derived, &after.incidents) != (&truth.facts, &truth.derived, &truth.incidents) {
             self.sides[side].ledger.broken("I5", "repeating batches changed the state".into());
         }
@@ -128,7 +127,7 @@ impl<S: Server> World<S> {
 }
 
 impl<S: Server> World<S> {
-    /// The answer to a request; a minute later where the server says that this was too many.
+    /// The answer to a request. If the server says that there were too many, it asks again a minute later.
     fn ask_patiently(&mut self, side: usize, wire: &Request) -> Option<Response> {
         for _ in 0..2 {
             match self.ask(side, wire) {
@@ -140,7 +139,7 @@ impl<S: Server> World<S> {
     }
 }
 
-/// The batch with one item more: other content under the same id.
+/// The batch with one more item, so that it has other content under the same id.
 fn altered(batch: &SyncRequest) -> Option<String> {
     let mut other = batch.clone();
     other.scans.push(raw_item("{\"scan_id\":\"not-a-scan\"}".into()).ok()?);
@@ -151,7 +150,7 @@ fn stored(truth: &Truth) -> BTreeSet<(&DeviceId, &ScanId)> {
     truth.facts.iter().map(|(_, fact)| (&fact.scan.device_id, &fact.scan.scan_id)).collect()
 }
 
-/// I2: acknowledged is stored, for ever (a restore aside, which I3 and I11 see to).
+/// I2: an acknowledged scan stays stored. Restores are left to I3 and I11.
 fn acknowledged_is_stored(truth: &Truth, side: &Side, found: &mut Found) {
     let stored = stored(truth);
     for (device_id, scan_id) in &side.ledger.acked {
@@ -166,7 +165,7 @@ fn settled(phone: &Phone) -> bool {
     matches!(phone.phase(), Phase::Ready | Phase::FirstSync)
 }
 
-/// I3, I11: no shown scan of a surviving journal is missing, restores or not; nothing that is durable is, either.
+/// I3, I11: the server has every shown scan of a surviving journal, and every durable one, with or without restores.
 fn shown_is_stored(truth: &Truth, side: &Side, config: &Config, found: &mut Found) {
     let contents: BTreeSet<Digest> = truth.facts.iter().map(|(_, fact)| fact.digest).collect();
     let ids = stored(truth);
@@ -180,7 +179,7 @@ fn shown_is_stored(truth: &Truth, side: &Side, config: &Config, found: &mut Foun
             found.push(("Q", format!("phone {n} is not at rest: {:?}, {} unsent", phone.phase(), phone.unsent())));
         }
         for (seq, kept) in (1..).zip(&phone.kept) {
-            // What the server could not read is on the phone's list of problems, and its bytes are with the server.
+            // The phone lists a scan that the server could not read as a problem, and the server has its bytes.
             let unread = is_poisoned(&kept.scanned.scan.scan_id, config.poison) && phone.refused.contains(&seq);
             if !contents.contains(&kept.digest) && !unread && !is_beyond_proof(truth, side, phone, kept) {
                 let name = if restored { "I11" } else { "I3" };
@@ -200,9 +199,9 @@ fn shown_is_stored(truth: &Truth, side: &Side, config: &Config, found: &mut Foun
     }
 }
 
-/// Where a server and a phone's storage both went back, what was lost between may be known to neither
-/// (SECURITY.md, "What it does not promise"). A place of the log was given twice: if the server has the other content of
-/// it, or could not read that, nobody asks for this one.
+/// Whether nobody can prove that the server lacks this scan (SECURITY.md, "What it does not promise"). This happens
+/// when a server and a phone's storage both went back. A place of the log was then given twice. If the server has the
+/// other content of that place, or could not read it, nobody asks for this one.
 fn is_beyond_proof(truth: &Truth, side: &Side, phone: &Phone, kept: &Kept) -> bool {
     let scan = &kept.scanned.scan;
     let place = (&scan.device_id, &scan.log_id, scan.seq);
@@ -219,7 +218,7 @@ fn is_beyond_proof(truth: &Truth, side: &Side, phone: &Phone, kept: &Kept) -> bo
     side.ledger.restores > 0 && phone.put_back && (stored() || refused())
 }
 
-/// I4, I14: no phantom, no altered scan; verified only what its author wrote.
+/// I4, I14: the server has no invented and no altered scan. A verified scan was written by its author.
 fn nothing_made_up(truth: &Truth, side: &Side, found: &mut Found) {
     for (_, fact) in &truth.facts {
         let ledger = &side.ledger;
@@ -238,7 +237,7 @@ fn nothing_made_up(truth: &Truth, side: &Side, found: &mut Found) {
     }
 }
 
-/// The sets reduced anew, in another order: what must be stored, and the causes that incidents must follow.
+/// Reduces the facts again in another order. Gives what must be stored, and the causes that incidents must follow.
 fn reduced_anew(truth: &Truth, rng: &mut Rng) -> BTreeMap<Subject, Reduced> {
     let mut facts = truth.facts.clone();
     let (mut rules, mut reviews) = (truth.ticket_rules.clone(), truth.reviews.clone());
@@ -263,7 +262,7 @@ fn reduced_anew(truth: &Truth, rng: &mut Rng) -> BTreeMap<Subject, Reduced> {
     all
 }
 
-/// I7: what is stored as derived is what the sets reduce to.
+/// I7: the stored derived rows equal the reduction of the facts.
 fn derived_is_reduced(truth: &Truth, anew: &BTreeMap<Subject, Reduced>, found: &mut Found) {
     let empty = Reduced::default();
     let subjects: BTreeSet<&Subject> = anew.keys().chain(truth.derived.keys()).collect();
@@ -301,7 +300,7 @@ fn counts_as_walk_in(fact: &Fact, reduced: &Reduced) -> bool {
     fact.scan.walk_in.is_some() && reduced.verdicts.iter().any(counts)
 }
 
-/// The headcount that the facts leave; absent where it is left out.
+/// The headcount that a verdict must have by the facts; `None` if the scan is left out.
 fn counted(fact: &Fact, verdict: &ScanVerdict, truth: &Truth) -> Option<Headcount> {
     let headcount = fact.scan.headcount?;
     let undone = |scan: &Scan| {
@@ -320,9 +319,9 @@ fn counted(fact: &Fact, verdict: &ScanVerdict, truth: &Truth) -> Option<Headcoun
     left.filter(|left| !verdict.implausible || matches!(left, Headcount::Change { .. }))
 }
 
-/// I8: within + over = persons let in; and with a constant limit each mode keeps its promise. I17: what first came from
-/// a device after its revocation counts only by a person's act. I28: so does practice. I29: a guest
-/// added at a door who counts has a ticket. I30: so many of a headcount are counted as its undoing left.
+/// I8: `within` plus `over` are the persons let in, and each re-entry mode keeps a constant limit. I17: a scan that
+/// first came after its device's revocation counts only by a person's decision. I28: the same for practice. I29: a
+/// counted guest who was added at a door has a ticket. I30: a headcount counts the persons that its undoing left.
 fn counts_hold(truth: &Truth, found: &mut Found) {
     let accepted: BTreeSet<Digest> = truth.reviews.iter().map(|review| review.digest).collect();
     let ruled: BTreeSet<&TicketId> = truth.ticket_rules.iter().filter_map(ticket_of_rule).collect();
@@ -368,7 +367,7 @@ fn sum(reduced: &Reduced, of: impl Fn(&ScanVerdict) -> u32) -> u32 {
     reduced.verdicts.iter().map(of).sum()
 }
 
-/// How entries of a ticket are measured, where that never changed.
+/// The measure of a ticket's entries, if it never changed.
 struct Constant {
     measure: Measure,
     gap_ms: i64,
@@ -406,7 +405,7 @@ fn mode_holds(subject: &Subject, reduced: &Reduced, constant: &Constant, found: 
     }
 }
 
-/// Mode, gap, limits and limit of a ticket, if none of them ever changed. All tickets are of one zone.
+/// Mode, gap, zone limits and limit of a ticket; `None` if one of them ever changed. All tickets are of one zone.
 fn constants(truth: &Truth, subject: &Subject) -> Option<Constant> {
     let id = subject.ticket_id()?;
     let mut limit = None;
@@ -425,7 +424,7 @@ fn constants(truth: &Truth, subject: &Subject) -> Option<Constant> {
     Some(Constant { measure, gap_ms: i64::from(gap) * 1_000, days, limit: limit? })
 }
 
-/// I9: in one log time follows `seq`, except where the clock says it was corrected; and each scan names the one before.
+/// I9: in one log the time follows `seq`, except where the clock was corrected. Each scan names the digest before it.
 fn order_follows_the_log(side: &Side, found: &mut Found) {
     for phone in &side.phones {
         for pair in phone.kept.windows(2) {
@@ -442,7 +441,7 @@ fn order_follows_the_log(side: &Side, found: &mut Found) {
     }
 }
 
-/// I12: an incident is open iff its cause holds and isn't the one a person resolved.
+/// I12: an incident is open exactly while its cause holds and no person resolved that cause.
 fn incidents_follow_causes(truth: &Truth, anew: &BTreeMap<Subject, Reduced>, found: &mut Found) {
     let causes: BTreeMap<_, _> = anew
         .iter()
@@ -465,7 +464,7 @@ fn incidents_follow_causes(truth: &Truth, anew: &BTreeMap<Subject, Reduced>, fou
     }
 }
 
-/// I15: along a log the list decided by never goes back, but for somebody's pairing with a server of an older epoch.
+/// I15: along a log the list's version never goes back, except by a pairing with a server of an older epoch.
 fn lists_never_go_back(side: &Side, found: &mut Found) {
     for phone in &side.phones {
         for pair in phone.kept.windows(2) {
@@ -477,12 +476,12 @@ fn lists_never_go_back(side: &Side, found: &mut Found) {
     }
 }
 
-/// I19: each change of the event has one line in its ledger, and the chain of them verifies.
+/// I19: each change of the event has one line in its ledger, and the chain verifies.
 fn one_line_a_change(truth: &Truth, found: &mut Found) {
     found.extend(truth.ledger_faults.iter().map(|line| ("I19", line.clone())));
 }
 
-/// I20: every missing `seq` is reported, and nothing that is there.
+/// I20: every missing `seq` is reported, and no received one.
 fn gaps_are_reported(truth: &Truth, side: &Side, found: &mut Found) {
     for (key, head) in &side.ledger.heads {
         let received: BTreeSet<u64> = truth
@@ -501,9 +500,9 @@ fn gaps_are_reported(truth: &Truth, side: &Side, found: &mut Found) {
         };
         let log = truth.logs.get(key).cloned().unwrap_or_default();
         let mut reported: BTreeSet<u64> = log.missing.iter().flat_map(|(from, to)| *from..=*to).collect();
-        // A server that went back may lack what it refused since the backup.
+        // A server that went back may have lost the items that it refused since the backup.
         reported.retain(|seq| side.ledger.restores == 0 || !refused.contains(seq));
-        // What was acknowledged must be known, what arrived may be.
+        // The server must know acknowledged heads, and may know heads of requests that arrived.
         if !(*head..=named).any(|head| reported == lacking(head)) {
             let lacking = lacking(*head);
             found.push(("I20", format!("log {} of {}: lacks {lacking:?}, says {reported:?}", key.1, key.0)));
@@ -511,11 +510,11 @@ fn gaps_are_reported(truth: &Truth, side: &Side, found: &mut Found) {
     }
 }
 
-/// I23: created = unsent + acked + rejected + held, on every device.
+/// I23: on every device, scans made equal scans unsent, acknowledged, rejected and held.
 fn every_scan_is_somewhere(side: &Side, found: &mut Found) {
     for (n, phone) in side.phones.iter().enumerate() {
         let Some(view) = &phone.view else { continue };
-        // A claim and its final are one scan: it waits as long as either does.
+        // A claim and its final are one scan, which waits as long as either of them does.
         let open = (1..).zip(&phone.kept).filter(|(seq, _)| !phone.done.contains_key(seq));
         let ids: BTreeSet<&ScanId> = open.map(|(_, kept)| &kept.scanned.scan.scan_id).collect();
         if phone.writing.is_empty() && view.unsent != ids.len() as u64 {
@@ -525,12 +524,12 @@ fn every_scan_is_somewhere(side: &Side, found: &mut Found) {
     }
 }
 
-/// I18: a revoked phone hears so, and has no key any more once nothing is left to hand over; that it then holds no guest data is
-/// looked at whenever it does something.
+/// I18: a revoked phone learns of it, and has no key once nothing is left to upload. Whether it then holds guest data
+/// is checked at each of its actions.
 fn wiped_when_revoked(side: &Side, found: &mut Found) {
     for (n, phone) in side.phones.iter().enumerate() {
         let revoked = phone.identity.as_ref().is_some_and(|(id, _)| side.ledger.revoked.contains(id));
-        // One whose key never reached it, or is known no more, hears nothing; and has been given nothing.
+        // A phone that has no key, or an unknown one, learns nothing; it was also given nothing.
         if revoked && side.ledger.restores == 0 && settled(phone) {
             found.push(("I18", format!("phone {n} is revoked, and does not know: {:?}", phone.phase())));
         }
@@ -541,8 +540,8 @@ fn wiped_when_revoked(side: &Side, found: &mut Found) {
     }
 }
 
-/// I24: whatever the server says or does not know yet, a phone itself lets no more persons in on a ticket than that admits.
-/// Looked at where a ticket admits so many once and for all, and no person or roll-back took back what counted.
+/// I24: whatever the server says, a phone itself admits no more persons with a ticket than its limit. It is checked if
+/// the limit never changed, and if no person and no roll-back removed counted scans.
 fn no_phone_lets_in_too_many(truth: &Truth, side: &Side, found: &mut Found) {
     if side.ledger.restores > 0 {
         return;
@@ -557,7 +556,7 @@ fn no_phone_lets_in_too_many(truth: &Truth, side: &Side, found: &mut Found) {
         if reduced.verdicts.iter().any(doubtful) {
             continue;
         }
-        // A phone whose storage was put back forgot what it undid.
+        // A phone whose storage was put back forgot which scans it had undone.
         for (n, phone) in side.phones.iter().enumerate().filter(|(_, phone)| !phone.put_back) {
             let own = phone.kept.iter().map(|kept| &kept.scanned.scan);
             let undone: BTreeMap<&ScanId, u32> =
@@ -575,7 +574,7 @@ fn no_phone_lets_in_too_many(truth: &Truth, side: &Side, found: &mut Found) {
     }
 }
 
-/// I25: every device's verdict follows from the rules and the basis it had.
+/// I25: every device's verdict follows from the rules and the basis that it had.
 fn verdicts_follow_from_lists(truth: &Truth, found: &mut Found) {
     for verdict in truth.derived.values().flat_map(|reduced| &reduced.verdicts).filter(|it| it.basis_mismatch) {
         let fact = truth.facts.iter().find(|(_, fact)| fact.digest == verdict.digest).map(|(_, fact)| fact);
@@ -588,7 +587,7 @@ fn verdicts_follow_from_lists(truth: &Truth, found: &mut Found) {
     }
 }
 
-/// I26: a witness that a device holds stays in its epoch's ledger, or the epoch changed.
+/// I26: a witness on a device is true in its epoch's ledger, or the epoch has changed.
 fn witnesses_hold(truth: &Truth, side: &Side, found: &mut Found) {
     for phone in side.phones.iter().filter(|phone| settled(phone)) {
         let Some(Ok(witness)) = phone.witness.as_ref().map(|text| text.parse::<Witness>()) else { continue };

@@ -1,4 +1,4 @@
-//! A client of S1's form: no engine, no log.
+//! A client of S1's form, without an engine and without a log.
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{DeviceId, GateId, ScanId, TicketId};
@@ -25,7 +25,7 @@ impl Client {
         Self { device_id, paired: None, unsent: Vec::new(), rng: Rng::of(seed, "legacy", index), made: 0 }
     }
 
-    /// Scans a code at a time, by its own fast or slow clock.
+    /// Scans a code, with the time of its own inaccurate clock.
     pub(crate) fn scan(&mut self, now_ms: i64, ticket: u64, api_key: &str) {
         self.made += 1;
         let text = Timestamp::clamped(now_ms - 3_000).to_string();

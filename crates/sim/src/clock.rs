@@ -1,22 +1,22 @@
-//! A device's physical clocks: what a phone believes while true time goes by.
+//! A device's clocks: what a phone reads while true time passes.
 
 use crate::rng::Rng;
 
 /// The wall and monotonic clocks of one phone.
 #[derive(Debug, Clone)]
 pub struct PhoneClock {
-    /// Wall − true time at the last change, milliseconds.
+    /// Wall clock minus true time at the last change, in milliseconds.
     offset_ms: i64,
-    /// How fast it runs wrong, parts per million.
+    /// The error of the clock's speed, in parts per million.
     drift_ppm: i64,
-    /// True time of the last change.
+    /// The true time of the last change, in milliseconds.
     since_ms: i64,
-    /// True time when the app started, less what it slept since: the monotonic clock counts from here.
+    /// The true time when the app started, plus the time it slept since. The monotonic clock counts from here.
     started_ms: i64,
 }
 
 impl PhoneClock {
-    /// A phone's clock, first read at `now_ms`.
+    /// Makes a phone's clock at true time `now_ms`.
     pub fn new(rng: &mut Rng, now_ms: i64, most_offset_ms: i64, most_drift_ppm: i64) -> Self {
         Self {
             offset_ms: rng.between(-most_offset_ms, most_offset_ms),
@@ -28,29 +28,29 @@ impl PhoneClock {
     fn drifted(&self, ms: i64) -> i64 {
         ms + ms * self.drift_ppm / 1_000_000
     }
-    /// The wall clock at true time `now_ms`.
+    /// What the wall clock reads at true time `now_ms`.
     pub fn wall_ms(&self, now_ms: i64) -> i64 {
         self.since_ms + self.offset_ms + self.drifted(now_ms - self.since_ms)
     }
-    /// The session's monotonic clock at true time `now_ms`.
+    /// What the session's monotonic clock reads at true time `now_ms`.
     pub fn mono_ms(&self, now_ms: i64) -> i64 {
         self.drifted(now_ms - self.started_ms)
     }
-    /// True time when the monotonic clock will read `mono_ms`, or just after.
+    /// The true time when the monotonic clock will read `mono_ms`, or shortly after.
     pub fn true_at_mono(&self, mono_ms: i64) -> i64 {
         let guess = self.started_ms + mono_ms - mono_ms * self.drift_ppm / 1_000_000;
         (guess - 2..=guess + 2).find(|at| self.mono_ms(*at) >= mono_ms).unwrap_or(guess + 3)
     }
-    /// The app starts: a new session, whose monotonic clock begins at zero.
+    /// Starts the app: a new session, whose monotonic clock begins at zero.
     pub fn restart(&mut self, now_ms: i64) {
         self.started_ms = now_ms;
     }
-    /// Somebody sets the wall clock.
+    /// Sets the wall clock forward by `by_ms` milliseconds, or back.
     pub fn step(&mut self, now_ms: i64, by_ms: i64) {
         self.offset_ms = self.wall_ms(now_ms) - now_ms + by_ms;
         self.since_ms = now_ms;
     }
-    /// The phone slept for `ms`: its monotonic clock stood still (trust §2).
+    /// Lets the phone sleep for `ms` milliseconds, in which its monotonic clock stands still (trust §2).
     pub fn slept(&mut self, ms: i64) {
         self.started_ms += ms;
     }

@@ -1,5 +1,5 @@
-//! The swarm configuration: each seed draws which faults there are and how strong, so that rare combinations come up
-//! that no average configuration would ever meet.
+//! The swarm configuration. Each seed draws which faults its world has and how frequent they are. So rare combinations
+//! occur that an average configuration would never meet.
 
 use std::fmt;
 
@@ -10,125 +10,127 @@ use admit_core::time::Timestamp;
 use crate::regressions;
 use crate::rng::Rng;
 
-/// True time at the beginning of every world: 2026-06-07T16:00:00Z.
+/// The true time at the beginning of every world: 2026-06-07T16:00:00Z.
 pub const BEGINNING_MS: i64 = 1_780_848_000_000;
-/// Quiet time that outlasts whatever is under way, milliseconds.
+/// A quiet time that is longer than anything under way, in milliseconds.
 pub const LONG_REST_MS: i64 = 150_000;
 const HOUR_MS: i64 = 3_600_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
 /// [`BEGINNING_MS`] in minutes since midnight.
 const BEGINNING_MINUTE: u16 = 16 * 60;
-/// The modes that worlds of kept seeds have.
+/// The re-entry modes in the worlds of older regression seeds.
 const EARLIER_MODES: &[ReEntry] = &[ReEntry::Never, ReEntry::AfterGap, ReEntry::AfterExit];
-/// How many of a thousand worlds are small.
+/// The number of small worlds per thousand.
 const SMALL: u32 = 960;
 
 /// The properties of one seed's world. Chances are per thousand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// Organisations beside each other, with colliding ids: 1 or 2.
+    /// The number of organisations with colliding ids: 1 or 2.
     pub orgs: u64,
-    /// Devices of ours in each.
+    /// The number of Admit's own devices in each organisation.
     pub devices: u64,
-    /// S1 clients in each: no engine, the plain v1 form.
+    /// The number of S1 clients in each organisation. They have no engine and send the form v1.
     pub legacy: u64,
-    /// Tickets sold before the doors open.
+    /// The number of tickets sold before the doors open.
     pub tickets: u64,
-    /// Largest party.
+    /// The most persons of a party.
     pub party: u32,
-    /// The doors open so long after the beginning, milliseconds; until then the event is a draft, and scans are practice.
+    /// When the doors open, in milliseconds after the beginning. Until then the event is a draft, and scans are
+    /// practice.
     pub opens_ms: Option<i64>,
-    /// The event is ended so long after the beginning, milliseconds, while people still come.
+    /// When the event is ended while people still come, in milliseconds after the beginning; `None`: it is not.
     pub ended_ms: Option<i64>,
-    /// The minute of the hour at which the days of `daily` begin, counted from midnight UTC.
+    /// When the days of `daily` begin, in minutes after midnight UTC.
     pub day_starts_minute: u16,
-    /// The limit of a ticket holds at each gate by itself.
+    /// Whether the limit of a ticket holds at each gate separately.
     pub per_gate: bool,
-    /// Persons that a ticket lets in in all.
+    /// The most persons that a ticket admits in all; `None` without such a limit.
     pub uses: Option<u32>,
-    /// Re-entry modes that there are in this world.
+    /// The re-entry modes that occur in this world.
     pub modes: &'static [ReEntry],
-    /// Re-entry mode at the start.
+    /// The re-entry mode at the start.
     pub re_entry: ReEntry,
-    /// `min_gap_seconds`.
+    /// The event's `min_gap_seconds`.
     pub gap_seconds: u32,
-    /// Persons who come to a door while the faults last.
+    /// The number of persons who come to a door while the faults last.
     pub visits: u64,
-    /// Length of the faulty time, milliseconds.
+    /// The length of the time with faults, in milliseconds.
     pub chaos_ms: i64,
-    /// All moments are multiples of this, milliseconds: ties happen.
+    /// All times are multiples of this number of milliseconds, so that ties occur.
     pub quantum_ms: i64,
-    /// A request or its answer is lost.
+    /// Chance that a request or its answer is lost.
     pub drop: u32,
-    /// A request arrives twice.
+    /// Chance that a request arrives twice.
     pub duplicate: u32,
-    /// An answer is cut short.
+    /// Chance that an answer is cut short.
     pub truncate: u32,
-    /// A portal answers 200 with its own page.
+    /// Chance that a captive portal answers 200 with its own page.
     pub captive: u32,
-    /// Longest way of a message, milliseconds.
+    /// The longest travel time of a message, in milliseconds.
     pub delay_ms: i64,
-    /// A device's network is off for a while.
+    /// Chance that a device's network is off for a while.
     pub offline: u32,
-    /// A device's app is killed, each minute.
+    /// Chance per minute that a device's app is killed.
     pub crash: u32,
-    /// A device's storage is cleared by its owner, each minute.
+    /// Chance per minute that a device's owner clears its storage.
     pub clear: u32,
-    /// An append fails.
+    /// Chance that an append fails.
     pub disk_full: u32,
-    /// Cached bodies are lost in a crash.
+    /// Chance that cached bodies are lost in a crash.
     pub cache_lost: u32,
-    /// A device sleeps, each minute.
+    /// Chance per minute that a device sleeps.
     pub sleep: u32,
-    /// A wall clock is set, each minute.
+    /// Chance per minute that a device's wall clock is set.
     pub clock_step: u32,
-    /// Largest initial offset of a wall clock, milliseconds.
+    /// The largest initial error of a wall clock, in milliseconds.
     pub clock_offset_ms: i64,
-    /// Drift of the clocks, parts per million, either way.
+    /// The largest error of the clocks' speed, in parts per million, in either direction.
     pub drift_ppm: i64,
-    /// An organiser changes a rule, each minute.
+    /// Chance per minute that an organiser changes a rule.
     pub rules: u32,
-    /// An organiser reviews a scan, each minute.
+    /// Chance per minute that an organiser reviews a scan.
     pub reviews: u32,
-    /// A device is revoked, each minute.
+    /// Chance per minute that an organiser revokes a device.
     pub revoke: u32,
-    /// A stranger sends a forged scan, each minute.
+    /// Chance per minute that a stranger sends a forged scan.
     pub forge: u32,
-    /// The server is restored from a backup that so many milliseconds old, this often.
+    /// How often the server is restored from a backup.
     pub restores: u64,
-    /// One of them by copying files, without the proper command.
+    /// Whether one of the restores copies files, without the proper command.
     pub improper: bool,
-    /// The server process is killed, each whole minute.
+    /// Chance per minute that the server process is killed.
     pub server_crash: u32,
-    /// How often it is killed beside that, a count: a small world lasts hardly a minute.
+    /// The number of further kills of the server, because a small world hardly lasts a minute.
     pub kills: u64,
-    /// Chance that a person who was let in, or not, shows the same code there again within seconds.
+    /// Chance that a person shows the same code at the same phone again within seconds, whether they were let in or
+    /// not.
     pub again: u32,
-    /// An upload is turned away while everything else goes through.
+    /// Chance that an upload is turned away while other requests get through.
     pub busy: u32,
-    /// Persons that the area behind each gate holds.
+    /// The persons that the area behind each gate holds; `None` without a limit.
     pub capacity: Option<u32>,
-    /// A person comes in the same moment as the one before, to whichever phone.
+    /// Chance that a person comes at the same moment as the one before, to any phone.
     pub together: u32,
-    /// The lists expire so long after the world's beginning, milliseconds; else after it.
+    /// When the lists expire, in milliseconds after the world's beginning; `None`: after its end.
     pub expires_ms: Option<i64>,
-    /// A scan whose item is damaged on every way to the server.
+    /// Chance that a scan's item is damaged on every way to the server.
     pub poison: u32,
-    /// A scan for which something before the server refuses its whole batch, while the faults last.
+    /// Chance that a proxy refuses every batch with a certain scan while the faults last.
     pub refuse_whole: u32,
-    /// A device is given a new key, each minute.
+    /// Chance per minute that a device is given a new key.
     pub rotate: u32,
-    /// A device's storage is put back to an older copy of itself, each minute.
+    /// Chance per minute that a device's storage is put back to an older copy.
     pub put_back: u32,
-    /// A visitor without a ticket, whom staff add.
+    /// Chance that a visitor has no ticket and is added by staff.
     pub walk_ins: u32,
-    /// How many may be added, where there is a number.
+    /// How many guests may be added; `None` without a number.
     pub walk_ins_number: Option<u32>,
-    /// People without a ticket, whom staff count, or a recount of everybody inside.
+    /// Chance that staff count people without a ticket, or everybody inside.
     pub headcounts: u32,
-    /// Tickets of one booking; 0: no ticket has one.
+    /// The number of tickets in one booking; 0: no ticket belongs to one.
     pub booking: u64,
-    /// Quiet time, milliseconds, after which a side that has nothing under way is at rest.
+    /// The quiet time after which an organisation with nothing under way is at rest, in milliseconds.
     pub rest_ms: i64,
 }
 
@@ -136,7 +138,7 @@ impl Config {
     /// Draws the configuration of a seed.
     pub fn draw(seed: u64) -> Self {
         let rng = &mut Rng::of(seed, "config", 0);
-        // Each fault is off in half the worlds: what two faults together would hide, one alone shows.
+        // Each fault is off in half of the worlds, because one fault may hide the effect of another.
         fn fault(rng: &mut Rng, most: u32) -> u32 {
             if rng.per_mille(500) { 0 } else { rng.below(u64::from(most)) as u32 + 1 }
         }
@@ -194,7 +196,7 @@ impl Config {
             booking: 0,
             rest_ms: LONG_REST_MS,
         };
-        // A seed that was kept before there were these goes on as the world that it was.
+        // A regression seed from before these faults existed keeps its former world.
         if regressions::before_later_faults(seed) {
             (config.again, config.busy, config.capacity) = (0, 0, None);
         }
@@ -217,22 +219,22 @@ impl Config {
         config
     }
 
-    /// When the event ends: six hours after its beginning, or early enough for its lists to expire in this world.
+    /// The event's end: six hours after its beginning, or early enough that its lists expire in this world.
     pub fn ends_at(&self) -> Timestamp {
         let expires_ms = self.expires_ms.unwrap_or(6 * HOUR_MS + limits::MANIFEST_AFTER_END_MS);
         Timestamp::clamped(BEGINNING_MS + expires_ms - limits::MANIFEST_AFTER_END_MS)
     }
-    /// When it begins.
+    /// The event's beginning.
     pub fn starts_at(&self) -> Timestamp {
         Timestamp::clamped(BEGINNING_MS).min(self.ends_at().plus_ms(-6 * HOUR_MS))
     }
-    /// When its lists expire, where that is in this world.
+    /// The time when its lists expire; `None` if that is after this world.
     pub fn expires_at(&self) -> Option<Timestamp> {
         self.expires_ms.map(|ms| Timestamp::clamped(BEGINNING_MS + ms))
     }
 
-    /// Draws the settings that were added once most worlds became small: few phones and minutes find as much, in a
-    /// quarter of the time.
+    /// Draws the settings that came with small worlds. Few phones and minutes find as many bugs in a quarter of the
+    /// time.
     fn draw_later(&mut self, rng: &mut Rng) {
         if rng.per_mille(SMALL) {
             self.orgs = 1 + u64::from(rng.per_mille(250));
@@ -248,11 +250,11 @@ impl Config {
         self.expires_ms = rng.per_mille(200).then(|| rng.between(0, self.chaos_ms));
     }
 
-    /// Draws the settings of doors: drafts whose doors open, ends while people come, days.
+    /// Draws the settings about doors: drafts that open, ends while people come, days.
     fn draw_doors(&mut self, rng: &mut Rng) {
         self.modes = ReEntry::ALL;
         let daily = rng.per_mille(250);
-        // A day begins in the middle of it all.
+        // A day begins while people come.
         self.day_starts_minute = BEGINNING_MINUTE + rng.below(3) as u16;
         if daily {
             self.re_entry = ReEntry::Daily;
@@ -273,16 +275,16 @@ impl Config {
             self.booking = 2 + rng.below(3);
         }
     }
-    /// The order that the ticket with this number belongs to.
+    /// The order of the ticket with this number; `None` if it has none.
     pub fn order_of(&self, ticket: u64) -> Option<String> {
         (self.booking > 0).then(|| format!("ORDER-{}", ticket / self.booking))
     }
-    /// Limits of the one zone.
+    /// The limits of the only zone.
     pub fn limits(&self) -> ZoneLimits {
         let limits = Limits { re_entry: None, per_gate: self.per_gate, uses: self.uses };
         ZoneLimits::new([("general".to_owned(), limits)].into())
     }
-    /// When days begin in a mode.
+    /// The beginnings of days in a re-entry mode.
     pub fn days(&self, mode: ReEntry) -> Days {
         if mode != ReEntry::Daily {
             return Days::default();
@@ -293,11 +295,11 @@ impl Config {
         Days::new(begins.take_while(|begin| *begin <= to).map(Timestamp::clamped).collect())
     }
 
-    /// Draws the settings that were added last: more kills, batches refused whole.
+    /// Draws the newest settings: more kills, batches that are refused whole.
     fn draw_last(&mut self, rng: &mut Rng) {
         let kills = rng.below(4);
         self.kills = if self.server_crash > 0 { kills } else { 0 };
-        // A scan that was set apart waits for an hour: such a world is a long one.
+        // A scan that was set apart waits for an hour, so such a world is long.
         self.refuse_whole = if rng.per_mille(40) { rng.below(300) as u32 + 1 } else { 0 };
     }
 }

@@ -1,39 +1,39 @@
-//! Which rare paths a run went through (trust I28): what is never reached is never tested.
+//! Counts the rare paths that a run reached (trust I28). A path that is never reached is never tested.
 
 use std::collections::BTreeMap;
 
-/// Names and how often.
+/// The number of times that each named path was reached.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Coverage(BTreeMap<&'static str, u64>);
 
 impl Coverage {
-    /// It happened.
+    /// Counts a path.
     pub fn hit(&mut self, name: &'static str) {
         *self.0.entry(name).or_default() += 1;
     }
-    /// It happened if so.
+    /// Counts a path if `happened`.
     pub fn hit_if(&mut self, happened: bool, name: &'static str) {
         if happened {
             self.hit(name);
         }
     }
-    /// Adds another run's.
+    /// Adds the counts of another run.
     pub fn add(&mut self, other: &Self) {
         for (name, n) in &other.0 {
             *self.0.entry(name).or_default() += n;
         }
     }
-    /// How often.
+    /// How often a path was reached.
     pub fn get(&self, name: &str) -> u64 {
         self.0.get(name).copied().unwrap_or(0)
     }
-    /// All, by name.
+    /// All paths with their counts, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
         self.0.iter().map(|(name, n)| (*name, *n))
     }
 }
 
-/// The situations that a long enough run must have reached.
+/// The paths that a long run must reach.
 pub const MUST_REACH: &[&str] = &[
     "ack lost after commit",
     "answer lost on the way",
@@ -90,7 +90,7 @@ pub const MUST_REACH: &[&str] = &[
     "upload turned away",
 ];
 
-/// Those of them that happen inside a server, where only level 0 looks.
+/// Those of [`MUST_REACH`] that happen inside a server and are seen only at level 0.
 pub const INSIDE: &[&str] = &[
     "entry moved to another scan",
     "incident reopened",
@@ -99,7 +99,7 @@ pub const INSIDE: &[&str] = &[
     "server overruled the phone",
 ];
 
-/// The situations that a server with a store must have lived through too, and the office behind its doors.
+/// Further paths that a run with a store must reach, and those of the office.
 pub const WITH_A_STORE: &[&str] = &[
     "died inside a transaction",
     "mail stopped for all",

@@ -1,5 +1,5 @@
-//! A phone's storage: a journal whose rows are there once a strict transaction ended, until a purge, and a cache that
-//! may go.
+//! A phone's storage: a journal whose rows stay after a strict transaction until a purge, and a cache that may be
+//! lost.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,16 @@ use admit_core::wire::engine::Row;
 pub struct Disk {
     /// Rows on stable storage.
     rows: Vec<Row>,
-    /// How many rows there were after each strict transaction.
+    /// The number of rows after each strict transaction.
     writes: Vec<usize>,
-    /// Rows a relaxed commit reported but did not flush: gone in a crash. Empty unless a planted bug makes it so.
+    /// Rows that a relaxed commit reported but did not flush; a crash loses them. Only a planted bug makes such rows.
     unflushed: Vec<Row>,
     /// Cached bodies.
     cache: BTreeMap<String, Vec<u8>>,
 }
 
 impl Disk {
-    /// A strict transaction: all rows or none. Refused unless they continue the journal.
+    /// Appends rows in a strict transaction, all or none. Fails if they do not continue the journal.
     pub fn append(&mut self, rows: &[Row], strict: bool) -> Result<(), &'static str> {
         let next = self.unflushed.last().or(self.rows.last()).map_or(0, |last| last.n) + 1;
         let continues = rows.iter().zip(next..).all(|(row, n)| row.n == n);
@@ -35,54 +35,55 @@ impl Disk {
         }
         Ok(())
     }
-    /// A strict transaction: a row in the place of the one with its number, and none before it. Refused where there is none.
+    /// Replaces the row with the same number, and removes all before it, in a strict transaction. Fails if there is no
+    /// such row.
     pub fn purge(&mut self, row: Row) -> Result<(), &'static str> {
         let place = self.rows.iter().position(|held| held.n == row.n).ok_or("no such row")?;
         self.rows.splice(..=place, [row]);
-        // Nobody keeps an older copy than this.
+        // No copy of the storage is older than this purge.
         self.writes = self.writes.iter().filter_map(|end| end.checked_sub(place)).filter(|end| *end > 0).collect();
         Ok(())
     }
-    /// Power is gone: what was not flushed never was.
+    /// Simulates a power loss: rows that were not flushed are lost.
     pub fn lose_power(&mut self) {
         self.unflushed.clear();
     }
-    /// Only the first rows are there, as in an older copy; and nothing cached.
+    /// Keeps only the first `rows` rows, as in an older copy, and no cached body.
     pub fn put_back(&mut self, rows: usize) {
         self.rows.truncate(rows);
         self.writes.retain(|end| *end <= rows);
         self.unflushed.clear();
         self.cache.clear();
     }
-    /// How many rows there were after each strict transaction.
+    /// The number of rows after each strict transaction.
     pub fn writes(&self) -> &[usize] {
         &self.writes
     }
-    /// The rows that a start reads.
+    /// The rows that the app reads at its start.
     pub fn rows(&self) -> &[Row] {
         &self.rows
     }
-    /// Rows that would survive now.
+    /// The number of rows that would survive a power loss now.
     pub fn durable(&self) -> u64 {
         self.rows.last().map_or(0, |last| last.n)
     }
-    /// Keeps a body.
+    /// Stores a body under a key.
     pub fn save(&mut self, key: &str, body: Vec<u8>) {
         self.cache.insert(key.to_owned(), body);
     }
-    /// Drops a body.
+    /// Removes a body.
     pub fn forget(&mut self, key: &str) {
         self.cache.remove(key);
     }
-    /// Drops every body.
+    /// Removes every body.
     pub fn wipe_caches(&mut self) {
         self.cache.clear();
     }
-    /// The bodies, by key.
+    /// The bodies by key.
     pub fn cached(&self) -> &BTreeMap<String, Vec<u8>> {
         &self.cache
     }
-    /// The owner clears all site data.
+    /// Clears everything, as an owner who clears all site data.
     pub fn clear(&mut self) {
         *self = Self::default();
     }

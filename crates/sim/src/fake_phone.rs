@@ -1,5 +1,5 @@
-//! A phone without screen, list and storage: makes the scans that a real one would, one after the other in one log,
-//! and signs them. It serves `admit load`, which needs thousands of them. A phone's decisions are the engine's alone.
+//! A phone without screen, list and storage. It makes the scans that a real phone would make, one after the other in
+//! one log, and signs them. `admit load` needs thousands of them. It makes no decisions, which only the engine does.
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{BatchId, LogId, ScanId, TicketId};
@@ -11,10 +11,10 @@ use admit_core::wire::problem::FieldError;
 use admit_core::wire::scanning::{PairAnswer, ScanV2, SyncRequest, raw_item};
 use admit_core::wire::stored::to_text;
 
-/// The half-width of the clock, in milliseconds: a constant takes its place here.
+/// The uncertainty of every scan's time, in milliseconds. A real phone measures it.
 const UNCERTAINTY_MS: u64 = 40;
 
-/// A paired phone's log.
+/// A paired phone with its log.
 #[derive(Debug)]
 pub struct FakePhone {
     paired: PairAnswer,
@@ -27,7 +27,7 @@ pub struct FakePhone {
 }
 
 impl FakePhone {
-    /// An empty log. Fails where the key is none of ours.
+    /// Makes an empty log. Fails if the key is not one of ours.
     pub fn new(paired: PairAnswer, log_id: LogId, session_id: String) -> Result<Self, ApiKeyError> {
         let scan_key = ApiKey::parse(&paired.api_key)?.scan_key();
         Ok(Self { paired, scan_key, log_id, session_id, seq: 0, prev: [0; 16], began_ms: None })
@@ -36,13 +36,13 @@ impl FakePhone {
     pub fn paired(&self) -> &PairAnswer {
         &self.paired
     }
-    /// Its log, and the place of its newest scan.
+    /// The log's id and the `seq` of its newest scan.
     pub fn log(&self) -> (&LogId, u64) {
         (&self.log_id, self.seq)
     }
 
-    /// Lets one person in with a ticket nobody used before: the signed scan as it travels. Fails only where a bound of
-    /// the wire is broken.
+    /// Admits one person with an unused ticket, and gives the signed scan as JSON. Fails only if a limit of the wire
+    /// format is exceeded.
     pub fn admit(
         &mut self,
         scan_id: ScanId,
@@ -56,7 +56,7 @@ impl FakePhone {
         Ok(to_text(&ScanV2::of(&scan, &sign_v2(&self.scan_key, &scan))?))
     }
 
-    /// The body of an upload.
+    /// Makes the body of an upload.
     pub fn batch(&self, batch_id: BatchId, items: Vec<String>) -> Result<String, FieldError> {
         Ok(to_text(&SyncRequest {
             device_id: self.paired.device_id.clone(),

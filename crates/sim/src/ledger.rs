@@ -1,4 +1,4 @@
-//! The checkers' own book: the true events, as nobody inside the world can know them.
+//! The checkers' own record of what really happened, which nobody inside the world can know.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,71 +10,72 @@ use admit_core::wire::scanning::{
 
 use crate::server::{Request, Response};
 
-/// A broken promise.
+/// A violated invariant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// Which invariant of trust §3.
+    /// The number of the invariant of trust §3, such as `I3`.
     pub invariant: &'static str,
-    /// The finding, in words.
+    /// What was found.
     pub what: String,
 }
 
-/// One organisation's book.
+/// The record of one organisation.
 #[derive(Debug, Clone, Default)]
 pub struct Ledger {
-    /// Contents that a device of ours had on stable storage, ever; and whose.
+    /// Contents of scans that a device of ours ever had on stable storage, with their device and scan id.
     pub made: BTreeMap<Digest, (DeviceId, ScanId)>,
-    /// Contents a plain S1 client sent.
+    /// Contents of scans that an S1 client sent.
     pub legacy: BTreeSet<Digest>,
-    /// Contents a stranger sent.
+    /// Contents of scans that a stranger sent.
     pub forged: BTreeSet<Digest>,
-    /// Scans named by a receipt since the last restore.
+    /// Scans that a receipt has named since the last restore.
     pub acked: BTreeSet<(DeviceId, ScanId)>,
-    /// Highest head each log was said to have, since the last restore (and before the backup it went back to).
+    /// The highest head that each log reported since the last restore, or before the backup that was restored.
     pub heads: BTreeMap<(DeviceId, LogId), u64>,
     heads_at_backup: BTreeMap<(DeviceId, LogId), u64>,
-    /// Highest head each log ever named in a request that arrived, whatever the answer: the server may know it.
+    /// The highest head of each log in any request that arrived, whatever the answer. The server may know it.
     pub named_heads: BTreeMap<(DeviceId, LogId), u64>,
     named_at_backup: BTreeMap<(DeviceId, LogId), u64>,
-    /// Places in logs whose item was refused for good: received, as far as gaps go.
+    /// Places of logs whose item was refused finally. They do not count as gaps.
     pub refused: BTreeSet<(DeviceId, LogId, u64)>,
-    /// First answer to each batch since the last restore.
+    /// The first answer to each batch since the last restore.
     pub batches: BTreeMap<(DeviceId, String), Vec<u8>>,
-    /// Batches as they were sent, to be sent again.
+    /// The batches that were sent, so that they can be sent again.
     pub sent: Vec<Request>,
-    /// Devices an organiser revoked and did not let in again, as far as the server may know.
+    /// Devices that an organiser revoked and did not approve again, as far as the server may know.
     pub revoked: BTreeSet<DeviceId>,
     revoked_at_backup: BTreeSet<DeviceId>,
     /// Logs whose storage was cleared.
     pub cleared: BTreeSet<(DeviceId, LogId)>,
-    /// The promises that were broken.
+    /// The violations found so far.
     pub violations: Vec<Violation>,
-    /// Restores so far.
+    /// The number of restores so far.
     pub restores: u64,
 }
 
 impl Ledger {
-    /// Notes a broken promise.
+    /// Records a violation.
     pub fn broken(&mut self, invariant: &'static str, what: String) {
         if self.violations.len() < 20 {
             self.violations.push(Violation { invariant, what });
         }
     }
 
-    /// A backup was taken.
+    /// Records that a backup was taken.
     pub fn backup(&mut self) {
         self.heads_at_backup = self.heads.clone();
         self.named_at_backup = self.named_heads.clone();
         self.revoked_at_backup = self.revoked.clone();
     }
 
-    /// The server went back: what it said since may be gone.
+    /// Records a restore: what the server said since the backup may be lost.
     pub fn restore(&mut self) {
         self.acked.clear();
         self.batches.clear();
         self.heads = self.heads_at_backup.clone();
         self.named_heads = self.named_at_backup.clone();
-        // Whom an organiser let in since is revoked again; who was revoked since keeps to what it was told.
+        // A device that was approved since the backup is revoked again. A device that was revoked since then has
+        // already acted on it.
         self.revoked.extend(self.revoked_at_backup.iter().cloned());
         self.restores += 1;
     }
@@ -87,7 +88,7 @@ impl Ledger {
         }
     }
 
-    /// The server answered a request: what it promised by that.
+    /// Records what the server promised with an answer.
     pub fn answered(&mut self, author: Option<&DeviceId>, request: &Request, answer: &Response) {
         let body = request.body.as_deref().unwrap_or_default();
         let route = request.route();
@@ -103,7 +104,7 @@ impl Ledger {
             None => None,
         };
         if let (Some(device_id), Some((log_id, head))) = (author, said) {
-            // A device said how far its log goes. An answer that was lost says nothing of what was kept.
+            // A device reported its head. A lost answer does not show what the server stored.
             let log = (device_id.clone(), log_id);
             let named = self.named_heads.entry(log.clone()).or_default();
             *named = head.max(*named);

@@ -1,4 +1,4 @@
-//! S1 clients: the plain v1 form. They send each scan more than once, each time with the offset measured then.
+//! S1 clients with the form v1. They send each scan more than once, each time with the clock offset measured then.
 
 use admit_core::ids::BatchId;
 use admit_core::ids::GateId;
@@ -9,7 +9,7 @@ use crate::server::{Act, Reply, Request, Server};
 use crate::world::{Ev, World};
 
 impl<S: Server> World<S> {
-    /// The client pairs, scans, sends; now and then the same again, as S1's clients do after a lost answer.
+    /// Lets the client pair, scan and send. Sometimes it sends the same again, as S1's clients do after a lost answer.
     pub(crate) fn legacy(&mut self, side: usize, client: usize) {
         let (now_ms, chaos, tickets) = (self.now_ms, self.chaos(), self.config.tickets);
         if self.sides[side].legacy[client].paired.is_none() {
@@ -84,7 +84,7 @@ impl<S: Server> World<S> {
             self.sides[side].legacy[client].paired = serde_json::from_slice(&answer.body).ok();
         }
         if let Some(paired) = &self.sides[side].legacy[client].paired {
-            // Its items were signed under a key that may be another's now.
+            // Its items were signed under a key that may belong to another device now.
             let key = paired.api_key.clone();
             self.sides[side].legacy[client].unsent.iter_mut().for_each(|item| item.sign(&key));
         }

@@ -1,6 +1,6 @@
-//! The simulator (trust §3): virtual devices on the real engine, a faulty network, wrong clocks, disks that lose what
-//! was not flushed, crashes anywhere, restores of the server. One thread a seed, virtual time, no randomness but the
-//! seed's: chaos, then healing, then quiet, then the checks.
+//! The simulator (trust §3): virtual devices with the real engine, a faulty network, wrong clocks, disks that lose
+//! unflushed data, crashes at any place, restores of the server. Each seed runs on one thread in virtual time, and all
+//! randomness comes from the seed. A run has four phases: faults, healing, quiet, checks.
 
 pub mod rng;
 mod regressions;

@@ -1,5 +1,5 @@
-//! Level 0: a server that is nothing but fact sets and `reduce` (trust §3). No store, no use case: what goes wrong here
-//! is wrong in the engine, the wire or the reducer itself.
+//! The server of level 0: only sets of facts and `reduce` (trust §3), without a store and without use cases. So a
+//! violation here is a bug of the engine, the wire format or the reducer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -30,16 +30,16 @@ mod lists;
 mod online;
 mod sync;
 
-/// The secret witnesses are made under.
+/// The secret under which witnesses are made.
 const SECRET: &[u8] = b"a server's own secret";
 
-/// A device as the server knows it.
+/// A device in the server's state.
 #[derive(Debug, Clone)]
 struct Device {
-    /// Keys ever given, the present one last: old ones still prove who wrote a scan.
+    /// All keys that the device ever had, the present one last. Old keys still prove who wrote a scan.
     keys: Vec<ApiKey>,
     key_ids: Vec<String>,
-    /// The present one was used.
+    /// Whether the present key was used.
     key_used: bool,
     gate_id: GateId,
     revoked: bool,
@@ -53,23 +53,23 @@ struct Token {
     used_by: Option<DeviceId>,
 }
 
-/// A log.
+/// A device's log in the server's state.
 #[derive(Debug, Clone, Default)]
 struct Log {
     head: u64,
     received: BTreeMap<u64, BTreeSet<Digest>>,
-    /// Places whose item could not be read: received, listed as rejected.
+    /// Places whose item could not be read. They are received and listed as rejected.
     rejected: BTreeSet<u64>,
 }
 
-/// Large parts of the list of one version, by the version they start from; with the event's end.
+/// The large parts of one version's list, by the version that they start from, with the event's end.
 #[derive(Debug, Clone, Default)]
 struct Lists {
     version: u64,
     made: BTreeMap<Option<u64>, (Timestamp, Rc<Large>)>,
 }
 
-/// One organisation with its one event.
+/// One organisation with its only event.
 #[derive(Debug, Clone)]
 struct Org {
     id: OrganizationId,
@@ -80,34 +80,34 @@ struct Org {
     last_effective_ms: i64,
     audit: Vec<[u8; 32]>,
     rules: Vec<Rule>,
-    /// The rules of event and gates among them, and the epochs: kept beside them, for every fold asks it.
+    /// The rules of event and gates, and the epochs. They are kept apart because every reduction needs them.
     book: EventBook,
     reviews: Vec<Review>,
     facts: BTreeMap<(DeviceId, ScanId), BTreeMap<Digest, Fact>>,
     derived: BTreeMap<Subject, Reduced>,
     incidents: BTreeMap<(Subject, IncidentKind), IncidentTruth>,
     codes: BTreeMap<BarcodeHash, TicketId>,
-    /// Serial of the last rule change of each ticket, and of anything of it.
+    /// For each ticket, the serial of its last rule change.
     ruled_at: BTreeMap<TicketId, u64>,
     changed_at: BTreeMap<TicketId, u64>,
-    /// Serial of the last change of event or gates, and of any rule.
+    /// The serial of the last change of the event or a gate.
     event_at: u64,
     version: u64,
     lists: Lists,
     devices: BTreeMap<DeviceId, Device>,
     tokens: BTreeMap<String, Token>,
     batches: BTreeMap<(DeviceId, BatchId), ([u8; 32], Vec<u8>)>,
-    /// Answers to claims, by the claim.
+    /// The answers to claims, by the claim's digest.
     judged: BTreeMap<Digest, Vec<u8>>,
     logs: BTreeMap<(DeviceId, LogId), Log>,
     epochs: Vec<(Epoch, u64)>,
-    /// When days begin, where the event is daily.
+    /// The beginnings of days, if the event is daily.
     days: Days,
-    /// Bookings of tickets.
+    /// The bookings of tickets.
     groups: BTreeMap<TicketId, Group>,
 }
 
-/// Everything a backup holds.
+/// Everything that a backup contains.
 #[derive(Debug, Clone)]
 struct State {
     orgs: Vec<Org>,
@@ -119,10 +119,10 @@ struct State {
 pub struct ModelServer {
     state: State,
     backup: Option<State>,
-    /// A planted bug only: what a kill goes back to.
+    /// The state that a kill goes back to. Only a planted bug sets it.
     committed: Option<State>,
     uncommitted: u32,
-    /// Draws what no organisation sees: epochs.
+    /// Randomness that no organisation sees, for epochs.
     rng: Rng,
     begun: Vec<Epoch>,
     coverage: Coverage,
@@ -130,7 +130,7 @@ pub struct ModelServer {
 }
 
 impl ModelServer {
-    /// A server with its organisations, each with the same ids as the other.
+    /// Makes a server with its organisations, which use the same ids.
     pub fn new(seed: u64, config: &Config, now_ms: i64, planted: Planted) -> Self {
         let epoch = Epoch { restored_at_ms: now_ms - 1_000, random: 1 };
         let orgs = (0..config.orgs).map(|org| Org::new(seed, org, config, now_ms, epoch, planted)).collect();
@@ -149,7 +149,7 @@ impl ModelServer {
         }
     }
 
-    /// Begins a new epoch: what devices knew of the old one's lost future is known no more (spec §3).
+    /// Begins a new epoch. What devices knew from the lost part of the old epoch is void (spec §3).
     fn begin_epoch(&mut self, now_ms: i64, after: Epoch) {
         let restored_at_ms = now_ms.max(after.restored_at_ms + 1).max(self.state.epoch.restored_at_ms + 1);
         let random = self.rng.draw();
@@ -162,7 +162,7 @@ impl ModelServer {
         for org in &mut self.state.orgs {
             org.epochs.push((epoch, org.serial));
             org.book.epochs = Epochs::new(org.epochs.clone());
-            // What a device had seen of a lost future is known for lost from now on: such scans are judged anew.
+            // It is now known which knowledge of devices was lost, so their scans are judged again.
             let beyond = |fact: &&Fact| fact.scan.manifest_version.max(fact.scan.cursor) > org.serial;
             let facts = org.facts.values().flat_map(BTreeMap::values).filter(beyond);
             let touched: BTreeSet<Subject> = facts.map(|fact| org.subject_of(fact)).collect();
@@ -185,7 +185,7 @@ impl ModelServer {
 }
 
 impl Org {
-    /// Takes the event head: every write has its own serial and its line in the ledger.
+    /// Takes the event's head: every write gets its own serial and a line in the ledger.
     fn take_head(&mut self, now_ms: i64, action: &str, entity_id: &str) -> u64 {
         self.serial += 1;
         let line = audit::AuditEntry {
@@ -207,7 +207,7 @@ impl Org {
         self.serial
     }
 
-    /// Which subject a scan is about: the ticket that ever held its code; else, if picked by hand, the one it names.
+    /// The subject of a scan: the ticket that has, or had, its code; else the ticket that a person picked.
     fn subject_of(&self, fact: &Fact) -> Subject {
         match self.ticket_of(fact) {
             Some(id) => Subject::Ticket(id.clone()),
@@ -220,7 +220,7 @@ impl Org {
             || scan.ticket_id.as_ref().filter(|_| scan.method == Method::Manual || scan.barcode_hash.is_none());
         scan.barcode_hash.and_then(|hash| self.codes.get(&hash)).or_else(by_hand)
     }
-    /// Whether [`Self::subject_of`] is this one: asked of every fact, at every fold.
+    /// Whether [`Self::subject_of`] is this subject. It is asked for every fact at every reduction.
     fn is_about(&self, fact: &Fact, subject: &Subject) -> bool {
         match (self.ticket_of(fact), subject) {
             (Some(id), Subject::Ticket(subject)) => id == subject,
@@ -229,20 +229,20 @@ impl Org {
         }
     }
 
-    /// The faults of the ledger: here only the number of its lines can be wrong.
+    /// The faults of the ledger. At level 0 only the number of its lines can be wrong.
     fn ledger_faults(&self) -> Vec<String> {
         let lines = self.audit.len() as u64 - 1;
         let wrong = (lines != self.serial).then(|| format!("{lines} lines of {} changes", self.serial));
         wrong.into_iter().collect()
     }
 
-    /// Every stored content with its subject.
+    /// Every stored content of a scan with its subject.
     fn resolved(&self) -> Vec<Resolved> {
         let all = self.facts.values().flat_map(BTreeMap::values);
         all.map(|fact| (self.subject_of(fact), fact.clone())).collect()
     }
 
-    /// The book made anew from the rules, as the checkers ask for it.
+    /// The rules of event, gates and devices, built again for the checkers.
     fn book_anew(&self) -> EventBook {
         EventBook::new(&self.rules, Epochs::new(self.epochs.clone()))
     }
@@ -260,7 +260,8 @@ impl Org {
         book
     }
 
-    /// The subjects of every content under the scan ids of these subjects: a variant may move a scan between them.
+    /// These subjects, and all subjects of other contents under the same scan ids. A variant may move a scan between
+    /// subjects.
     fn with_variants(&self, touched: &BTreeSet<Subject>) -> BTreeSet<Subject> {
         let mut all = touched.clone();
         for contents in self.facts.values().filter(|contents| contents.len() > 1) {
@@ -272,7 +273,7 @@ impl Org {
         all
     }
 
-    /// Folds the touched subjects again and keeps what came out, with the incidents it opens, closes or changes.
+    /// Reduces the given subjects again, stores the results, and opens, changes or clears their incidents.
     fn refold(&mut self, touched: &BTreeSet<Subject>, coverage: &mut Coverage, planted: Planted) {
         let forgotten = match planted {
             _ if planted.is(Mutant::DaysForgotten) => Some(EventChange::Days(Days::default())),
@@ -303,11 +304,11 @@ impl Org {
         }
     }
 
-    /// Makes the ticket that a scan calls for.
+    /// Makes the ticket for a guest whom a scan added.
     fn make_ticket(&mut self, subject: &Subject, reduced: &Reduced, known: bool) {
         let (Some(walk_in), Some(id), false) = (reduced.counted_walk_in(), subject.ticket_id(), known) else { return };
         let change = Change::Ticket(id.clone(), TicketChange::First(walk_in.rules()));
-        // Behind whatever else this write says.
+        // This rule comes after all other rules of the same write.
         let ordinal = (1 << 20) + self.rules.len() as u32;
         self.rules.push(Rule { serial: self.serial, ordinal, effective_at: Effective::Start, change });
         self.ruled_at.insert(id.clone(), self.serial);
@@ -315,7 +316,7 @@ impl Org {
         self.codes.insert(BarcodeHash::of(&format!("MADE-{id}")), id.clone());
     }
 
-    /// The facts of a subject and every other content under their ids.
+    /// The facts of a subject, with every other content under their scan ids.
     fn facts_for(&self, subject: &Subject, planted: Planted) -> Vec<Resolved> {
         let mut own: Vec<Resolved> = Vec::new();
         for contents in self.facts.values() {
@@ -335,7 +336,7 @@ impl Org {
         own
     }
 
-    /// Opens, clears and reopens incidents.
+    /// Opens, clears and reopens incidents of a subject.
     fn note_changes(&mut self, subject: &Subject, reduced: &Reduced, coverage: &mut Coverage, planted: Planted) {
         let empty = Reduced::default();
         let before = self.derived.get(subject).unwrap_or(&empty);
@@ -397,7 +398,8 @@ impl Server for ModelServer {
     fn restore(&mut self, now_ms: i64, proper: bool) {
         let Some(mut backup) = self.backup.clone() else { return };
         let before = self.state.epoch;
-        // Randomness is the machine's, not the database's: a restored server does not draw old keys again.
+        // Randomness belongs to the machine and not to the database, so a restored server does not draw former keys
+        // again.
         for (restored, org) in backup.orgs.iter_mut().zip(&self.state.orgs) {
             restored.rng = org.rng.clone();
         }
@@ -457,7 +459,7 @@ impl Server for ModelServer {
 }
 
 impl Log {
-    /// 1…highest head heard of, less what was received (spec §3 "Log").
+    /// The missing ranges: from 1 to the highest reported head, without the received places (spec §3 "Log").
     fn missing(&self, planted: Planted) -> Vec<(u64, u64)> {
         let top = self.received.keys().chain(&self.rejected).max().copied().unwrap_or(0);
         if planted.is(Mutant::NothingMissing) {
@@ -477,12 +479,12 @@ impl Log {
     }
 }
 
-/// The code a scan read; nothing in its place where it read none.
+/// The code that a scan read; an empty hash if it read none.
 fn code_of(fact: &Fact) -> BarcodeHash {
     fact.scan.barcode_hash.unwrap_or(BarcodeHash([0; 32]))
 }
 
-/// A ticket's first rule.
+/// Whether this is a ticket's first rule.
 fn first_of(rule: &Rule) -> bool {
     matches!(rule.change, Change::Ticket(_, TicketChange::First(_))) && rule.effective_at == Effective::Start
 }

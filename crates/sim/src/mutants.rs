@@ -1,5 +1,5 @@
-//! Planted bugs: each proves that a checker can fail. Chosen at run time, and only where the feature `mutants` is on;
-//! without it every question is answered no at compile time.
+//! Planted bugs, each of which proves that a checker can fail. They are chosen at run time, and only with the feature
+//! `mutants`. Without the feature the compiler removes every question about them.
 
 macro_rules! mutants {
     ($($(#[$doc:meta])* $name:ident = $word:literal),* $(,)?) => {
@@ -7,9 +7,9 @@ macro_rules! mutants {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Mutant { $($(#[$doc])* $name),* }
         impl Mutant {
-            /// Every one.
+            /// All planted bugs.
             pub const ALL: &'static [Mutant] = &[$(Mutant::$name),*];
-            /// Its name on the command line.
+            /// The bug's name on the command line.
             pub fn word(self) -> &'static str {
                 match self { $(Mutant::$name => $word),* }
             }
@@ -20,11 +20,11 @@ macro_rules! mutants {
 mutants! {
     /// The server orders scans by their arrival.
     ArrivalOrder = "arrival_order",
-    /// The server acknowledges before it commits; a kill loses what it acknowledged last.
+    /// The server acknowledges before it commits, and a kill loses the newest acknowledged scans.
     AckBeforeCommit = "ack_before_commit",
-    /// A scan id taken by one organisation is taken for all.
+    /// A scan id of one organisation blocks the same id in all others.
     ScanIdAcrossTenants = "scan_id_across_tenants",
-    /// A repeated batch is worked on again instead of answered again.
+    /// The server processes a repeated batch again, instead of sending the stored answer.
     BatchForgotten = "batch_forgotten",
     /// A batch id with other content is answered as if it were the same.
     BatchReuseAnswered = "batch_reuse_answered",
@@ -36,71 +36,72 @@ mutants! {
     RevokedCounts = "revoked_counts",
     /// Practice counts like any other scan.
     PracticeCounts = "practice_counts",
-    /// Days have no beginning: what is daily is once for all.
+    /// Days never begin: a limit per day is a limit for the whole event.
     DaysForgotten = "days_forgotten",
     /// Zones have no limits of their own.
     LimitsForgotten = "limits_forgotten",
-    /// A guest added at a door has no ticket.
+    /// A guest added at a door gets no ticket.
     WalkInsForgotten = "walk_ins_forgotten",
-    /// People without a ticket are counted nowhere.
+    /// People without a ticket are not counted.
     HeadcountsForgotten = "headcounts_forgotten",
-    /// A witness of a lost future is ignored.
+    /// The server ignores a witness that it lacks.
     WitnessIgnored = "witness_ignored",
-    /// `log-status` lacks nothing.
+    /// `log-status` reports nothing missing.
     NothingMissing = "nothing_missing",
-    /// Now and then a scan is acknowledged but not stored.
+    /// Sometimes a scan is acknowledged but not stored.
     AckWithoutStore = "ack_without_store",
-    /// A rule changes no ticket that was scanned before it.
+    /// A new rule does not change tickets that were scanned before it.
     RuleWithoutRefold = "rule_without_refold",
-    /// A ticket made late does not take the scans of its code.
+    /// A ticket that is imported late does not get the earlier scans of its code.
     ImportWithoutRefold = "import_without_refold",
-    /// The server counts a scan's persons once too often when it arrives twice.
+    /// The server counts a scan's persons twice when it arrives twice.
     RepeatCounts = "repeat_counts",
     /// A resolved incident never opens again.
     ResolvedForEver = "resolved_for_ever",
-    /// Received sequence numbers are taken up to the highest.
+    /// The server treats all sequence numbers up to the highest as received.
     GapsForgotten = "gaps_forgotten",
-    /// The phone's journal is committed relaxed: reported, not flushed.
+    /// The phone's journal is committed relaxed: reported but not flushed.
     RelaxedJournal = "relaxed_journal",
-    /// The phone shows before the journal has it.
+    /// The phone shows a verdict before the journal has the scan.
     ShowBeforeDurable = "show_before_durable",
-    /// The phone takes any 4xx for a receipt.
+    /// The phone treats any 4xx as a receipt.
     DeleteOn4xx = "delete_on_4xx",
-    /// The phone takes a portal's page for a receipt.
+    /// The phone treats a captive portal's page as a receipt.
     PortalIsReceipt = "portal_is_receipt",
-    /// The journal's last row is gone after a restart.
+    /// The journal's last row is lost in a restart.
     LastRowLost = "last_row_lost",
-    /// The same phone alters a scan on its way out.
+    /// The phone alters a scan when it uploads it.
     ScanAltered = "scan_altered",
-    /// A change now and then has two lines in the ledger.
+    /// A change sometimes has two lines in the ledger.
     LineTwice = "line_twice",
-    /// The place of an item that could not be read counts as missing.
+    /// The place of an unreadable item counts as missing.
     RefusedIsMissing = "refused_is_missing",
     /// The phone keeps its lists after it was revoked.
     NotWiped = "not_wiped",
-    /// The phone shows a verdict by an expired list as if it were none.
+    /// The phone shows a verdict by an expired list without a warning.
     ExpiredIsPlain = "expired_is_plain",
     /// A process that dies leaves half of its transaction behind.
     TornCommit = "torn_commit",
-    /// The intake of a webhook loses its id: each try is another message.
+    /// The server forgets webhook ids, so each try counts as another message.
     WebhookIdLost = "webhook_id_lost",
-    /// The mail server is given each letter twice.
+    /// The mail server gets each letter twice.
     MailTwice = "mail_twice",
-    /// The shelf says that it has a picture and does not keep it.
+    /// The object store reports a picture as stored and does not store it.
     PictureNotKept = "picture_not_kept",
     /// Two runs of one seed differ.
     HiddenRandomness = "hidden_randomness",
 }
 
 impl Mutant {
-    /// The lowest level at which there is what it breaks: the store and the office begin with level 1.
+    /// The lowest level at which the bug can exist. Store and office exist from level 1 on.
     pub fn level(self) -> u8 {
         match self {
             Self::TornCommit | Self::WebhookIdLost | Self::MailTwice | Self::PictureNotKept => 1,
             _ => 0,
         }
     }
-    /// Whether a violation of this invariant is what finds it: any, but for those that were planted for one checker.
+    /// Whether a violation of this invariant counts as finding the bug. Any does, except for bugs planted for one
+    /// checker.
     pub fn breaks(self, invariant: &str) -> bool {
         match self {
             Self::TornCommit => invariant == "I6",
@@ -109,18 +110,18 @@ impl Mutant {
             _ => true,
         }
     }
-    /// The mutant of a name.
+    /// The bug with this name; `None` if there is none.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|mutant| mutant.word() == word)
     }
 }
 
-/// Which bug is planted, if any.
+/// The planted bug; `None` inside if none is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Planted(Option<Mutant>);
 
 impl Planted {
-    /// Plants a bug. Without the feature nothing can be planted.
+    /// Plants a bug. Without the feature `mutants` this does nothing.
     pub fn new(mutant: Option<Mutant>) -> Self {
         if cfg!(feature = "mutants") { Self(mutant) } else { Self(None) }
     }

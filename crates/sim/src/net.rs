@@ -1,4 +1,4 @@
-//! The network: delay, loss, repetition, cut answers, portals, answers out of the past.
+//! The network: delay, loss, repetition, cut answers, captive portals, replayed answers.
 
 use admit_core::ids::ScanId;
 use admit_core::time::Timestamp;
@@ -12,27 +12,27 @@ use crate::server::{Reply, Request, Response, Server};
 use crate::trace::short;
 use crate::world::{Asker, Ev, World};
 
-/// Whether the item of a scan is damaged, on every way it takes.
+/// Whether the item of a scan is damaged on every way to the server.
 pub(crate) fn is_poisoned(scan_id: &ScanId, per_mille: u32) -> bool {
     short(scan_id.as_str().as_bytes()) % 1_000 < per_mille
 }
 
-/// How long a long poll is held at most, milliseconds.
+/// The longest time that a long poll is held, in milliseconds.
 const HOLD_MS: i64 = 25_000;
-/// How often a held poll looks again, milliseconds.
+/// How often a held long poll is tried again, in milliseconds.
 const LOOK_MS: i64 = 2_000;
 
 impl<S: Server> World<S> {
     fn delay(&mut self, side: usize) -> i64 {
         let most = if self.chaos() { self.config.delay_ms } else { 40 };
-        // Where all moments are multiples of a quantum, messages mostly take no time: ties need that.
+        // If all times are multiples of a quantum, most messages take no time, because ties need that.
         if self.config.quantum_ms > 1 && self.sides[side].rng.per_mille(700) {
             return 0;
         }
         self.sides[side].rng.between(1, most)
     }
 
-    /// A request leaves a phone.
+    /// Sends a request of a phone.
     pub(crate) fn send(&mut self, side: usize, asker: Asker, mut wire: Request, timeout_ms: u64) {
         let (now_ms, chaos) = (self.now_ms, self.chaos());
         let Asker { phone, request, .. } = asker;
@@ -110,7 +110,7 @@ impl<S: Server> World<S> {
         }
     }
 
-    /// A batch whose poisoned scans no server can read; their ids and places it can.
+    /// The batch with its poisoned scans damaged, so that no server can read them. Their ids and places stay readable.
     fn damaged(&self, body: &str) -> Option<String> {
         let mut sync: SyncRequest = serde_json::from_str(body).ok()?;
         let mut any = false;
@@ -124,8 +124,8 @@ impl<S: Server> World<S> {
         any.then(|| serde_json::to_string(&sync).ok()).flatten()
     }
 
-    /// The answer of a proxy before the server to a batch with a scan that it does not like (trust §5, fault 4). It
-    /// comes in the server's words, naming the item or not, or in the proxy's own.
+    /// The answer of a proxy before the server that refuses a batch with a certain scan (trust §5, fault 4). It has
+    /// the server's form, with or without the item's name, or the proxy's own.
     fn refused_whole(&mut self, side: usize, body: &str) -> Option<Response> {
         let sync: SyncRequest = serde_json::from_str(body).ok()?;
         let disliked = sync.scans.iter().position(|item| {
@@ -149,7 +149,7 @@ impl<S: Server> World<S> {
         Some(Response { status, headers: vec![("content-type".into(), media_type.into())], body: text.into_bytes() })
     }
 
-    /// A request is at the server.
+    /// Delivers a request to the server.
     pub(crate) fn arrives(
         &mut self,
         side: usize,
@@ -163,7 +163,7 @@ impl<S: Server> World<S> {
         if now_ms >= held_until {
             wire.path = wire.path.split("&wait=").next().unwrap_or_default().to_owned();
         } else if looked == Some(self.sides[side].stirred) {
-            // Nothing has happened at the server since: it would hold on.
+            // Nothing has changed at the server, so it would go on holding the poll.
             return self.at(side, now_ms + LOOK_MS, Ev::Arrives { asker, wire, held_until, echo, looked });
         }
         let answer = match self.ask(side, &wire) {
@@ -197,7 +197,7 @@ impl<S: Server> World<S> {
         self.answer(side, &asker, back, answer);
     }
 
-    /// The checkers listen at the server's door.
+    /// Records an exchange for the checkers.
     fn heard(&mut self, side: usize, asker: &Asker, wire: &Request, answer: &Response) {
         let now_ms = self.now_ms;
         let held = &mut self.sides[side];
@@ -214,7 +214,7 @@ impl<S: Server> World<S> {
         held.trace.line(now_ms - BEGINNING_MS, line);
     }
 
-    /// Now and then somebody replays the list that this phone was given before (trust §5, fault 18).
+    /// Sometimes replaces an answer by an older list of this phone (trust §5, fault 18).
     fn maybe_old_list(&mut self, side: usize, phone: usize, answer: Response) -> Response {
         let chaos = self.chaos();
         let held = &mut self.sides[side];
@@ -228,7 +228,8 @@ impl<S: Server> World<S> {
         }
     }
 
-    /// A planted bug of a phone: it takes for a receipt what is none. Seen from outside, that is as if one had come.
+    /// A planted bug of a phone, which treats another answer as a receipt. The simulator replaces that answer by a
+    /// receipt.
     fn as_receipt(&self, wire: &Request, answer: Response, bug: Mutant) -> Response {
         let wrong = answer.status >= 400 && answer.status < 500 || bug == Mutant::PortalIsReceipt;
         if !self.planted.is(bug) || !wrong || wire.route() != "/api/scanning/sync" {

@@ -1,4 +1,4 @@
-//! People: guests at doors, staff with phones, organisers, a stranger; and what befalls their phones.
+//! The people of a world: guests at doors, staff with phones, organisers, a stranger. Also the faults of their phones.
 
 use admit_core::event::EventStatus;
 use admit_core::gate::Direction;
@@ -19,13 +19,13 @@ use crate::server::{Act, Reply, Request, Reviewable, Server};
 use crate::venue::{GATES, PIN, ticket_rules};
 use crate::world::{Ev, World};
 
-/// Codes that are sold only while the event runs.
+/// The number of codes that are sold only while the event runs.
 const LATE: u64 = 3;
 
 fn gate_id(name: &str) -> GateId {
     GateId::new(name).unwrap_or_else(|_| unreachable!("printable"))
 }
-/// A claim that waits for staff, not for the server.
+/// Whether a claim waits for staff and not for the server.
 fn waits_for_staff(claim: &Scanned) -> bool {
     matches!(claim.shown.screen.as_str(), "admit_party" | "full" | "check")
 }
@@ -34,7 +34,7 @@ fn ticket_id(n: u64) -> TicketId {
 }
 
 impl<S: Server> World<S> {
-    /// Phones start, people set out.
+    /// Starts the phones and schedules the visits.
     pub(crate) fn set_the_scene(&mut self, side: usize) {
         let (now_ms, config) = (self.now_ms, self.config.clone());
         for phone in 0..config.devices as usize {
@@ -51,7 +51,7 @@ impl<S: Server> World<S> {
             }
             self.at(side, at, Ev::Visit);
         }
-        // Faults and acts come by the minute; a short world has its own, shorter minutes.
+        // Faults and acts happen per minute. A short world uses shorter minutes.
         self.at(side, now_ms + 20_000, Ev::Minute);
     }
 
@@ -65,7 +65,7 @@ impl<S: Server> World<S> {
         }
     }
 
-    /// Faults end: every phone runs, is awake, has a network and room.
+    /// Ends the faults: every phone runs, is awake, and has a network and free storage.
     pub(crate) fn heal(&mut self, side: usize) {
         let now_ms = self.now_ms;
         for phone in 0..self.sides[side].phones.len() {
@@ -87,7 +87,7 @@ impl<S: Server> World<S> {
         let (tickets, devices) = (self.config.tickets, self.config.devices);
         let rng = &mut self.sides[side].rng;
         let phone = rng.below(devices) as usize;
-        // Few tickets come often: that is where doors disagree.
+        // A few tickets come often, because doors disagree about those.
         let text = match rng.below(100) {
             0..70 => format!("CODE-{}", rng.below(tickets.min(3))),
             70..88 => format!("CODE-{}", rng.below(tickets)),
@@ -98,7 +98,7 @@ impl<S: Server> World<S> {
         };
         let held = &mut self.sides[side];
         let text = match held.last_code.take() {
-            // Who comes together may hold the same ticket, each at another door.
+            // People who come at the same moment may have the same ticket, each at another door.
             Some(last) if self.config.together > 0 && held.extra.per_mille(self.config.together) => last,
             _ => text,
         };
@@ -122,7 +122,7 @@ impl<S: Server> World<S> {
         self.input(side, phone, generation, input, Vec::new());
     }
 
-    /// A person without a ticket, whom staff add; with the PIN, if it should be asked for.
+    /// Staff add a person without a ticket, with the PIN in case it is needed.
     fn walk_in(&mut self, side: usize) -> Input {
         self.coverage.hit("guest added at the door");
         let rng = &mut self.sides[side].extra;
@@ -131,7 +131,7 @@ impl<S: Server> World<S> {
         Input::WalkIn { name: format!("Guest {}", rng.below(1_000)), zone: "general".into(), party, pin }
     }
 
-    /// People without a ticket come or go, or staff count everybody inside.
+    /// Staff count people without a ticket who come or go, or everybody inside.
     fn headcount(&mut self, side: usize) -> Input {
         self.coverage.hit("people without a ticket counted");
         let rng = &mut self.sides[side].extra;
@@ -147,7 +147,7 @@ impl<S: Server> World<S> {
         Input::Headcount { headcount }
     }
 
-    /// A verdict is on a screen: it must have been durable (I1). Then staff do something with it.
+    /// Handles a shown verdict. It must have been durable before (I1). Then staff act on it.
     pub(crate) fn shown(&mut self, side: usize, phone: usize, verdict: VerdictView) {
         let now_ms = self.now_ms;
         let held = &mut self.sides[side];
@@ -165,7 +165,7 @@ impl<S: Server> World<S> {
             let scan =
                 kept.iter().rev().find(|kept| kept.scanned.scan.scan_id == *scan_id).map(|kept| &kept.scanned.scan);
             if let Some((scan, expires_at)) = scan.zip(self.config.expires_at()) {
-                // Its own clock is looked at by I10.
+                // I10 checks the phone's own clock.
                 let past = scan.at >= expires_at && verdict.manifest_version > 0;
                 self.checked.hit_if(past, "I16");
                 self.coverage.hit_if(past && verdict.opened, "let in by an expired list");
@@ -219,14 +219,15 @@ impl<S: Server> World<S> {
         }
     }
 
-    /// Somebody comes back with the same code to the same phone: the rest of a party, or a person who hopes for one
-    /// more.
+    /// A person shows the same code to the same phone again: the rest of a party, or a person who hopes for one more
+    /// entry.
     fn show_again(&mut self, side: usize, phone: usize) {
         let (now_ms, chaos, again) = (self.now_ms, self.chaos(), self.config.again);
         let held = &mut self.sides[side];
         let Some(text) = held.phones[phone].last_code.clone() else { return };
         if chaos && again > 0 && held.extra.per_mille(again) {
-            // Just after, or when the phone no longer takes it for the same showing ([`limits::SAME_TICKET_MS`]).
+            // This is shortly after, or when the phone no longer takes it for the same showing
+            // ([`limits::SAME_TICKET_MS`]).
             let (least, most) = *held.extra.pick(&[(1_000, 12_000), (60_500, 75_000)]);
             let at = now_ms + held.extra.between(least, most);
             let generation = held.phones[phone].generation;
@@ -238,7 +239,7 @@ impl<S: Server> World<S> {
 
     // -------------------------------------------------------------------------------------------------- by the minute
 
-    /// A while went by: faults befall phones, organisers act, staff look at phones that stand still.
+    /// Runs what happens each minute: faults of phones, acts of organisers, staff who attend to stopped phones.
     pub(crate) fn minute(&mut self, side: usize) {
         let now_ms = self.now_ms;
         self.at(side, now_ms + 20_000, Ev::Minute);
@@ -255,7 +256,7 @@ impl<S: Server> World<S> {
         }
     }
 
-    /// Staff pair again what lost its pairing, and start what stopped.
+    /// Staff pair a phone that lost its pairing, and start a phone that stopped.
     fn look_after(&mut self, side: usize, phone: usize) {
         let now_ms = self.now_ms;
         let held = &self.sides[side].phones[phone];
@@ -263,19 +264,21 @@ impl<S: Server> World<S> {
             return;
         }
         let known = held.identity.as_ref().is_some_and(|(id, _)| self.sides[side].ledger.revoked.contains(id));
-        // The server knows this phone by a key whose only copy was lost with an answer: an empty one starts afresh.
+        // The server knows this phone by a key whose only copy was in a lost answer. If its journal is empty, it
+        // starts as a new device.
         if held.taken > 2 && held.kept.is_empty() {
             return self.kill(side, phone, true);
         }
-        // No link lets this phone in, and its scans are on it alone: it shows a code of its own (spec D11).
+        // No link can pair this phone, and only it has its scans. So it shows a code of its own (spec D11).
         let by_code = (held.taken > 0 || known) && !held.kept.is_empty();
         let (phase, code) = (held.phase(), held.view.as_ref().and_then(|view| view.pairing_code.clone()));
         let shut_out = phase == Phase::Revoked && !known && held.unsent() > 0;
-        // Who waits for a pairing that does not come tries again.
+        // Staff try again when a pairing does not arrive.
         let stuck = phase == Phase::Pairing && self.sides[side].rng.per_mille(400);
         match code {
             Some(code) if !stuck => self.approve(side, phone, code),
-            // An organiser let it in again and it never heard so, while its key outdated all others: its screen says how.
+            // An organiser approved the phone, but it never got the answer, and its former keys ended. Its screen
+            // offers this.
             _ if shut_out => self.ask_pairing(side, phone, now_ms + 200),
             _ if !stuck && !matches!(phase, Phase::Unpaired | Phase::KeyUnknown) => {}
             _ if by_code => self.ask_pairing(side, phone, now_ms + 200),
@@ -284,7 +287,7 @@ impl<S: Server> World<S> {
         }
     }
 
-    /// An organiser approves the code that a phone shows. A revoked one is back by that.
+    /// An organiser approves the code that a phone shows. A revoked phone is active again then.
     fn approve(&mut self, side: usize, phone: usize, code: String) {
         let gate_id = gate_id(GATES[phone % GATES.len()].0);
         if self.act(side, &Act::Approve { code, gate_id }).is_some() {
@@ -326,7 +329,8 @@ impl<S: Server> World<S> {
             let by = *rng.pick(&[-7_200_000, -60_000, -1_500, 1_500, 60_000, 31_536_000_000]);
             let phone = &mut held.phones[phone];
             phone.clock.step(now_ms, by);
-            // A step while nobody runs looks like time gone by: no clock can tell, and none is held to it.
+            // A clock that is set while the app does not run looks like passed time. No clock can detect that, so I10
+            // does not apply.
             let unseen = phone.engine.is_none() || phone.asleep_until > now_ms || phone.stepped_unseen;
             phone.clock_doubtful |= unseen || by.abs() > 43_200_000;
             (phone.stepped_unseen, phone.stepped) = (true, Some(now_ms));
@@ -345,7 +349,7 @@ impl<S: Server> World<S> {
         }
     }
 
-    /// A phone is restored from an older copy of its storage, and started: it goes on from there.
+    /// Restores a phone from an older copy of its storage, and starts it. It goes on from there.
     fn put_back(&mut self, side: usize, phone: usize) {
         let held = &self.sides[side].phones[phone];
         if held.engine.is_none() || held.asleep_until > self.now_ms || held.disk.writes().len() < 2 {
@@ -353,7 +357,7 @@ impl<S: Server> World<S> {
         }
         self.kill(side, phone, false);
         let held = &mut self.sides[side];
-        // To after one of the writes of its newer half: nobody keeps older copies.
+        // The copy is of a moment in the newer half of its writes, because nobody keeps older copies.
         let writes = held.phones[phone].disk.writes();
         let rows = writes[held.extra.between(writes.len() as i64 / 2, writes.len() as i64 - 2).max(0) as usize];
         let scans = held.phones[phone].kept.len();
@@ -365,7 +369,7 @@ impl<S: Server> World<S> {
         self.coverage.hit_if(lost, "storage put back to before a scan");
     }
 
-    /// The app is killed, or the storage cleared with it. A row that was being written is on the disk, or is not.
+    /// Kills the app, or clears the storage too. A row that was being written is on the disk or not, at random.
     fn kill(&mut self, side: usize, phone: usize, clear: bool) {
         let now_ms = self.now_ms;
         let held = &mut self.sides[side];
@@ -400,7 +404,7 @@ impl<S: Server> World<S> {
 
     // ------------------------------------------------------------------------------------------------- the organiser
 
-    /// The doors of a draft open, and an event is ended, when their time has come.
+    /// Opens the doors of a draft, and ends an event, when the time has come.
     fn open_and_end(&mut self, side: usize) {
         let ran_ms = self.now_ms - BEGINNING_MS;
         let due = |at_ms: Option<i64>| at_ms.is_some_and(|at_ms| at_ms <= ran_ms);
@@ -454,7 +458,7 @@ impl<S: Server> World<S> {
             let phone = held.rng.below(config.devices) as usize;
             if let Some((device_id, _)) = held.phones[phone].identity.clone() {
                 let unsent = held.phones[phone].unsent() > 0;
-                // A phone that named itself, but whose pairing has not arrived, is nobody an organiser could revoke.
+                // An organiser cannot revoke a phone whose pairing has not arrived.
                 if self.act(side, &Act::Revoke(device_id.clone())).is_some() {
                     self.coverage.hit_if(unsent, "revoked with unsent scans");
                     self.sides[side].ledger.revoked.insert(device_id);
@@ -469,7 +473,7 @@ impl<S: Server> World<S> {
         }
     }
 
-    /// An organiser gives a phone a new key; staff scan its code there.
+    /// An organiser makes a new key for a phone, and staff scan its code there.
     fn rotate(&mut self, side: usize) {
         let held = &mut self.sides[side];
         let phone = held.extra.below(self.config.devices) as usize;
@@ -493,7 +497,7 @@ impl<S: Server> World<S> {
         if !scans.is_empty() && held.rng.per_mille(600) {
             let (device_id, scan_id, digest) = held.rng.pick(&scans).clone();
             let decision = *held.rng.pick(Decision::ALL);
-            // Nobody accepts what a stranger wrote: then it would count by a person's act.
+            // Nobody accepts a scan of a stranger, or it would count by a person's decision.
             if !held.ledger.forged.contains(&digest) {
                 self.act(side, &Act::Review { device_id, scan_id, digest, decision });
             }
@@ -504,7 +508,7 @@ impl<S: Server> World<S> {
         }
     }
 
-    /// A stranger with one phone's bearer writes a scan in another's name, or alters one: it must prove nothing.
+    /// A stranger with one phone's key writes a scan in another's name, or alters one. That must prove nothing.
     fn forge(&mut self, side: usize) {
         let held = &mut self.sides[side];
         let made: Vec<_> = held.phones.iter().flat_map(|phone| &phone.kept).map(|kept| kept.scanned.clone()).collect();
@@ -548,7 +552,7 @@ fn forged_log() -> admit_core::ids::LogId {
     admit_core::ids::LogId::new("forged").unwrap_or_else(|_| unreachable!("printable"))
 }
 
-/// Tickets of its booking that a verdict offers to let in.
+/// The further tickets of a booking that a verdict offers to admit.
 fn offered(verdict: &VerdictView) -> Option<Vec<TicketId>> {
     let others = &verdict.booking.as_ref()?.others;
     (!others.is_empty()).then(|| others.iter().map(|other| other.ticket_id.clone()).collect())

@@ -1,4 +1,4 @@
-//! One virtual phone: the real engine between a disk, a clock and a network, as the page around it would be.
+//! One virtual phone: the real engine with a disk, a clock and a network, in the role of the page around it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,23 +16,24 @@ use crate::disk::Disk;
 use crate::rng::Rng;
 use crate::server::Response;
 
-/// An append under way.
+/// An append that is under way.
 #[derive(Debug, Clone)]
 pub struct Writing {
-    /// Its rows.
+    /// The rows to write.
     pub rows: Vec<Row>,
-    /// True time when its scan was stamped.
+    /// The true time when its scan got its time, in milliseconds.
     pub at_ms: i64,
 }
 
 /// A scan on stable storage.
 #[derive(Debug, Clone)]
 pub struct Kept {
-    /// As journalled.
+    /// The scan as it is in the journal.
     pub scanned: Scanned,
-    /// Its digest.
+    /// The digest of the scan.
     pub digest: Digest,
-    /// True time when it was stamped; `None` where nobody may hold the clock to its word.
+    /// The true time, in milliseconds, at which the phone stamped the scan. `None` if its clock was doubtful then, so
+    /// that its uncertainty need not hold.
     pub true_ms: Option<i64>,
     /// The value of [`Phone::gone_back`] at that time.
     pub gone_back: u64,
@@ -41,81 +42,82 @@ pub struct Kept {
 /// A phone.
 #[derive(Debug)]
 pub struct Phone {
-    /// The engine, while the app runs.
+    /// The engine; `None` while the app does not run.
     pub engine: Option<Engine>,
     /// The phone's storage.
     pub disk: Disk,
     /// The phone's clocks.
     pub clock: PhoneClock,
-    /// Counts starts: what was under way before the last one is nobody's any more.
+    /// The number of starts. Results of work from before the last start are ignored.
     pub generation: u64,
-    /// Appends under way.
+    /// The appends under way, by number.
     pub writing: BTreeMap<u64, Writing>,
-    /// The last heartbeat that was sent, and true time then.
+    /// The last heartbeat that was sent, with the true time then; `None` before the first.
     pub beat: Option<(u64, i64)>,
-    /// True time when the last heartbeat was sent that was answered.
+    /// The true time when the last answered heartbeat was sent, in milliseconds.
     pub heard_ms: i64,
-    /// Requests under way, and the monotonic clock when each left.
+    /// The requests under way, each with the monotonic clock when it left.
     pub requests: BTreeMap<u64, i64>,
-    /// The last wake asked for.
+    /// The number of the last requested wake-up.
     pub wake: u64,
-    /// No network until then.
+    /// The true time until which there is no network, in milliseconds.
     pub offline_until: i64,
-    /// Asleep until then.
+    /// The true time until which the phone sleeps, in milliseconds.
     pub asleep_until: i64,
-    /// The last view drawn.
+    /// The last view that the engine gave; `None` before the first.
     pub view: Option<View>,
     /// Scans on stable storage, in the order of the log.
     pub kept: Vec<Kept>,
-    /// Places of scans whose receipt, or refusal for good, is on stable storage, with the epoch it is of; those of an epoch
-    /// that is over are questions again.
+    /// Places of scans whose receipt or final refusal is on stable storage, with its epoch. When that epoch is over,
+    /// the scan counts as open again.
     pub done: BTreeMap<u64, Option<Epoch>>,
-    /// Those that were refused for good, in any epoch.
+    /// Places that were refused finally, in any epoch.
     pub refused: BTreeSet<u64>,
-    /// How often one was set apart because a batch with it was refused whole.
+    /// How often a scan was set apart because a batch with it was refused whole.
     pub set_apart: u64,
-    /// Its key was erased, and it was given no other since.
+    /// Whether its key was erased and no other was given since.
     pub key_erased: bool,
-    /// Verdicts shown, by scan.
+    /// The scans whose verdict was shown.
     pub shown: BTreeSet<ScanId>,
-    /// This storage's name and log, once journalled.
+    /// The device id and the log id of this storage; `None` before they are journalled.
     pub identity: Option<(DeviceId, LogId)>,
-    /// The newest list this journal names.
+    /// Epoch and version of the newest list that the journal names; `None` without one.
     pub list: Option<(Epoch, u64)>,
-    /// How often it was paired with a server of an older epoch than its list's.
+    /// How often it was paired with a server of an epoch older than its list's.
     pub gone_back: u64,
-    /// Its storage was put back to an older copy.
+    /// Whether its storage was put back to an older copy.
     pub put_back: bool,
-    /// The witness of the last request.
+    /// The witness of the last request; `None` without one.
     pub witness: Option<String>,
     /// Epoch and serial of the newest witness on stable storage.
     pub proof: Option<(Epoch, u64)>,
-    /// The witness of each request under way; kept where the server may go back in silence.
+    /// The witness of each request under way. It is recorded only if the server may go back without the command.
     pub carried: BTreeMap<u64, Option<String>>,
-    /// The witness of the last request that was answered.
+    /// The witness of the last answered request.
     pub shown_proof: Option<String>,
-    /// The wall clock was set while the engine could not see it, or in ways it cannot tell from sleep.
+    /// Whether the wall clock was set while the engine could not see it, or in a way that looks like sleep.
     pub clock_doubtful: bool,
-    /// The wall clock was set, or the phone slept, since the engine last looked: a second such thing hides the first.
+    /// Whether the clock was set or the phone slept since the engine last read it. A second such event would hide the
+    /// first.
     pub stepped_unseen: bool,
-    /// True time when the wall clock was set last, while no row that was made since is on stable storage.
+    /// The true time when the wall clock was last set, until a later row is on stable storage.
     pub stepped: Option<i64>,
-    /// Pairings refused because the server knows this device under a key the phone does not have.
+    /// The number of pairings refused because the server knows this device by a key that the phone does not have.
     pub taken: u32,
-    /// The code that was shown to it last.
+    /// The last code that was shown to it.
     pub last_code: Option<String>,
-    /// The list it was last given, for replays.
+    /// The last list that it got, for replays.
     pub old_list: Option<Response>,
     random: Rng,
     sessions: u64,
 }
 
-/// The fault that reading rows off the disk found.
+/// What was wrong with rows read from the disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WentBack(pub String);
 
 impl Phone {
-    /// A phone out of the box. Its random numbers do not depend on its organisation: ids collide (trust §3).
+    /// Makes a new phone. Its random numbers do not depend on its organisation, so ids collide (trust §3).
     pub fn new(seed: u64, index: u64, clock: PhoneClock) -> Self {
         Self {
             engine: None,
@@ -155,26 +157,26 @@ impl Phone {
         }
     }
 
-    /// Where the scanner stands, by its last view.
+    /// The scanner's phase in its last view.
     pub fn phase(&self) -> Phase {
         self.view.as_ref().map_or(Phase::Unpaired, |view| view.phase)
     }
-    /// Scans no receipt names, by its last view.
+    /// The number of scans without a receipt in its last view.
     pub fn unsent(&self) -> u64 {
         self.view.as_ref().map_or(0, |view| view.unsent)
     }
 
-    /// A request was answered.
+    /// Records that a request was answered.
     pub fn answered(&mut self, request: u64) {
         self.shown_proof = self.carried.remove(&request).flatten();
     }
-    /// Whether the server has answered every proof it holds: they are shown one a request, the newest last.
+    /// Whether the server has answered every witness that the phone holds. It shows one per request, the newest last.
     pub fn has_shown_proof(&self) -> bool {
         let shown = self.shown_proof.as_ref().and_then(|text| text.parse().ok()).map(place);
         self.proof.is_none_or(|(epoch, serial)| shown.is_some_and(|(of, at)| of != epoch || at >= serial))
     }
 
-    /// One input into the engine at true time `now_ms`.
+    /// Feeds one input to the engine at true time `now_ms`, and gives the effects.
     pub fn feed(&mut self, now_ms: i64, input: Input, body: &[u8]) -> Vec<Effect> {
         let now = Now {
             wall_ms: self.clock.wall_ms(now_ms),
@@ -185,7 +187,7 @@ impl Phone {
         self.engine.as_mut().map(|engine| engine.handle(input, body, &now)).unwrap_or_default()
     }
 
-    /// The app starts: storage is read, the engine begins. Gives the effects of it.
+    /// Starts the app: it reads the storage and starts the engine. Gives the first effects.
     pub fn start(&mut self, now_ms: i64, lose_last_row: bool) -> Vec<Effect> {
         self.generation += 1;
         self.sessions += 1;
@@ -212,9 +214,10 @@ impl Phone {
         effects
     }
 
-    /// The app is gone, and with it whatever was in memory.
+    /// Ends the app. Everything in memory is lost.
     pub fn kill(&mut self) {
-        // A step that was not journalled yet is gone with the session: the next one has the wall clock alone.
+        // A clock change that was not journalled is lost with the session, and the next session has only the wall
+        // clock.
         self.clock_doubtful |= self.stepped.is_some();
         self.generation += 1;
         self.engine = None;
@@ -224,7 +227,7 @@ impl Phone {
         self.disk.lose_power();
     }
 
-    /// The owner clears all site data: another phone, as far as anybody can tell.
+    /// Clears all site data. To everybody else it is a new phone then.
     pub fn clear(&mut self) {
         self.kill();
         self.disk.clear();
@@ -238,8 +241,8 @@ impl Phone {
         (self.taken, self.put_back) = (0, false);
     }
 
-    /// Puts the storage back to what it was some rows ago, as a restored phone has it. The rows since then never were,
-    /// and their places in the log are given again. The phone's clock promises no longer hold.
+    /// Puts the storage back to an earlier state, like a restored phone. Later rows are lost, and their places in the
+    /// log are used again. I10 no longer applies to the phone's clock.
     pub fn put_back(&mut self, rows: usize) -> Result<(), WentBack> {
         let (kept, identity, gone_back) = (std::mem::take(&mut self.kept), self.identity.clone(), self.gone_back);
         self.done.clear();
@@ -249,7 +252,7 @@ impl Phone {
         self.disk.put_back(rows);
         let rows = self.disk.rows().to_vec();
         self.note(&rows, 0)?;
-        // As they were noted when they were made.
+        // The properties are those recorded when the scans were made.
         let again = self.kept.len();
         self.kept = kept.into_iter().take(again).collect();
         let there: BTreeSet<&ScanId> = self.kept.iter().map(|kept| &kept.scanned.scan.scan_id).collect();
@@ -259,7 +262,7 @@ impl Phone {
         Ok(())
     }
 
-    /// Rows became durable: notes what they say.
+    /// Records what rows say that have become durable.
     pub fn note(&mut self, rows: &[Row], at_ms: i64) -> Result<(), WentBack> {
         self.stepped = self.stepped.filter(|stepped| at_ms <= *stepped);
         for row in rows {
@@ -270,7 +273,8 @@ impl Phone {
                     let true_ms = Some(at_ms).filter(|_| !self.clock_doubtful);
                     self.kept.push(Kept { scanned: *scanned, digest, true_ms, gone_back: self.gone_back });
                 }
-                // Somebody paired it with a server of an older epoch, which thereby holds: its lists do, too.
+                // A person paired it with a server of an older epoch. That epoch counts from now on, and so do its
+                // lists.
                 Some(Entry::Paired(paired)) => {
                     self.key_erased = false;
                     let holds = |list: &(Epoch, u64)| paired.epoch.is_none_or(|epoch| list.0 <= epoch);

@@ -1,6 +1,6 @@
-//! Level 1: the real use cases on a real store (trust §3): SQLite in memory, or what is built in its place. The store
-//! runs in place, so every future is ready when it is made: one seed is one schedule. Faults are planted at statements
-//! and at commits. Level 2 is the same with the HTTP server before the use cases ([`http_factory`]).
+//! The server of level 1: the real use cases on a real store (trust §3), which is SQLite in memory or another store.
+//! The store runs in place, so every future is ready at once and a seed has exactly one schedule. Faults are injected
+//! at statements and commits. Level 2 adds the HTTP server before the use cases ([`http_factory`]).
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicUsize, Ordering};
@@ -35,26 +35,26 @@ pub(crate) mod office;
 use http_factory::{HttpServer, Open, Seen};
 use store_factory::{Build, Hooks, StoreBehind};
 
-/// The statement that the beginning of an epoch starts with.
+/// The first statement of the beginning of an epoch.
 const FIRST_OF_AN_EPOCH: &str = "LOCK_EPOCHS";
 
-/// The state that the ports of all processes of this server share: it outlives kills and restores.
+/// The state that all processes of this server share. It survives kills and restores.
 struct Machine {
     now_ms: AtomicI64,
-    /// The organisation whose request is being served. Each organisation has its own stream of randomness. Otherwise
-    /// the presence of one would be seen in the ids of the other (trust I13).
+    /// The organisation whose request is being handled. Each organisation has its own stream of randomness. Otherwise
+    /// the ids of one would depend on the presence of the other (trust I13).
     org: AtomicUsize,
     ids: Mutex<Vec<Rng>>,
     faults: Mutex<Vec<Rng>>,
-    /// Chance of a fault at a statement or commit, per hundred thousand.
+    /// The chance of a fault at a statement or commit, per hundred thousand.
     fault: AtomicU32,
     died: AtomicU32,
-    /// Whether there are several organisations, in the world as its seed draws it.
+    /// Whether this seed's world has several organisations.
     several: bool,
-    /// The server does something for every organisation until it has answered: how many statements that takes depends on how
-    /// many there are, and so would what strikes later (trust I13). Where there is one alone, faults go on.
+    /// Whether the server is doing something for every organisation. The number of its statements depends on the
+    /// number of organisations, so no fault is injected meanwhile (trust I13). With one organisation faults go on.
     for_all: AtomicBool,
-    /// Whether the request served at the moment set out to begin an epoch.
+    /// Whether the present request has started to begin an epoch.
     begins: AtomicBool,
 }
 
@@ -91,20 +91,20 @@ impl Hints for Machine {
 struct Owner {
     caller: UserCaller,
     event_id: EventId,
-    /// The server's own ids of the tickets this world speaks of by other names.
+    /// The server's ids of the tickets, by the ids that the world uses.
     tickets: BTreeMap<TicketId, TicketId>,
 }
 
-/// Where a server keeps its data, and what stands before its use cases.
+/// The store of a server, and the HTTP part before its use cases.
 #[derive(Clone)]
 pub struct Place<'a> {
-    /// Its data: one store for each run of a seed.
+    /// Makes the store: one for each run of a seed.
     pub build: Build<'a>,
-    /// Level 2's HTTP.
+    /// Makes the HTTP part of level 2; `None` at level 1.
     pub open: Option<Open>,
 }
 
-/// The server of level 1, and with HTTP before it of level 2.
+/// The server of levels 1 and 2.
 pub struct RealServer {
     app: App,
     open: Option<Open>,
@@ -112,24 +112,25 @@ pub struct RealServer {
     seen: Seen,
     machine: Arc<Machine>,
     owners: Vec<Owner>,
-    /// The organisation of each key or token. It only chooses the stream of randomness before the server finds out
-    /// itself.
+    /// The organisation of each key or token. It chooses the stream of randomness before the server itself finds out
+    /// the organisation.
     texts: BTreeMap<String, usize>,
-    /// Which tickets the world knew when the last backup was taken.
+    /// The tickets that the world knew at the last backup; `None` without a backup.
     backup: Option<Vec<BTreeMap<TicketId, TicketId>>>,
     begun: Vec<Epoch>,
-    /// The epoch as it was read last; nothing after a restore.
+    /// The epoch that was read last; `None` after a restore.
     epoch: Option<Epoch>,
     coverage: Coverage,
     deaths: Deaths,
     seed: u64,
-    /// Number of requests so far of each organisation, and of the server itself.
+    /// The number of requests so far, for each organisation and for the server itself.
     served: Vec<u64>,
-    /// Last: it goes to another seed when it is dropped, and nobody of this one may have it then.
+    /// The store. It is the last field: it goes to another seed when it is dropped, and must not be in use by this one
+    /// then.
     behind: Box<dyn StoreBehind>,
 }
 
-/// Runs a future that never waits.
+/// Runs a future that is ready at once.
 fn now<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
     let bug = || admit_app::error::Error::Bug("a future of the inline store was not ready".into());
     future.now_or_never().unwrap_or_else(|| Err(bug()))
@@ -143,12 +144,11 @@ fn process(store: Arc<dyn Store>, machine: &Arc<Machine>) -> App {
 }
 
 impl RealServer {
-    /// A server with its organisations in a place; their events, gates and tickets have the same ids in each.
+    /// Makes a server with its organisations. Their events, gates and tickets have the same ids.
     ///
-    /// # Panics
-    /// When the store cannot be opened or the scene cannot be set: then there is nothing to simulate.
+    /// # Panics If the store cannot be opened or the organisations cannot be made.
     pub fn new(seed: u64, config: &Config, now_ms: i64, place: &Place<'_>, planted: Planted) -> Self {
-        // The last is the server's own, for epochs: the same however many organisations there are.
+        // The last stream is the server's own, for epochs. It is the same for any number of organisations.
         let streams = |purpose| {
             let own = Rng::of(seed, purpose, u64::MAX);
             Mutex::new((0..config.orgs).map(|org| Rng::of(seed, purpose, org)).chain([own]).collect())
@@ -225,7 +225,7 @@ impl RealServer {
         server
     }
 
-    /// A process begins on what the store holds now.
+    /// Starts a process on the store's present content.
     fn begin_process(&mut self) {
         self.app = process(self.behind.store(), &self.machine);
         self.open();
@@ -239,20 +239,20 @@ impl RealServer {
         self.machine.org.store(org, Ordering::Relaxed);
         self.machine.for_all.store(false, Ordering::Relaxed);
         self.machine.begins.store(false, Ordering::Relaxed);
-        // Faults are drawn anew for each thing that is asked of the server: how many statements one took depends on what a
-        // process has in memory, and that on the other organisation's faults (trust I13).
+        // Faults are drawn separately for each request. The number of statements of a request depends on the process's
+        // memory, and that depends on the other organisation's faults (trust I13).
         self.served[org] += 1;
         if regressions::before_later_faults(self.seed) {
             return; // It is kept as it was.
         }
-        // What is nobody's, or the server's own, is the same beside another organisation and alone.
+        // Requests of nobody, or of the server itself, are the same with one organisation or two.
         let nobody = org + 1 == self.served.len();
         let of = if nobody { u64::MAX - now_ms.unsigned_abs() } else { (org as u64) << 40 | self.served[org] };
         let faults = Rng::of(self.seed, "server faults", of);
         self.machine.faults.lock().unwrap_or_else(PoisonError::into_inner)[org] = faults;
     }
 
-    /// Notes the epoch, if it is another than before. It is looked up only where what is served set out to begin one.
+    /// Records the epoch if it has changed. It is read only if the request set out to begin one.
     fn note_epoch(&mut self, before: Epoch) {
         if self.epoch == Some(before) && !self.machine.begins.load(Ordering::Relaxed) {
             return;
@@ -268,7 +268,7 @@ impl RealServer {
         }
     }
 
-    /// After a planted death the process starts again on what was committed.
+    /// After an injected death, starts the process again on what was committed.
     fn revive(&mut self) {
         if self.machine.died.swap(0, Ordering::Relaxed) > 0 {
             self.coverage.hit("died inside a transaction");
@@ -298,7 +298,7 @@ impl Server for RealServer {
         let done = self.do_act(org as usize, act);
         self.revive();
         match act {
-            // Its commit may have happened and the answer been lost: what is there counts.
+            // The commit may have succeeded although its answer was lost, so the store's content decides.
             Act::Revoke(device_id) => self.is_revoked(org as usize, device_id).then(|| device_id.to_string()),
             Act::Approve { code, .. } => self.is_approved(org as usize, code).then(|| code.clone()),
             _ => done.unwrap_or_default(),

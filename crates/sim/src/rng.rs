@@ -1,12 +1,12 @@
-//! Randomness from a seed: the same numbers for the same seed and purpose, on every machine, for ever.
+//! Randomness from a seed. The same seed and purpose give the same numbers on every machine.
 
-/// A stream of numbers (splitmix64).
+/// A stream of random numbers (splitmix64).
 #[derive(Debug, Clone)]
 pub struct Rng(u64);
 
 impl Rng {
-    /// The stream of a seed for one purpose. Streams of different purposes do not disturb each other: an organisation
-    /// draws the same numbers whether or not another one exists beside it (trust I13).
+    /// The stream of a seed for one purpose. Streams of different purposes are independent. So an organisation draws
+    /// the same numbers whether or not another one exists (trust I13).
     pub fn of(seed: u64, purpose: &str, index: u64) -> Self {
         let mut state = seed ^ 0x9e37_79b9_7f4a_7c15;
         for byte in purpose.bytes().chain(index.to_be_bytes()) {
@@ -36,11 +36,11 @@ impl Rng {
     pub fn per_mille(&mut self, p: u32) -> bool {
         self.below(1_000) < u64::from(p)
     }
-    /// One of several; they must not be empty.
+    /// One element of a slice that must not be empty.
     pub fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
         &of[self.below(of.len() as u64) as usize]
     }
-    /// Any order.
+    /// Puts the elements into a random order.
     pub fn shuffle<T>(&mut self, of: &mut [T]) {
         for i in (1..of.len()).rev() {
             of.swap(i, self.below(i as u64 + 1) as usize);

@@ -1,4 +1,4 @@
-//! Running seeds: one, or many on several threads, each seed by itself.
+//! Runs one seed, or many seeds on several threads.
 
 use std::fmt;
 use std::sync::Mutex;
@@ -16,15 +16,15 @@ use crate::regressions::regressions;
 use crate::server::{Server, Truth};
 use crate::world::{FoundOut, World};
 
-/// How to run.
+/// How to run seeds.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
-    /// The bug to plant, if any.
+    /// The bug to plant; `None` for none.
     pub mutant: Option<Mutant>,
-    /// Keep the trace's lines.
+    /// Whether to keep the trace's lines.
     pub keep_trace: bool,
-    /// Run each seed twice and compare (I27), and two-organisation seeds once more with one of them alone (I13); else
-    /// every sixteenth.
+    /// Whether to run each seed twice and compare (I27), and seeds with two organisations again with one of them
+    /// (I13). Otherwise only every sixteenth seed.
     pub thorough: bool,
 }
 
@@ -33,19 +33,19 @@ pub struct Options {
 pub struct Outcome {
     /// The seed.
     pub seed: u64,
-    /// Its configuration.
+    /// The configuration of the run.
     pub config: Config,
-    /// Broken promises; empty = the seed passes.
+    /// The violations; empty if the seed passes.
     pub violations: Vec<Violation>,
-    /// The trace's number.
+    /// The hash of the trace.
     pub trace_hash: u64,
-    /// Rare paths.
+    /// How often each rare path was reached.
     pub coverage: Coverage,
-    /// How often each invariant was looked at.
+    /// How often each invariant was checked.
     pub checked: Coverage,
-    /// The trace, if it was kept.
+    /// The trace, if it was kept; else empty.
     pub trace: Vec<String>,
-    /// The content of the server's tables in the end, if the trace was kept.
+    /// The content of the server's tables at the end, if the trace was kept.
     pub contents: Contents,
 }
 
@@ -65,20 +65,20 @@ impl fmt::Display for Outcome {
 pub struct Report {
     /// The level of the simulation: 0, 1 or 2.
     pub level: u8,
-    /// Seeds run.
+    /// The number of seeds run.
     pub seeds: u64,
-    /// Those that broke a promise, by seed, at most 20.
+    /// The results of seeds with violations, by seed, at most 20.
     pub failed: Vec<Outcome>,
-    /// How many did.
+    /// The number of seeds with violations.
     pub failures: u64,
-    /// Rare paths of all.
+    /// How often all seeds together reached each rare path.
     pub coverage: Coverage,
-    /// How often each invariant was looked at.
+    /// How often each invariant was checked.
     pub checked: Coverage,
 }
 
 impl Report {
-    /// Takes in what a seed came to.
+    /// Adds the result of a seed.
     fn note(&mut self, outcome: Outcome) {
         self.seeds += 1;
         self.coverage.add(&outcome.coverage);
@@ -89,7 +89,7 @@ impl Report {
         }
     }
 
-    /// Takes in what other seeds came to.
+    /// Adds the results of other seeds.
     pub fn add(&mut self, mut other: Self) {
         self.seeds += other.seeds;
         self.failures += other.failures;
@@ -100,9 +100,9 @@ impl Report {
         self.failed.truncate(20);
     }
 
-    /// Paths that a long run must reach and this one did not (I28).
+    /// The paths that a long run must reach and that this run did not (I28).
     pub fn unreached(&self) -> Vec<&'static str> {
-        // Above level 0 only what is seen from outside the use cases is counted.
+        // Above level 0 only paths outside of the use cases are counted.
         let inside = |name: &&str| self.level > 0 && INSIDE.contains(name);
         let must = MUST_REACH.iter().copied().filter(|name| !inside(name));
         must.chain(WITH_A_STORE.iter().copied().filter(|_| self.level > 0))
@@ -128,23 +128,21 @@ impl fmt::Display for Report {
     }
 }
 
-/// The embedded store in memory, and nothing before the use cases: level 1.
+/// The embedded store in memory without HTTP, as at level 1.
 pub fn embedded() -> Place<'static> {
     Place { build: &store_factory::embedded, open: None }
 }
 
 /// Runs one seed at level 0 or 1.
 ///
-/// # Panics
-/// At another level; callers check it.
+/// # Panics At another level. Callers check it.
 pub fn run_seed(level: u8, seed: u64, options: &Options) -> Outcome {
     run_seed_in(level, seed, options, &embedded())
 }
 
-/// The same, with the server of levels 1 and 2 in a place.
+/// Runs one seed, with the server of levels 1 and 2 in `place`.
 ///
-/// # Panics
-/// At a level that does not exist, or that the place is not made for; callers check it.
+/// # Panics At a level that does not exist, or that `place` does not support. Callers check it.
 pub fn run_seed_in(level: u8, seed: u64, options: &Options, place: &Place<'_>) -> Outcome {
     let config = Config::draw(seed);
     let planted = Planted::new(options.mutant);
@@ -183,12 +181,13 @@ pub fn run_seed_in(level: u8, seed: u64, options: &Options, place: &Place<'_>) -
         outcome.checked.add(&came.checked);
         outcome.trace.extend(came.trace.into_lines());
     }
-    // The epoch is the server's, and facts name it: a roll-back rolls both back, and either one's device may be who finds
-    // out (spec §3). So what the other one's device found out happens to the first one alone too, and nothing else does.
+    // The epoch belongs to the server, and facts name it. A roll-back affects both organisations, and a device of
+    // either may prove it (spec §3). So the run with one organisation gets the epochs that the other's devices began,
+    // and nothing else.
     if again && config.orgs > 1 {
         let alone = once(&Config { orgs: 1, ..config.clone() }, options.keep_trace, &found_out);
         for part in differences(&alone.truths[0], &truths[0]) {
-            // With a trace at hand, where the two worlds part.
+            // With a trace, the message shows where the two worlds differ first.
             let mut lines = alone.outcome.trace.iter().zip(&outcome.trace).filter(|(alone, beside)| alone != beside);
             let parted = lines.next().map(|(alone, _)| format!(", from {alone}")).unwrap_or_default();
             let what = format!("an organisation's {part} depend on whether another one exists{parted}");
@@ -198,7 +197,7 @@ pub fn run_seed_in(level: u8, seed: u64, options: &Options, place: &Place<'_>) -
     outcome
 }
 
-/// The sets of an organisation that differ, though only another organisation came or went.
+/// The sets that differ between an organisation that runs alone and one that runs together with another.
 fn differences(alone: &Truth, beside: &Truth) -> Vec<&'static str> {
     let parts = [
         ("facts", alone.facts == beside.facts),
@@ -214,7 +213,7 @@ fn differences(alone: &Truth, beside: &Truth) -> Vec<&'static str> {
 /// One run of a seed.
 struct Ran {
     outcome: Outcome,
-    /// The content of each organisation in the end.
+    /// The content of each organisation at the end.
     truths: Vec<Truth>,
     found_out: Vec<FoundOut>,
 }
@@ -243,19 +242,20 @@ fn once<S: Server>(
     Ran { outcome, truths, found_out }
 }
 
-/// A planted bug: randomness that no seed knows of.
+/// A planted bug: randomness that does not come from the seed.
 fn hidden(planted: Planted) -> u64 {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     if planted.is(Mutant::HiddenRandomness) { COUNTER.fetch_add(1, Ordering::Relaxed) } else { 0 }
 }
 
-/// Runs `n` seeds from `from` at level 0 or 1, on `jobs` threads; before them the seeds of [`REGRESSIONS`](crate::REGRESSIONS).
+/// Runs `n` seeds from `from` at level 0 or 1 on `jobs` threads, after the seeds of
+/// [`REGRESSIONS`](crate::REGRESSIONS).
 pub fn run(level: u8, from: u64, n: u64, jobs: usize, options: &Options) -> Report {
     let seeds: Vec<u64> = regressions(level).into_iter().chain(from..from.saturating_add(n)).collect();
     run_seeds(level, &seeds, jobs, options, &embedded())
 }
 
-/// Runs these seeds, in a place.
+/// Runs these seeds in `place` on `jobs` threads.
 pub fn run_seeds(level: u8, seeds: &[u64], jobs: usize, options: &Options, place: &Place<'_>) -> Report {
     let next = AtomicUsize::new(0);
     let report = Mutex::new(Report { level, ..Report::default() });

@@ -1,5 +1,5 @@
-//! The server as the world sees it: requests in, answers out, an organiser's acts, and what a checker may look at.
-//! Level 0 is bare fact sets ([`crate::model_server`]); level 1 the real use cases.
+//! The server as the world sees it: requests and answers, an organiser's acts, and the content that checkers may read.
+//! Level 0 is only fact sets ([`crate::model_server`]); level 1 has the real use cases.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,21 +14,21 @@ use admit_store_queries::contents::Contents;
 
 use crate::coverage::Coverage;
 
-/// A request on the wire.
+/// An HTTP request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     /// `GET` or `POST`.
     pub method: String,
     /// Path and query.
     pub path: String,
-    /// Headers, names in lower case.
+    /// The headers, with names in lower case.
     pub headers: Vec<(String, String)>,
-    /// The body; absent where the request has none.
+    /// The body; `None` without one.
     pub body: Option<String>,
 }
 
 impl Request {
-    /// A header's value.
+    /// The value of a header; `None` without it.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
@@ -36,7 +36,7 @@ impl Request {
     pub fn route(&self) -> &str {
         self.path.split('?').next().unwrap_or(&self.path)
     }
-    /// A parameter of the query, percent-decoded.
+    /// The value of a query parameter, percent-decoded; `None` without it.
     pub fn query(&self, name: &str) -> Option<String> {
         let (_, query) = self.path.split_once('?')?;
         let value = query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))?;
@@ -59,12 +59,12 @@ impl Request {
     }
 }
 
-/// An answer on the wire.
+/// An HTTP answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Response {
     /// HTTP status.
     pub status: u16,
-    /// Headers, names in lower case.
+    /// The headers, with names in lower case.
     pub headers: Vec<(String, String)>,
     /// The body's bytes.
     pub body: Vec<u8>,
@@ -75,7 +75,7 @@ pub struct Response {
 pub enum Reply {
     /// The server answered.
     Answer(Response),
-    /// A long poll with nothing new: ask again until its time is over.
+    /// A long poll without changes. The caller asks again until the poll's time is over.
     Hold,
 }
 
@@ -86,28 +86,28 @@ pub enum Act {
     Token(GateId),
     /// Approves the code that a phone shows (spec D11 way (b)).
     Approve {
-        /// The code.
+        /// The code that the phone shows.
         code: String,
-        /// Where the phone is to scan.
+        /// The gate at which the phone is to scan.
         gate_id: GateId,
     },
     /// Changes a rule, from now on or from the start.
     Rule {
         /// The change.
         change: Change,
-        /// For every scan, whenever taken.
+        /// Whether the rule also holds for all earlier scans.
         from_start: bool,
     },
     /// Imports a ticket.
     Import {
         /// The ticket's id.
         ticket_id: TicketId,
-        /// Its code.
+        /// The text of its code.
         code: String,
-        /// First rules.
+        /// The ticket's first rules.
         rules: TicketRules,
     },
-    /// Decides about a scan, which resolves the incident it was seen in.
+    /// Decides about a scan, which resolves its incident.
     Review {
         /// The device that made the scan.
         device_id: DeviceId,
@@ -126,111 +126,111 @@ pub enum Act {
     Rotate(DeviceId),
 }
 
-/// A log as the server has it.
+/// A log in the server's state.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LogTruth {
-    /// Highest `seq` heard of.
+    /// The highest `seq` that the server knows of.
     pub head: u64,
-    /// Received, rejected items among them.
+    /// The received places, including those of rejected items.
     pub received: BTreeSet<u64>,
-    /// The places of the log that the server calls missing.
+    /// The ranges that the server reports as missing.
     pub missing: Vec<(u64, u64)>,
 }
 
-/// Where an incident stands.
+/// The state of an incident.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IncidentTruth {
     /// The digest of the incident's last cause.
     pub digest: [u8; 32],
-    /// Waiting for a person.
+    /// Whether it waits for a person.
     pub open: bool,
-    /// The cause holds.
+    /// Whether its cause holds.
     pub holds: bool,
-    /// The digest that a person resolved.
+    /// The digest of the cause that a person resolved; `None` if nobody did.
     pub resolved: Option<[u8; 32]>,
 }
 
-/// Everything an organisation's event holds, for the checkers.
+/// Everything that an organisation's event holds, for the checkers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Truth {
-    /// Every stored content with its subject; deliveries merged.
+    /// Every stored content with its subject, and with its deliveries merged.
     pub facts: Vec<Resolved>,
-    /// Rules of event, gates and devices, and the epochs.
+    /// The rules of event, gates and devices, and the epochs.
     pub book: EventBook,
-    /// Rules of tickets.
+    /// The rules of tickets.
     pub ticket_rules: Vec<Rule>,
     /// The reviews of the event.
     pub reviews: Vec<Review>,
-    /// Derived state, as stored; causes aside, which incidents hold.
+    /// The stored derived state, without causes, which incidents hold.
     pub derived: BTreeMap<Subject, Reduced>,
     /// The faults that the server itself finds in its derived rows.
     pub differences: Vec<String>,
-    /// Open and closed incidents of scans.
+    /// Open and closed incidents about scans.
     pub incidents: BTreeMap<(Subject, IncidentKind), IncidentTruth>,
     /// The logs of the devices.
     pub logs: BTreeMap<(DeviceId, LogId), LogTruth>,
     /// Revoked devices.
     pub revoked: BTreeSet<DeviceId>,
-    /// Head of the audit chain after each serial from 0.
+    /// The hash at the end of the audit chain after each serial from 0.
     pub audit: Vec<[u8; 32]>,
-    /// The faults of the event's ledger: changes without a line or with several, a chain that does not verify.
+    /// The faults of the event's ledger: a change without a line or with several, a chain that does not verify.
     pub ledger_faults: Vec<String>,
-    /// The epoch now.
+    /// The present epoch; `None` before the first.
     pub epoch: Option<Epoch>,
-    /// The event's head.
+    /// The serial at the event's head.
     pub serial: u64,
 }
 
-/// The scans that a person may look at and decide about.
+/// What a person may review.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reviewable {
     /// Every stored content.
     pub scans: Vec<(DeviceId, ScanId, Digest)>,
-    /// Incidents that wait for somebody.
+    /// The incidents that wait for a person.
     pub open: Vec<(Subject, IncidentKind)>,
 }
 
-/// The findings after a server that died inside a transaction had started again (I6).
+/// What was found after a server died inside a transaction and started again (I6).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Deaths {
-    /// How often somebody looked.
+    /// The number of checks.
     pub looked: u64,
-    /// The things that were there in part, and the organisation of each.
+    /// The organisation and the description of each partly stored write.
     pub torn: Vec<(u64, String)>,
 }
 
 /// A server under test.
 pub trait Server {
-    /// Takes a request at true time `now_ms`.
+    /// Handles a request at true time `now_ms`.
     fn handle(&mut self, now_ms: i64, request: &Request) -> Reply;
-    /// An organiser's act in organisation `org`. Gives a pairing token where one is made, and the device that was revoked;
-    /// nothing where the organisation has no such device.
+    /// Carries out an organiser's act in organisation `org`. Gives the pairing token that was made, or the revoked
+    /// device; `None` if the organisation has no such device, or the act gives nothing.
     fn act(&mut self, now_ms: i64, org: u64, act: &Act) -> Option<String>;
-    /// The process is killed and started again.
+    /// Kills the process and starts it again.
     fn kill(&mut self);
-    /// Its own faults end.
+    /// Ends the server's own faults.
     fn heal(&mut self) {}
     /// Takes a backup.
     fn backup(&mut self);
-    /// Goes back to the last backup: by the proper command, which begins an epoch, or by copying files.
+    /// Restores the last backup: with the proper command, which begins an epoch, or by copying files.
     fn restore(&mut self, now_ms: i64, proper: bool);
-    /// Epochs begun so far, oldest first, the one it was made with aside.
+    /// The epochs that have begun so far, oldest first, without the initial one.
     fn begun(&self) -> &[Epoch];
-    /// Begins an epoch: somebody else's device found a roll-back out.
+    /// Begins an epoch that a device of another organisation caused by proving a roll-back.
     fn begin(&mut self, epoch: Epoch);
-    /// The scans that the organisation's people may decide about.
+    /// What the people of an organisation may review.
     fn reviewable(&self, org: u64) -> Reviewable;
     /// The content of an organisation.
     fn truth(&self, org: u64) -> Truth;
-    /// Every row of every table, where there are tables.
+    /// Every row of every table; empty without tables.
     fn contents(&self) -> Contents {
         Contents::default()
     }
-    /// The work that its deaths left half done.
+    /// What the server's deaths left half done.
     fn deaths(&self) -> Deaths {
         Deaths::default()
     }
-    /// Rare paths reached inside the server.
+    /// The rare paths reached inside the server.
     fn coverage(&self) -> &Coverage;
 }
 

@@ -1,8 +1,9 @@
-//! The trace of a run: every input, effect, request and answer, folded into one number. Same seed, same number (I27).
+//! The trace of a run: every input, effect, request and answer, hashed into one number. The same seed gives the same
+//! number (I27).
 
 use std::fmt::Write as _;
 
-/// A running hash (FNV-1a, 64 bit), and the lines themselves where somebody wants to read them.
+/// A running hash (FNV-1a, 64 bit), and the lines themselves if they are kept.
 #[derive(Debug, Clone)]
 pub struct Trace {
     hash: u64,
@@ -11,7 +12,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// `keep` = keep the lines too.
+    /// An empty trace. With `keep` it also keeps the lines.
     pub fn new(keep: bool) -> Self {
         Self { hash: 0xcbf2_9ce4_8422_2325, lines: keep.then(Vec::new), buffer: String::new() }
     }
@@ -27,17 +28,17 @@ impl Trace {
             lines.push(self.buffer.clone());
         }
     }
-    /// The number.
+    /// The hash of all lines so far.
     pub fn hash(&self) -> u64 {
         self.hash
     }
-    /// The lines, if they were kept.
+    /// The lines; empty if they were not kept.
     pub fn into_lines(self) -> Vec<String> {
         self.lines.unwrap_or_default()
     }
 }
 
-/// A short name for bytes in a trace line.
+/// A short number for bytes in a trace line.
 pub fn short(bytes: &[u8]) -> u32 {
     let hash = bytes
         .iter()

@@ -1,4 +1,4 @@
-//! The venue every world plays in: its gates, its PIN, what its tickets are like.
+//! The venue of every world: its gates, its staff PIN, and the rules of its tickets.
 
 use admit_core::gate::Direction;
 use admit_core::ticket::{TicketRules, TicketStatus};
@@ -10,7 +10,7 @@ pub(crate) const PIN: &str = "2468";
 pub(crate) const GATES: [(&str, Direction); 4] =
     [("north", Direction::In), ("south", Direction::In), ("both", Direction::Both), ("out", Direction::Out)];
 
-/// A good ticket of the zone `general`.
+/// The rules of a valid ticket of the zone `general` for `entry_limit` persons.
 pub(crate) fn ticket_rules(entry_limit: u32) -> TicketRules {
     TicketRules {
         status: TicketStatus::Active,

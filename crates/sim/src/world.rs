@@ -1,4 +1,4 @@
-//! The world of one seed: events in virtual time, phones, people, network, server.
+//! The world of one seed: scheduled events in virtual time, phones, people, network, server.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -19,7 +19,7 @@ use crate::rng::Rng;
 use crate::server::{Act, Reply, Request, Server};
 use crate::trace::{Trace, short};
 
-/// The sender of a request: which phone, which run of its app, which request, in whose name.
+/// The sender of a request: the phone, the run of its app, the request's number, and the device.
 #[derive(Debug, Clone)]
 pub(crate) struct Asker {
     pub phone: usize,
@@ -28,33 +28,33 @@ pub(crate) struct Asker {
     pub author: Option<DeviceId>,
 }
 
-/// Quiet time after the faults, milliseconds: long enough for every retry, pause and re-pairing.
+/// The quiet time after the faults, in milliseconds. It is long enough for every retry, pause and new pairing.
 const QUIET_MS: i64 = 20 * 60_000;
 
-/// Something that will happen.
+/// A scheduled event.
 #[derive(Debug, Clone)]
 pub(crate) enum Ev {
-    /// Into an engine, if it is still the same run of the app.
+    /// An input to an engine, if the app has not restarted since.
     Input { phone: usize, generation: u64, input: Box<Input>, body: Vec<u8> },
-    /// The monotonic clock reached a wake.
+    /// The monotonic clock reaches a requested wake-up.
     Wake { phone: usize, generation: u64, wake: u64, at_mono_ms: i64 },
-    /// A write reaches the disk.
+    /// An append reaches the disk.
     DiskDone { phone: usize, generation: u64, append: u64, fails: bool },
-    /// A request reaches the server; until then a long poll may be held, and was looked at when the server's state had
-    /// this number.
+    /// A request reaches the server. A long poll may be held until `held_until`; `looked` is the number of the
+    /// server's state at the last look.
     Arrives { asker: Asker, wire: Box<Request>, held_until: i64, echo: bool, looked: Option<u64> },
-    /// The app starts.
+    /// An app starts.
     Start { phone: usize },
-    /// A person stands at a door.
+    /// A person comes to a door.
     Visit,
-    /// A minute went by.
+    /// A minute has passed.
     Minute,
-    /// The S1 client has something to send.
+    /// An S1 client has something to send.
     Legacy { client: usize },
 }
 
 impl Ev {
-    /// Something that may still change what the server holds: a request that has not arrived, an act of staff.
+    /// Whether this event may still change the server's content: a request that has not arrived, or an act of staff.
     fn is_under_way(&self) -> bool {
         match self {
             Self::Arrives { looked, .. } => looked.is_none(),
@@ -65,33 +65,33 @@ impl Ev {
     }
 }
 
-/// When: time, then organisation, then order within it. So one organisation's events keep their order whether or not
-/// there is another (trust I13).
+/// The time of an event: true time, then organisation, then order within it. So one organisation's events keep their
+/// order with or without another (trust I13).
 type When = (i64, u64, u64);
 
-/// One organisation's side of the world.
+/// One organisation's part of the world.
 pub(crate) struct Side {
     pub org: u64,
     pub rng: Rng,
-    /// For what was added later, so that worlds without it stay what they were.
+    /// Randomness for later additions, so that older worlds without them stay the same.
     pub extra: Rng,
     pub phones: Vec<Phone>,
     pub legacy: Vec<crate::client::Client>,
     pub ledger: Ledger,
     pub trace: Trace,
     pub imported: u64,
-    /// Where the event stands, as the organiser left it.
+    /// The event's status, as the organiser set it.
     pub status: EventStatus,
-    /// The code that was shown last, at whichever door.
+    /// The code that was shown last at any door; `None` before the first.
     pub last_code: Option<String>,
-    /// Counts whatever may change what the server would answer this organisation.
+    /// Counts everything that may change the server's answers to this organisation.
     pub stirred: u64,
-    /// Nothing of it happens any more.
+    /// Whether this part is at rest: nothing of it happens any more.
     rests: bool,
     events: u64,
 }
 
-/// The world.
+/// The world of one seed.
 pub struct World<S> {
     pub(crate) server: S,
     pub(crate) config: Config,
@@ -99,22 +99,22 @@ pub struct World<S> {
     pub(crate) sides: Vec<Side>,
     pub(crate) now_ms: i64,
     pub(crate) coverage: Coverage,
-    /// How often each invariant was looked at.
+    /// How often each invariant was checked.
     pub(crate) checked: Coverage,
     heap: BinaryHeap<Reverse<(When, usize)>>,
     pending: BTreeMap<usize, (usize, Ev)>,
     next_pending: usize,
     own: Rng,
-    /// Epochs that a device's witness began: when, whose device it was.
+    /// The epochs that a device's witness began.
     pub(crate) found_out: Vec<FoundOut>,
     foretold: Vec<FoundOut>,
 }
 
-/// A roll-back was found out: true time, the organisation whose device did, the epoch that began.
+/// A roll-back that was proved: the true time, the organisation of the device, and the epoch that began.
 pub(crate) type FoundOut = (i64, u64, Epoch);
 
 impl<S: Server> World<S> {
-    /// A world of a seed around a server that was made for it.
+    /// Makes the world of a seed around its server.
     pub fn new(seed: u64, config: &Config, server: S, planted: Planted, keep_trace: bool) -> Self {
         let side = |org| {
             let rng = Rng::of(seed, "side", org);
@@ -159,12 +159,12 @@ impl<S: Server> World<S> {
         }
     }
 
-    /// Lets epochs begin that devices of organisations which are not here found out (spec §3: the epoch is the server's).
+    /// Lets epochs begin that devices of an absent organisation caused (spec §3: an epoch belongs to the server).
     pub(crate) fn foretell(&mut self, found_out: &[FoundOut]) {
         self.foretold = found_out.iter().filter(|(_, org, _)| *org >= self.config.orgs).copied().collect();
     }
 
-    /// Puts a request to the server.
+    /// Sends a request to the server.
     pub(crate) fn ask(&mut self, side: usize, wire: &Request) -> Reply {
         let begun = self.server.begun().len();
         let reply = self.server.handle(self.now_ms, wire);
@@ -178,7 +178,7 @@ impl<S: Server> World<S> {
         reply
     }
 
-    /// An organiser acts.
+    /// Carries out an organiser's act.
     pub(crate) fn act(&mut self, side: usize, act: &Act) -> Option<String> {
         self.sides[side].stirred += 1;
         self.sides[side].trace.line(self.now_ms - BEGINNING_MS, format_args!("organiser: {act:?}"));
@@ -190,13 +190,13 @@ impl<S: Server> World<S> {
         self.now_ms < BEGINNING_MS + self.config.chaos_ms
     }
 
-    /// Rounds a moment up to one that this world has.
+    /// Rounds a time up to a multiple of the world's quantum.
     pub(crate) fn quantised(&self, at_ms: i64) -> i64 {
         let quantum = self.config.quantum_ms;
         at_ms + (-at_ms).rem_euclid(quantum)
     }
 
-    /// Lets something happen at a time.
+    /// Schedules an event.
     pub(crate) fn at(&mut self, side: usize, at_ms: i64, event: Ev) {
         let at_ms = self.quantised(at_ms.max(self.now_ms));
         self.next_pending += 1;
@@ -206,10 +206,10 @@ impl<S: Server> World<S> {
         self.heap.push(Reverse(((at_ms, side.org, side.events), self.next_pending)));
     }
 
-    /// Chaos, healing, quiet.
+    /// Runs the world: faults, healing, quiet.
     pub fn run(&mut self) {
         let end_of_chaos = BEGINNING_MS + self.config.chaos_ms;
-        // What was set apart is offered again after an hour.
+        // A scan that was set apart is sent again after an hour.
         let set_apart_ms = if self.config.refuse_whole > 0 { limits::POISON_EVERY_MS } else { 0 };
         let end = end_of_chaos + QUIET_MS + set_apart_ms;
         for side in 0..self.sides.len() {
@@ -222,12 +222,12 @@ impl<S: Server> World<S> {
             if at_ms > end {
                 break;
             }
-            // Each side comes to rest by itself: what the other still does must not matter to it.
+            // Each organisation comes to rest by itself, whatever the other still does.
             if healed && self.quiet(org as usize, at_ms) {
                 self.pending.remove(&place);
                 continue;
             }
-            // At their own moments, whoever's event happens to come next.
+            // Faults of the server happen at their own times, whichever event comes next.
             while let Some((fault_ms, fault)) = faults.pop_if(|(fault_ms, _)| *fault_ms <= at_ms) {
                 self.now_ms = fault_ms;
                 self.server_fault(fault);
@@ -238,7 +238,7 @@ impl<S: Server> World<S> {
                 self.now_ms = end_of_chaos;
                 self.server.heal();
                 (0..self.sides.len()).for_each(|side| self.heal(side));
-                // What healing set in motion may come before what stood next, whosever that is (trust I13).
+                // Healing may have scheduled something before the next event of any organisation (trust I13).
                 self.heap.push(Reverse((when, place)));
                 continue;
             }
@@ -248,7 +248,7 @@ impl<S: Server> World<S> {
         }
     }
 
-    /// Nothing is left to send on this side, and has been for long enough that nothing will be.
+    /// Whether this organisation has nothing left to send, and has had nothing for long enough.
     fn quiet(&mut self, side: usize, at_ms: i64) -> bool {
         let since_ms = at_ms - BEGINNING_MS - self.config.chaos_ms;
         let number = side;
@@ -259,12 +259,12 @@ impl<S: Server> World<S> {
         let settled = |phone: &Phone| {
             let gone = phone.identity.as_ref().is_some_and(|(id, _)| side.ledger.revoked.contains(id));
             let paired = !matches!(phone.phase(), Phase::Unpaired | Phase::Pairing | Phase::KeyUnknown);
-            // A server that went back in silence is found out by the phone whose proof it lacks, and no sooner.
+            // Only a phone whose witness the server lacks can prove a roll-back without the command.
             let proven = !self.config.improper || phone.phase() != Phase::Ready || phone.has_shown_proof();
             phone.unsent() == 0 && phone.writing.is_empty() && phone.view.is_some() && (gone || paired) && proven
         };
         let under_way = |(of, event): &(usize, Ev)| *of == number && event.is_under_way();
-        // Who scans has heard, after the faults, in which epoch the server is and whether it still knows this phone.
+        // After the faults, a scanning phone must have learned the server's epoch and whether its key is still known.
         let heard = |phone: &Phone| match phone.phase() {
             Phase::Ready => phone.heard_ms > BEGINNING_MS + self.config.chaos_ms,
             Phase::FirstSync | Phase::Blocked => false,
@@ -293,7 +293,7 @@ impl<S: Server> World<S> {
 
     // ---------------------------------------------------------------------------------------------------- phones
 
-    /// The app of a phone starts.
+    /// Starts the app of a phone.
     pub(crate) fn start(&mut self, side: usize, phone: usize) {
         if self.sides[side].phones[phone].engine.is_some() {
             return;
@@ -305,7 +305,7 @@ impl<S: Server> World<S> {
         self.carry_out(side, phone, effects, &[]);
     }
 
-    /// An input; later, if the phone sleeps; never, if the app has gone since.
+    /// Feeds an input: later if the phone sleeps, never if the app has restarted.
     pub(crate) fn input(&mut self, side: usize, phone: usize, generation: u64, input: Input, body: Vec<u8>) {
         let now_ms = self.now_ms;
         let Side { phones, trace, .. } = &mut self.sides[side];
@@ -335,7 +335,7 @@ impl<S: Server> World<S> {
         self.carry_out(side, phone, effects, &body);
     }
 
-    /// Does what the engine says, in its order.
+    /// Carries out the engine's effects in their order.
     fn carry_out(&mut self, side: usize, phone: usize, effects: Vec<Effect>, body: &[u8]) {
         let now_ms = self.now_ms;
         for effect in effects {
@@ -347,7 +347,7 @@ impl<S: Server> World<S> {
                     held.disk.save(&key, text.map_or_else(|| body.to_vec(), String::into_bytes));
                 }
                 Effect::Purge { row } => {
-                    // Its own rows are there: a phone reads all of them before it purges any.
+                    // The phone has these rows, because it reads all of them before it purges any.
                     let n = row.n;
                     if let Err(why) = held.disk.purge(row) {
                         self.sides[side].ledger.broken("I2", format!("phone {phone} purges up to row {n}: {why}"));
@@ -397,12 +397,13 @@ impl<S: Server> World<S> {
                     trace.line(now_ms - BEGINNING_MS, format_args!("{phone} refused {code}"));
                 }
                 Effect::Export { .. } => self.coverage.hit("export"),
-                // No gate of the simulator allows names, and nobody locks its screens.
+                // No gate of the simulator allows names, and nobody locks a screen.
                 Effect::Found { .. } | Effect::PinOk => {}
             }
         }
         let Side { phones, ledger, .. } = &mut self.sides[side];
-        // A server that went back may know it again, and give it a list, before it has noted so.
+        // A server that went back may know the device again and give it a list, before the device has recorded its
+        // revocation.
         if ledger.restores == 0 && phones[phone].phase() == Phase::Revoked && !phones[phone].disk.cached().is_empty() {
             let kept = phones[phone].disk.cached().keys().cloned().collect::<Vec<_>>().join(", ");
             let after_ms = now_ms - BEGINNING_MS;
@@ -410,7 +411,8 @@ impl<S: Server> World<S> {
         }
     }
 
-    /// A timer runs on the monotonic clock: what was set before a sleep goes off as much later.
+    /// Fires a timer of the monotonic clock. A timer that was set before a sleep fires later by the length of the
+    /// sleep.
     fn wake(&mut self, side: usize, phone: usize, generation: u64, wake: u64, at_mono_ms: i64) {
         let held = &self.sides[side].phones[phone];
         if held.wake != wake || held.generation != generation {
@@ -423,7 +425,7 @@ impl<S: Server> World<S> {
         self.input(side, phone, generation, Input::Tick, Vec::new());
     }
 
-    /// Rows on their way to the disk.
+    /// Starts to write rows to the disk.
     fn write(&mut self, side: usize, phone: usize, append: u64, rows: Vec<admit_core::wire::engine::Row>) {
         let (now_ms, chaos) = (self.now_ms, self.chaos());
         let full = if chaos { self.config.disk_full } else { 0 };
@@ -439,7 +441,7 @@ impl<S: Server> World<S> {
         }
     }
 
-    /// A write ended.
+    /// Handles the end of a write.
     fn written(&mut self, side: usize, phone: usize, generation: u64, append: u64, fails: bool) {
         let held = &mut self.sides[side].phones[phone];
         if held.generation != generation {
@@ -457,7 +459,7 @@ impl<S: Server> World<S> {
         self.input(side, phone, generation, input, Vec::new());
     }
 
-    /// Puts rows on stable storage and into the book.
+    /// Puts rows on stable storage and records them in the ledger.
     pub(crate) fn make_durable(&mut self, side: usize, phone: usize, writing: &Writing) -> bool {
         let strict = !self.planted.is(Mutant::RelaxedJournal);
         let Side { phones, ledger, .. } = &mut self.sides[side];
@@ -487,7 +489,7 @@ impl<S: Server> World<S> {
 
     // ---------------------------------------------------------------------------------------------------- server
 
-    /// The server's own faults, last first: drawn apart from what any organisation does.
+    /// The server's own faults, last first. They are drawn independently of what any organisation does.
     fn server_faults(&mut self) -> Vec<(i64, ServerFault)> {
         let Config { chaos_ms, restores, improper, server_crash, kills, .. } = self.config;
         let mut faults = Vec::new();
@@ -506,13 +508,13 @@ impl<S: Server> World<S> {
         for _ in 0..kills {
             faults.push((BEGINNING_MS + self.own.between(0, chaos_ms - 1), ServerFault::Kill));
         }
-        // After everything else of its millisecond, before everything of the next.
+        // The epoch begins after everything else of its millisecond and before everything of the next.
         faults.extend(self.foretold.iter().map(|(at, _, epoch)| (at + 1, ServerFault::Epoch(*epoch))));
         faults.sort_by_key(|(at, _)| Reverse(*at));
         faults
     }
 
-    /// Something befalls the server, for the reader of each organisation's trace.
+    /// Adds a fault of the server to each organisation's trace.
     fn note(&mut self, what: &str) {
         let at_ms = self.now_ms - BEGINNING_MS;
         self.sides.iter_mut().for_each(|side| side.trace.line(at_ms, format_args!("{what}")));
@@ -536,7 +538,7 @@ impl<S: Server> World<S> {
         }
     }
 
-    /// The trace's number: every organisation's, in their order.
+    /// The hash of all organisations' traces, in their order.
     pub fn trace_hash(&self) -> u64 {
         self.sides.iter().fold(0, |hash: u64, side| hash.rotate_left(1) ^ side.trace.hash())
     }

@@ -1,5 +1,5 @@
-//! Level 0 keeps its promises: on seeds that once failed, on fresh ones, and the same seed is the same run.
-//! `ADMIT_SIM_SEEDS` sets how many fresh seeds, `ADMIT_SIM_FROM` where they begin.
+//! Level 0 keeps its invariants on regression seeds and on new seeds, and the same seed gives the same run.
+//! `ADMIT_SIM_SEEDS` sets the number of new seeds, `ADMIT_SIM_FROM` the first.
 
 use admit_sim::{Options, regressions, run, run_seed};
 

@@ -1,5 +1,5 @@
-//! Level 1, the real use cases on SQLite in memory, keeps its promises. `ADMIT_SIM_L1_SEEDS` sets how many fresh seeds,
-//! `ADMIT_SIM_FROM` where they begin.
+//! Level 1, the real use cases on SQLite in memory, keeps its invariants. `ADMIT_SIM_L1_SEEDS` sets the number of new
+//! seeds, `ADMIT_SIM_FROM` the first.
 
 use admit_sim::coverage::WITH_A_STORE;
 use admit_sim::{Options, regressions, run, run_seed};
@@ -28,7 +28,7 @@ fn no_seed_breaks_a_promise() {
 #[test]
 fn the_same_seed_is_the_same_run() {
     let options = Options { keep_trace: true, ..Options::default() };
-    // The first has an office.
+    // The first of these seeds has an office.
     for seed in [8, 11] {
         let (first, second) = (run_seed(1, seed, &options), run_seed(1, seed, &options));
         assert_eq!(first.trace, second.trace);

@@ -1,6 +1,6 @@
-//! Level 1 on PostgreSQL ends as it does on SQLite: the same trace, and the same bytes in every row of every table.
-//! The variable `ADMIT_SIM_POSTGRES_SEEDS` says how many seeds (500 with `ADMIT_LONG`). The variable `ADMIT_SIM_FROM`
-//! says where they begin.
+//! Level 1 on PostgreSQL ends as on SQLite: with the same trace, and the same bytes in every row of every table. The
+//! variable `ADMIT_SIM_POSTGRES_SEEDS` sets the number of seeds (500 with `ADMIT_LONG`). The variable `ADMIT_SIM_FROM`
+//! sets the first.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -17,13 +17,13 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().expect("a whole number"))
 }
 
-/// Seeds that once came to something else on PostgreSQL: the answer to a planted fault told of another pause.
+/// Seeds that once ended differently on PostgreSQL: the answer to an injected fault named another pause.
 const ONCE_DIFFERENT: [u64; 1] = [316];
 
-/// Databases that no seed uses at the moment.
+/// The databases that no seed uses now.
 static FREE: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// A database of a seed's own, for as long as it runs.
+/// The database of one seed while it runs.
 struct Private {
     server: &'static Server,
     address: String,
@@ -36,7 +36,7 @@ impl Drop for Private {
     }
 }
 
-/// On an empty database of today's schema.
+/// A store on an empty database with the present schema.
 fn private(hooks: Hooks) -> Result<Box<dyn StoreBehind>> {
     let server = testing::shared();
     let options =
@@ -86,7 +86,7 @@ impl StoreBehind for Private {
     }
 }
 
-/// The same seed on both stores; what differs, in the order of the run.
+/// Runs a seed on both stores, and gives the differences in the order of the run.
 fn differences(seed: u64) -> Vec<String> {
     let options = Options { keep_trace: true, ..Options::default() };
     let place = Place { build: &private, open: None };
@@ -118,7 +118,7 @@ fn a_seed_comes_to_the_same_bytes_on_both_stores() {
     let (next, found) = (AtomicU64::new(0), Mutex::new(Vec::new()));
     let all: Vec<u64> = regressions(1).into_iter().chain(ONCE_DIFFERENT).chain(from..from + seeds).collect();
     std::thread::scope(|scope| {
-        // Most of a seed's time goes by between two processes: more of them than processors keep these busy.
+        // Most of a seed's time is spent between two processes, so more threads than processors run.
         for _ in 0..4 {
             scope.spawn(|| {
                 while let Some(seed) = all.get(next.fetch_add(1, Ordering::Relaxed) as usize) {

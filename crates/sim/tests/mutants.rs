@@ -1,9 +1,9 @@
-//! Every planted bug is found: proof that the checkers can fail (trust §3 "Mutants").
+//! The checkers find every planted bug, which proves that they can fail (trust §3 "Mutants").
 
 use admit_sim::mutants::Mutant;
 use admit_sim::{Options, run_seed};
 
-/// Seeds tried for each bug.
+/// The number of seeds that are tried for each bug.
 const SEEDS: u64 = 600;
 
 #[test]

@@ -1,5 +1,6 @@
-//! `private PROGRAM [ARGUMENT…]`: runs a program beside a private PostgreSQL server, which ends with it. The program finds
-//! the server by `DATABASE_URL` (a plain role) and `ADMIT_SIM_SUPERUSER_URL`. For `cargo xtask`.
+//! `private PROGRAM [ARGUMENT…]` starts a private PostgreSQL server, runs a program, and stops the server when the
+//! program ends. The program gets the server's address in `DATABASE_URL` (a plain role) and `ADMIT_SIM_SUPERUSER_URL`.
+//! `cargo xtask` uses it.
 
 use std::process::{Command, ExitCode};
 

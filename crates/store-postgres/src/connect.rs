@@ -1,4 +1,4 @@
-//! Connecting: what the server must be like, migrations, the first epoch.
+//! Connecting to PostgreSQL: checks of the server, the migrations, the first epoch.
 
 use std::error::Error as _;
 use std::time::Duration;
@@ -17,36 +17,36 @@ mod embedded {
     refinery::embed_migrations!("migrations");
 }
 
-/// Names our advisory lock: one node migrates at a time.
+/// The number of the advisory lock under which one node at a time migrates.
 const MIGRATION_LOCK: i64 = 0x61_64_6d_69_74;
 /// How long a connection attempt may take.
 const CONNECT: Duration = Duration::from_secs(5);
 /// How long a silent connection is trusted before it is probed, how often it is probed, and how long sent data may
-/// stay unconfirmed. A machine that vanished without a word, as in a fail-over, then blocks nobody for the quarter of
-/// an hour that the system would wait by itself.
+/// stay unconfirmed. Without it a machine that vanished, as in a fail-over, would block a connection for the quarter
+/// of an hour that the system waits.
 const KEEPALIVE: Duration = Duration::from_secs(5);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(2);
 const KEEPALIVES: u32 = 4;
 const UNCONFIRMED: Duration = Duration::from_secs(10);
-/// The settings of every connection. No lock is waited for without end. A node that hangs in a transaction loses it,
-/// and one that vanished without a word loses it sooner: the server asks whether it is there. No statement of ours is
-/// worth compiling. Plans don't depend on which organisation or event asks. The planner would take one without
-/// figures for empty (see the end of the schema).
+/// The settings of every connection. A wait for a lock has a limit. A node that hangs in a transaction loses it, and
+/// one that vanished loses it sooner, because the server probes the connection. No statement of ours is worth
+/// compiling. Plans don't depend on which organisation or event asks: the planner would take one without statistics
+/// for empty (see the end of the schema).
 const SETTINGS: &str = "SET lock_timeout = '10s'; SET idle_in_transaction_session_timeout = '60s'; \
                         SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 4; \
                         SET tcp_user_timeout = '10s'; SET jit = off; \
                         SET client_encoding = 'UTF8'; SET standard_conforming_strings = on; \
                         SET plan_cache_mode = force_generic_plan";
-/// The additional settings of write connections. Every statement of a write goes by its index, so a batch's cost does
-/// not grow with the event's history (architecture §4).
+/// Additional settings of connections that write. Every statement of a write must use its index, so that a batch's
+/// cost does not grow with the event's history (architecture §4).
 const WRITER: &str = "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off";
-/// The additional settings of read connections: a read is ended after this time.
+/// Additional settings of connections that read. A read ends after this time.
 const READER: &str = "SET statement_timeout = '30s'; SET default_transaction_read_only = on";
 
-/// Reads `DATABASE_URL`. Fails on what is no address of a PostgreSQL.
+/// Parses `DATABASE_URL`. Fails if it is not the address of a PostgreSQL.
 pub(crate) fn address(url: &str) -> Result<Address> {
     let mut address = tls::address(url)?;
-    // A connection whose other end vanished without a word must be noticed.
+    // Keepalives detect a connection whose other end vanished.
     let config = address.config.connect_timeout(CONNECT).application_name("admit").keepalives_idle(KEEPALIVE);
     config.keepalives_interval(KEEPALIVE_INTERVAL).keepalives_retries(KEEPALIVES).tcp_user_timeout(UNCONFIRMED);
     Ok(address)
@@ -66,7 +66,7 @@ where
     Ok(client)
 }
 
-/// A connection driven by the calling thread.
+/// Opens a connection that the calling thread drives.
 pub(crate) fn connect(address: &Address) -> Result<PgDriver> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Error::Bug(format!("starting a runtime: {error}")))?;
@@ -84,7 +84,7 @@ pub(crate) fn connect(address: &Address) -> Result<PgDriver> {
             Some(db) if !db.code().code().starts_with("57P") && !db.code().code().starts_with("53") => {
                 Error::Bug(format!("connecting to the database: {}", db.message()))
             }
-            // Neither trying again nor waiting helps where the two ends do not agree on TLS.
+            // If the two ends do not agree on TLS, a retry does not help.
             None if error.to_string().contains("TLS") => {
                 let why = error.source().map_or_else(String::new, |source| format!(": {source}"));
                 Error::invalid("DATABASE_URL", format!("cannot be reached as it asks, {error}{why}"))
@@ -97,14 +97,14 @@ pub(crate) fn connect(address: &Address) -> Result<PgDriver> {
     Ok(driver)
 }
 
-/// A connection that writes.
+/// Opens a connection that writes.
 pub(crate) fn writer(address: &Address) -> Result<PgDriver> {
     let mut driver = connect(address)?;
     driver.batch(WRITER)?;
     Ok(driver)
 }
 
-/// A connection that reads.
+/// Opens a connection that reads.
 pub(crate) fn reader(address: &Address) -> Result<PgDriver> {
     let mut driver = connect(address)?;
     driver.batch(READER)?;
@@ -115,7 +115,7 @@ pub(crate) fn reader(address: &Address) -> Result<PgDriver> {
 pub(crate) fn prepare(address: &Address, options: &Options) -> Result<()> {
     let mut driver = connect(address)?;
     check(&mut driver, options)?;
-    // Another node may hold the lock for as long as a migration takes; our own statements may take as long.
+    // Another node may hold the lock for as long as a migration takes, and so may our own statements.
     driver.batch("SET lock_timeout = 0")?;
     driver.batch(&format!("SELECT pg_advisory_lock({MIGRATION_LOCK})"))?;
     driver.migrate(&embedded::migrations::runner())?;

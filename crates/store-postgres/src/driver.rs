@@ -1,4 +1,4 @@
-//! Statements on one PostgreSQL connection, driven from a plain thread, and what its errors mean.
+//! Runs statements on one PostgreSQL connection from a plain thread, and translates its errors.
 
 use std::collections::HashMap;
 use std::error::Error as _;
@@ -24,29 +24,29 @@ use crate::options::{CommitFault, Options, StatementFault};
 use crate::params::{Owned, Param, all, column, kind_of, owned, owned_all, owned_column};
 use crate::prefetch::{Ahead, Prefetched};
 
-/// The gravest fault on the connection so far.
+/// The worst fault on the connection so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Trouble {
     /// No fault.
     None,
     /// A statement failed: the transaction can only be rolled back.
     Statement,
-    /// Two transactions stood in each other's way: run it again.
+    /// Two transactions conflicted (a deadlock or a serialization failure). The operation may run again.
     Again,
     /// The connection is gone.
     Lost,
 }
 
-/// The answer while the database cannot be reached, or when a commit's outcome is unknown.
+/// The error while the database cannot be reached, or when the result of a commit is unknown.
 pub(crate) fn unavailable() -> Error {
     Error::Later { code: "store_unavailable", retry_after_ms: 2_000 }
 }
-/// The answer when too much waits, or others hold what is needed for too long.
+/// The error when too many operations wait, or another transaction holds a lock for too long.
 pub(crate) fn busy() -> Error {
     Error::Later { code: "store_busy", retry_after_ms: 1_000 }
 }
 
-/// The meaning of a PostgreSQL error to the caller and to the connection.
+/// What a PostgreSQL error means for the caller and for the connection. `what` names the failed statement.
 pub(crate) fn meaning(what: &str, error: &tokio_postgres::Error) -> (Error, Trouble) {
     let Some(db) = error.as_db_error() else {
         let lost = error.is_closed() || error.source().is_some_and(|source| source.is::<std::io::Error>());
@@ -75,7 +75,7 @@ pub(crate) fn meaning(what: &str, error: &tokio_postgres::Error) -> (Error, Trou
     if *code == SqlState::TOO_MANY_CONNECTIONS || *code == SqlState::OUT_OF_MEMORY {
         return (unavailable(), Trouble::Statement);
     }
-    // Class 57P: the server is stopping, starting or has thrown us out; 08: the connection is broken.
+    // Class 57P: the server is stopping, starting, or closed our session. Class 08: the connection is broken.
     if code.code().starts_with("57P") || code.code().starts_with("08") {
         tracing::warn!(what, %error, "the database server ended the connection");
         return (unavailable(), Trouble::Lost);
@@ -83,23 +83,24 @@ pub(crate) fn meaning(what: &str, error: &tokio_postgres::Error) -> (Error, Trou
     (Error::Bug(format!("{what}: {}: {}", code.code(), db.message())), Trouble::Statement)
 }
 
-/// A statement that was sent and whose answer nobody waited for yet.
+/// A statement that was sent and whose answer was not read yet.
 struct Sent {
     name: &'static str,
     answer: Pin<Box<dyn Future<Output = std::result::Result<(), tokio_postgres::Error>> + Send>>,
 }
 
-/// Most rows of changes that are put together by their kind.
+/// The most rows that are collected for one bulk statement.
 const ROWS: usize = 2 * admit_core::limits::LANE_REQUESTS;
 
-/// Rows of one kind, changed by one or several operations.
+/// Rows of one bulk change, from one or several operations.
 struct Rows {
     bulk: &'static Bulk,
     values: Vec<Value<'static>>,
 }
 
 impl Rows {
-    /// Whether these may be sent as one statement: they are few, and no two concern the same row of their table.
+    /// Whether these rows may join the statement: the total stays small, and no two rows are about the same row of the
+    /// table.
     fn take(&self, values: &[Value<'_>]) -> bool {
         let width = self.bulk.columns.len();
         if self.values.len() + values.len() > ROWS * width {
@@ -114,33 +115,32 @@ impl Rows {
     }
 }
 
-/// A connection with the runtime that drives it: everything happens on the thread that asks.
+/// A connection with the runtime that drives it. Everything happens on the calling thread.
 ///
-/// Changes whose outcome nobody needs to know before the commit are sent without waiting. Their answers are read with
-/// those of the next statement that does wait, because the server answers in order. Before the commit is answered,
-/// every one of them has been read.
+/// Changes whose result nobody needs before the commit are sent without waiting. The server answers in order, so their
+/// answers are read with those of the next statement that waits. All of them are read before the commit is reported.
 pub(crate) struct PgDriver {
     options: Arc<Options>,
     runtime: Runtime,
     pub(crate) client: Arc<Client>,
     prepared: HashMap<usize, Statement>,
-    /// `BEGIN …`, sent together with the first statement.
+    /// `BEGIN …`, which is sent together with the first statement. `None`: it was sent.
     begin: Option<&'static str>,
-    /// Only what runs for somebody needs a transaction; anything else is one statement by itself.
+    /// Whether `BEGIN` waits until [`Driver::run_for`] is called. A statement without it runs outside a transaction.
     bare: bool,
-    /// Statements go through the simulator's hook: those of writes.
+    /// Whether statements call the simulator's hook: true for writes.
     pub hooked: bool,
     sent: Vec<Sent>,
-    /// Changes of many rows that wait for more of their kind: they are sent before anything else is.
+    /// Bulk changes that wait for more rows of their kind. They are sent before any other statement.
     rows: Vec<Rows>,
-    /// Whom the running transaction is set to run for, as the server was told.
+    /// For whom the server runs this transaction: the text that was set there last.
     set: Option<String>,
-    /// The clock as this transaction asked it last.
+    /// The database's clock as this transaction read it last.
     asked_at: Option<Timestamp>,
     prefetched: Prefetched,
-    /// The worst that happened in this transaction.
+    /// The worst fault in this transaction.
     pub trouble: Trouble,
-    /// The running operation changed something.
+    /// Whether the running operation changed anything.
     pub wrote: bool,
 }
 
@@ -174,13 +174,13 @@ pub(crate) fn read_row(row: &tokio_postgres::Row) -> std::result::Result<Row, to
     Ok(Row::new(values))
 }
 
-/// Text inside quotes of a statement. Identifiers are printable ASCII; only the quote itself needs care.
+/// Escapes text for a quoted part of a statement. Identifiers are printable ASCII, so only the quote needs care.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
 impl PgDriver {
-    /// A connection that `runtime` drives.
+    /// A driver for a connection that `runtime` drives.
     pub fn new(runtime: Runtime, client: Client) -> Self {
         Self {
             options: Arc::default(),
@@ -199,13 +199,13 @@ impl PgDriver {
             wrote: false,
         }
     }
-    /// With the clock and the faults of these settings.
+    /// The driver with the clock and the fault hooks of these options.
     pub fn with(self, options: &Arc<Options>) -> Self {
         Self { options: Arc::clone(options), ..self }
     }
-    /// Begins a transaction; it reaches the server with the first statement.
+    /// Begins a transaction. `BEGIN` reaches the server with the first statement.
     pub fn begin(&mut self, how: &'static str) {
-        // What a read before sent without waiting was its end: nobody wants to know.
+        // Only the end of an earlier read can be unanswered here, and nobody needs that answer.
         self.sent.clear();
         self.rows.clear();
         self.begin = Some(how);
@@ -215,17 +215,17 @@ impl PgDriver {
         self.trouble = Trouble::None;
         self.wrote = false;
     }
-    /// The same for what may be a statement or two of the whole server: only what runs for somebody begins it.
+    /// Like [`PgDriver::begin`], but only `run_for` begins the transaction. Statements before it run without one.
     pub fn begin_bare(&mut self, how: &'static str) {
         self.begin(how);
         self.bare = true;
     }
-    /// Runs text without parameters.
+    /// Runs SQL text without parameters.
     pub fn batch(&mut self, sql: &str) -> Result<()> {
         let client = Arc::clone(&self.client);
         self.asked(sql, client.batch_execute(sql))
     }
-    /// Ends the transaction. An error while the connection was lost means: outcome unknown.
+    /// Commits the transaction. After an error with a lost connection the result is unknown.
     pub fn commit(&mut self) -> Result<()> {
         match self.options.before_commit.as_ref().map_or(CommitFault::Proceed, |hook| hook()) {
             CommitFault::Proceed => self.commit_now(),
@@ -242,26 +242,26 @@ impl PgDriver {
         if self.begin.take().is_some() {
             return Ok(());
         }
-        // If anything that was sent failed, the server makes a rollback of it and says so by no error of its own.
+        // If an earlier statement failed, the server turns this COMMIT into a rollback without an error.
         self.batch("COMMIT")
     }
-    /// Ends a read: sent, and not waited for.
+    /// Ends a read. `COMMIT` is sent, but its answer is not waited for.
     pub fn release(&mut self) {
         if self.begin.take().is_none() && self.trouble < Trouble::Lost {
             self.send_text("COMMIT", "COMMIT".to_owned());
             self.runtime.block_on(tokio::task::yield_now());
         }
     }
-    /// Takes everything back.
+    /// Rolls the transaction back.
     pub fn roll_back(&mut self) {
-        // What was sent and failed is taken back with the rest.
+        // A failed statement that was sent is rolled back with the others.
         self.rows.clear();
         let _ = self.settle();
         if self.begin.take().is_none() && self.trouble < Trouble::Lost && self.batch("ROLLBACK").is_err() {
             self.trouble = Trouble::Lost;
         }
     }
-    /// Whether the connection is still there.
+    /// Whether the connection is lost.
     pub fn is_lost(&self) -> bool {
         self.trouble == Trouble::Lost || self.client.is_closed()
     }
@@ -272,7 +272,7 @@ impl PgDriver {
         answer: impl Future<Output = std::result::Result<(), tokio_postgres::Error>> + Send + 'static,
     ) {
         let mut answer: Pin<Box<dyn Future<Output = _> + Send>> = Box::pin(answer);
-        // Polled once: it is on its way, in its place. Asked again when a later statement was answered.
+        // The future is polled once, so that the statement is sent in its order. It is polled again for its answer.
         let told = self.runtime.block_on(once(answer.as_mut()));
         let answer = match told {
             Poll::Pending => answer,
@@ -296,7 +296,7 @@ impl PgDriver {
         self.send(name, async move { client.execute_raw(&statement, params).await.map(|_| ()) });
         Ok(())
     }
-    /// Sends the changes that waited for more of their kind.
+    /// Sends the collected bulk changes.
     fn send_rows(&mut self) -> Result<()> {
         let rows = std::mem::take(&mut self.rows);
         rows.into_iter().try_for_each(|Rows { bulk, values }| self.send_bulk(bulk, &values))
@@ -307,7 +307,7 @@ impl PgDriver {
         let params = columns.map(|(i, (_, kind))| owned_column(*kind, values, i, width)).collect();
         self.send_statement(std::ptr::from_ref(bulk).addr(), bulk.name, bulk.postgres(), params)
     }
-    /// Waits for what was sent; the first thing that went wrong is what went wrong.
+    /// Waits for all statements that were sent. Gives the first error.
     pub fn settle(&mut self) -> Result<()> {
         let mut first = Ok(());
         for Sent { name, answer } in std::mem::take(&mut self.sent) {
@@ -318,11 +318,11 @@ impl PgDriver {
         }
         first
     }
-    /// Asks, and waits for the answer: that of the first thing that went wrong, of this or of what was sent before.
+    /// Sends a query and waits for its answer. Gives the first error, of this query or of one sent before.
     ///
-    /// The server answers in the order of asking, and the connection reads on only while somebody takes what it read.
-    /// It keeps two pieces of an answer that nobody takes, and a third stops it for good. So the answers to earlier
-    /// statements are taken first, once this question is on its way behind them.
+    /// The server answers in the order of sending, and the connection reads on only while somebody takes what it read.
+    /// It keeps two pieces of an answer that nobody takes, and a third blocks it. So this function sends the query
+    /// first, and then reads the answers to earlier statements.
     pub(crate) fn asked<T>(
         &mut self,
         what: &str,
@@ -372,7 +372,7 @@ impl PgDriver {
     fn checked(params: &[Value<'_>]) -> Result<()> {
         params.iter().try_for_each(|value| if let Value::Text(text) = value { check_text(text) } else { Ok(()) })
     }
-    /// Puts questions, and with them what is prefetched: all are sent before the first is answered.
+    /// Sends queries together with the prefetched ones. All are sent before the first is answered.
     fn exchange(&mut self, asked: &[(&'static Stmt, Vec<Box<dyn ToSql + Sync + '_>>)]) -> Result<Vec<Vec<Row>>> {
         if asked.is_empty() { Ok(Vec::new()) } else { self.exchange_all(asked) }
     }
@@ -417,7 +417,7 @@ impl PgDriver {
         let client = Arc::clone(&self.client);
         self.asked(name, client.execute(&statement, params))
     }
-    /// Prepares a statement, for the tests that prepare all.
+    /// Prepares a statement. A test calls it for every statement.
     #[cfg(test)]
     pub fn try_prepare(&mut self, name: &str, sql: &str) -> Result<Statement> {
         let client = Arc::clone(&self.client);
@@ -431,7 +431,7 @@ impl PgDriver {
         done.map(|_| ())
             .map_err(|error| Error::Bug(format!("bringing the database up to date: {}", with_causes(&error))))
     }
-    /// One text of one row: a setting of the server.
+    /// The one text that a query returns, such as a setting of the server.
     pub fn show(&mut self, sql: &str) -> Result<String> {
         let client = Arc::clone(&self.client);
         let row = self.asked(sql, client.query_one(sql, &[]))?;
@@ -439,7 +439,7 @@ impl PgDriver {
     }
 }
 
-/// Polls once: a question is on its way, in its place, and is asked again for its answer later.
+/// Polls a future once. The query is then sent, in its order, and a later poll takes its answer.
 async fn once<F: Future + ?Sized>(mut asked: Pin<&mut F>) -> Poll<F::Output> {
     poll_fn(|context| Poll::Ready(asked.as_mut().poll(context))).await
 }
@@ -455,7 +455,7 @@ impl Driver for PgDriver {
             RunFor::User(user_id) => format!("SELECT set_config('app.user_id', {}, true)", quoted(user_id.as_str())),
             RunFor::EveryOrganization => "SELECT set_config('app.every_organization', 'on', true)".to_owned(),
         };
-        // In a transaction of many operations most are of the same organisation.
+        // Most operations of one transaction belong to the same organisation, so the value is often set already.
         if self.begin.is_none() && self.set.as_ref() == Some(&set) {
             return Ok(());
         }
@@ -564,7 +564,7 @@ impl Driver for PgDriver {
             return self.send_bulk(bulk, values);
         }
         let owned = values.iter().map(owned);
-        // Of one table only with the newest of its kind: two kinds are sent in the order of their coming.
+        // Rows join only the newest change of their table, because two kinds of changes must keep their order.
         match self.rows.iter_mut().rfind(|rows| rows.bulk.table == bulk.table) {
             Some(rows) if std::ptr::eq(rows.bulk, bulk) && rows.take(values) => rows.values.extend(owned),
             _ => self.rows.push(Rows { bulk, values: owned.collect() }),
@@ -592,7 +592,7 @@ impl Driver for PgDriver {
     }
 }
 
-/// An error and what lies under it: refinery says `db error`, and the server's own words are its cause's.
+/// The text of an error with its causes. refinery's own text is only `db error`; the server's message is in a cause.
 fn with_causes(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |&cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))

@@ -1,4 +1,5 @@
-//! One lane per event folds what waits into one transaction (architecture §4 "Lanes"); readers beside.
+//! One lane per event groups waiting operations into one transaction (architecture §4 "Lanes"). Reads have connections
+//! of their own.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,35 +21,35 @@ use crate::driver::{PgDriver, Trouble, busy, unavailable};
 use crate::options::Options;
 use crate::tls::Address;
 
-/// Waiting operations folded into one transaction.
+/// The most operations in one transaction.
 const GROUP: usize = admit_core::limits::LANE_REQUESTS;
-/// Longest time operations are folded into one transaction.
+/// How long operations may join one transaction.
 const FOLDING: Duration = Duration::from_millis(20);
-/// Most operations that wait; further ones are told to come again.
+/// The most operations that wait. Further ones are refused with a request to retry.
 pub(crate) const QUEUE: usize = 10_000;
-/// How often an operation is run again after standing in another's way.
+/// How often an operation is run again after a conflict with another transaction.
 const TRIES: usize = 5;
-/// Pause before connecting again.
+/// Pause before a new attempt to connect.
 const RECONNECT: Duration = Duration::from_millis(250);
 
-/// A statement or two of the whole server, outside any organisation.
+/// One or two statements about the whole server, outside any organisation.
 pub(crate) type ServerOp = Box<dyn FnMut(&mut PgDriver) -> Result<()> + Send>;
 
 /// The work of a job.
 pub(crate) enum Work {
     /// A use case's write.
     Write(Scope, WriteOp),
-    /// A use case's read, and what is known of what it will look at.
+    /// A use case's read, with the data that it will probably read. The operation is `None` once it has begun.
     Read(OrganizationId, Prefetch, Option<ReadOp>),
-    /// A write of the whole server.
+    /// A write about the whole server.
     Server(ServerOp),
-    /// A read of the whole server.
+    /// A read about the whole server.
     Look(ServerOp),
-    /// The same of what a secret opens.
+    /// A look-up of the credential with this SHA-256.
     Credential([u8; 32], ServerOp),
 }
 
-/// A waiting operation.
+/// A waiting operation, with the channel for its answer.
 pub(crate) struct Job {
     pub work: Work,
     pub spans: WriteSpans,
@@ -57,12 +58,12 @@ pub(crate) struct Job {
 
 impl Job {
     fn answer(self, result: Result<()>) {
-        // Before whoever waits goes on: their span must not end before these.
+        // The spans end before the caller goes on, because the caller's span must not end before these.
         drop(self.spans);
         let _ = self.reply.send(result);
     }
-    /// Operations of the same organisation and events share a lane, and reads of which it is known what they look at:
-    /// they are short. Every other read is a lane of its own.
+    /// The lane of this job. Writes of the same organisation and events share a lane. So do reads that name what they
+    /// read: they are short. Every other read has a lane of its own.
     fn lane(&self, n: u64) -> (String, u64) {
         match &self.work {
             Work::Write(scope, _) => {
@@ -92,14 +93,14 @@ struct Lane {
 #[derive(Default)]
 struct Waiting {
     lanes: BTreeMap<(String, u64), Lane>,
-    /// Lanes with work that nobody runs, in the order they got it.
+    /// Lanes with work that no thread runs, in the order in which they got it.
     ready: VecDeque<(String, u64)>,
     count: usize,
     numbered: u64,
     closing: bool,
 }
 
-/// Jobs on their way to a connection.
+/// The jobs that wait for a connection.
 #[derive(Default)]
 pub(crate) struct Queue {
     waiting: Mutex<Waiting>,
@@ -110,7 +111,7 @@ impl Queue {
     fn lock(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    /// Hands a job over; refused when too many wait or the store is closing.
+    /// Adds a job. It is refused when too many wait or the store is closing.
     pub fn push(&self, job: Job, pace: Pace) {
         let mut guard = self.lock();
         let waiting = &mut *guard;
@@ -126,7 +127,7 @@ impl Queue {
         let idle = !lane.busy && lane.urgent.is_empty() && lane.bulk.is_empty();
         match pace {
             Pace::Urgent => lane.urgent.push_back(job),
-            // What may wait is about no event: it has lanes of its own.
+            // Patient jobs belong to no event, so they have lanes of their own.
             Pace::Usual | Pace::Patient => lane.bulk.push_back(job),
         }
         if idle {
@@ -135,7 +136,8 @@ impl Queue {
             self.wakeup.notify_one();
         }
     }
-    /// A lane's waiting jobs, urgent ones first; waits for some. `None` when closing and nothing is left.
+    /// The waiting jobs of a lane, urgent ones first. Blocks until there are some. `None`: the store is closing and no
+    /// job is left.
     fn take(&self) -> Option<((String, u64), Vec<Job>)> {
         let mut guard = self.lock();
         loop {
@@ -159,7 +161,7 @@ impl Queue {
             guard = self.wakeup.wait(guard).unwrap_or_else(PoisonError::into_inner);
         }
     }
-    /// The lane is free again.
+    /// Marks a lane as free again.
     fn done(&self, key: (String, u64)) {
         let mut guard = self.lock();
         let waiting = &mut *guard;
@@ -179,7 +181,7 @@ impl Queue {
     }
 }
 
-/// The threads of an open store, each with its connection; dropping them finishes what waits.
+/// The threads of an open store, each with its connection. Dropping it finishes the waiting jobs.
 pub(crate) struct Threads {
     pub writes: Arc<Queue>,
     pub reads: Arc<Queue>,
@@ -187,7 +189,7 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    /// Starts the threads; each connects when it first has work.
+    /// Starts the threads. Each connects when it first has work.
     pub fn start(address: &Address, options: &Arc<Options>) -> Result<Self> {
         let mut threads = Self { writes: Arc::default(), reads: Arc::default(), handles: Vec::new() };
         for (queue, count, reads) in
@@ -216,7 +218,7 @@ impl Drop for Threads {
         self.writes.close();
         self.reads.close();
         for handle in self.handles.drain(..) {
-            // The last owner may be a thread of ours that just answered its caller: it cannot wait for itself.
+            // The last owner may be one of these threads that has just answered its caller. It cannot wait for itself.
             if handle.thread().id() != std::thread::current().id() {
                 let _ = handle.join();
             }
@@ -224,38 +226,38 @@ impl Drop for Threads {
     }
 }
 
-/// A thread's connection, made again whenever it is lost.
+/// The connection of one thread. It is made again whenever it is lost.
 pub(crate) struct Connection {
     address: Address,
     options: Arc<Options>,
     reads: bool,
     driver: Option<PgDriver>,
-    /// Transactions begun, and at which number plans are made anew.
+    /// The number of transactions begun, and the number at which plans are made again.
     begun: u64,
     replan: u64,
 }
 
-/// Plans are made again at 1, 2, 4, 8 … transactions of a connection, and then every so many transactions. Plans that
-/// were made while the tables were small read too much once they have grown.
+/// Plans are made again at 1, 2, 4, 8 … transactions of a connection, and then after this many transactions. Plans
+/// made while the tables were small read too much once the tables have grown.
 const REPLAN_EVERY: u64 = 512;
 
-/// One moment for all that is read in it.
+/// Begins a snapshot: all reads in it see the same moment.
 const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
-/// The result of one run of an operation.
+/// The result of one try of an operation.
 enum Ran {
-    /// This is the answer.
+    /// The operation has this result.
     Answer(Result<()>),
-    /// Certainly not committed, and worth another try.
+    /// The operation is certainly not committed, and another try may succeed.
     Again(Error),
 }
 
 impl Connection {
-    /// One that connects when it first has work.
+    /// A connection that connects when it first has work.
     pub fn new(address: Address, options: Arc<Options>, reads: bool) -> Self {
         Self { address, options, reads, driver: None, begun: 0, replan: 1 }
     }
-    /// Cuts the connection: the server takes back whatever was open.
+    /// Closes the connection. The server rolls back an open transaction.
     pub fn cut(&mut self) {
         self.driver = None;
     }
@@ -267,8 +269,8 @@ impl Connection {
         }
         self.run_each(jobs);
     }
-    /// One after the other. Once the server could not be reached for one of them the others are told so at once: each
-    /// waiting as long again, the last would wait for minutes.
+    /// Runs jobs one after the other. If the server cannot be reached for one of them, the others get that error at
+    /// once. If each waited as long, the last would wait for minutes.
     fn run_each(&mut self, jobs: Vec<Job>) {
         let mut gone = false;
         for mut job in jobs {
@@ -298,8 +300,8 @@ impl Connection {
         }
     }
 
-    /// Folds jobs into one transaction. Gives back those that must run singly, all of them where one failed after it
-    /// wrote; and the rest where the time for folding was over.
+    /// Runs jobs in one transaction. Gives back the jobs that must run singly (all of them, if one failed after it
+    /// wrote), and the jobs that were left when the time for grouping was over.
     fn together(&mut self, jobs: Vec<Job>) -> (Vec<Job>, Vec<Job>) {
         let Ok(driver) = self.driver() else { return (jobs, Vec::new()) };
         let begun = Instant::now();
@@ -315,7 +317,8 @@ impl Connection {
             job.spans.transaction();
             let result = attempt(driver, fold.as_mut(), &mut job.work);
             job.spans.done();
-            // A refusal that changed nothing stands beside the others; anything else takes all of them back.
+            // A failed operation that changed nothing does not affect the others. Any other failure rolls all of them
+            // back.
             if result.is_err() && (driver.wrote || driver.trouble > Trouble::None) {
                 driver.roll_back();
                 waiting.push_front(job);
@@ -332,17 +335,18 @@ impl Connection {
         done.iter_mut().for_each(|(job, _)| job.spans.commit(group));
         let committed = stored.and_then(|()| driver.commit());
         if committed.is_err() && driver.trouble < Trouble::Lost {
-            // The server itself refused the commit: nothing of it is kept, each may try alone.
+            // The server refused the commit, so nothing is stored. Each operation may try alone.
             driver.roll_back();
             return (done.into_iter().map(|(job, _)| job).collect(), waiting.into());
         }
         for (job, result) in done {
-            // A connection lost at the commit leaves its outcome unknown: clients ask again, unique keys settle it.
+            // If the connection is lost at the commit, its result is unknown. Clients send again, and unique keys
+            // prevent a second row.
             job.answer(result.and_then(|()| committed.clone()));
         }
         (Vec::new(), waiting.into())
     }
-    /// Runs reads of the same kind on one snapshot, taken after all of them were asked for. Gives back as
+    /// Runs reads of the same kind on one snapshot, taken after all of them were requested. Gives back jobs as
     /// [`Connection::together`] does.
     fn read_together(&mut self, jobs: Vec<Job>) -> (Vec<Job>, Vec<Job>) {
         let Ok(driver) = self.driver() else { return (jobs, Vec::new()) };
@@ -357,7 +361,7 @@ impl Connection {
             let given_away = matches!(job.work, Work::Read(_, _, None));
             if driver.trouble > Trouble::None {
                 driver.roll_back();
-                // A read is given away when it begins: it has its answer, the others run again.
+                // A read's closure is consumed when it begins. So that read has its answer, and the others run again.
                 if given_away {
                     job.answer(result);
                 } else {
@@ -371,7 +375,7 @@ impl Connection {
         (Vec::new(), Vec::new())
     }
 
-    /// Runs one job in a transaction of its own, again where that is safe: before its commit was sent.
+    /// Runs one job in a transaction of its own. Repeats it where that is safe: before its commit was sent.
     pub fn singly(&mut self, work: &mut Work, spans: &mut WriteSpans) -> Result<()> {
         let mut last = unavailable();
         for round in 0..TRIES {
@@ -408,7 +412,7 @@ impl Connection {
                 spans.commit(1);
                 match driver.commit() {
                     Ok(()) => return Ran::Answer(Ok(())),
-                    // A connection lost at the commit leaves its outcome unknown: never run again.
+                    // If the connection is lost at the commit, its result is unknown, so the job never runs again.
                     Err(error) if driver.trouble >= Trouble::Lost => return Ran::Answer(Err(error)),
                     Err(error) => error,
                 }
@@ -417,26 +421,26 @@ impl Connection {
         };
         spans.done();
         driver.roll_back();
-        // A read is given away when it begins; it can only be run again as long as it wasn't.
+        // A read's closure is consumed when it begins. Before that the read can run again.
         let again = driver.trouble >= Trouble::Again && !matches!(work, Work::Read(_, _, None));
         if again { Ran::Again(error) } else { Ran::Answer(Err(error)) }
     }
 }
 
-/// The write group of writes that share a transaction; absent for those of the whole server.
+/// The write group for writes that share a transaction; `None` for writes about the whole server.
 fn fold_of(driver: &mut PgDriver, jobs: &[Job]) -> Result<Option<WriteGroup>> {
     let scopes = jobs.iter().filter_map(|job| if let Work::Write(scope, _) = &job.work { Some(scope) } else { None });
     let scopes: Vec<&Scope> = scopes.collect();
     if scopes.is_empty() { Ok(None) } else { WriteGroup::begin(driver, &scopes).map(Some) }
 }
 
-/// Turns a panic into a failure: the lane goes on.
+/// Turns a panic into an error, so that the lane goes on.
 fn guarded<R>(of: impl FnOnce() -> Result<R>) -> Result<R> {
     let result = catch_unwind(AssertUnwindSafe(of));
     result.unwrap_or_else(|_| Err(Error::Bug("a transaction panicked".into())))
 }
 
-/// Begins a snapshot for reads of one lane, and looks at what all of them need.
+/// Begins a snapshot for the reads of one lane, and prefetches what all of them read.
 fn prefetch_reads(driver: &mut PgDriver, jobs: &[Job]) -> Result<()> {
     let organization_id = jobs.iter().find_map(|job| match &job.work {
         Work::Read(organization_id, ..) => Some(organization_id),
@@ -456,7 +460,7 @@ fn prefetch_reads(driver: &mut PgDriver, jobs: &[Job]) -> Result<()> {
     prefetch::prefetch_reads(driver, organization_id, &prefetch.collect::<Vec<_>>())
 }
 
-/// Runs one write inside the transaction. An operation that panics is an operation that failed.
+/// Runs one write inside the transaction. A panic of the operation becomes an error.
 fn attempt(driver: &mut PgDriver, fold: Option<&mut WriteGroup>, work: &mut Work) -> Result<()> {
     let result = catch_unwind(AssertUnwindSafe(|| match (work, fold) {
         (Work::Write(scope, op), Some(fold)) => fold.run(driver, scope, op),
@@ -470,14 +474,15 @@ fn attempt(driver: &mut PgDriver, fold: Option<&mut WriteGroup>, work: &mut Work
     })
 }
 
-/// The same for a read.
+/// Runs one read inside the transaction. A panic of the operation becomes an error.
 fn attempt_read(driver: &mut PgDriver, work: &mut Work) -> Result<()> {
     let result = catch_unwind(AssertUnwindSafe(|| match work {
         Work::Look(op) | Work::Credential(_, op) => op(driver),
         Work::Read(organization_id, prefetch, op) => {
             driver.run_for(RunFor::Organization(organization_id))?;
             prefetch::prefetch_reads(driver, organization_id, &[prefetch])?;
-            // It is given away now. A connection that went while nobody used it is found out before, and another made.
+            // The closure is consumed next. `settle` first finds out whether an idle connection was lost; then a new
+            // one is made.
             driver.settle()?;
             let op = op.take().ok_or_else(|| Error::Bug("a read ran twice".into()))?;
             run_read(driver, organization_id, op)

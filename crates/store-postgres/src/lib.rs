@@ -1,6 +1,6 @@
-//! The PostgreSQL store: lanes of plain threads, each driving its own connection.
+//! The PostgreSQL store: plain threads, each with its own connection, that run one lane at a time.
 //!
-//! Modules in reading order; a file imports only from those above it (law 12).
+//! Modules are listed in reading order; a file imports only from those above it (law 12).
 
 mod options;
 mod tls;
@@ -35,26 +35,26 @@ use driver::{PgDriver, unavailable};
 use lanes::{Connection, Job, ServerOp, Threads, Work};
 pub use options::{ClockHook, CommitFault, CommitHook, Options, StatementFault, StatementHook};
 
-/// The PostgreSQL store. Cloning gives another handle to the same one.
+/// The PostgreSQL store. A clone is another handle to the same store.
 #[derive(Clone)]
 pub struct Postgres {
     mode: Arc<Mode>,
 }
 
 enum Mode {
-    /// Everything on the calling thread, on two connections.
+    /// Every operation runs on the calling thread, on one of two connections.
     Inline { writes: Box<Mutex<Connection>>, reads: Box<Mutex<Connection>> },
-    /// Everything on threads of its own.
+    /// Operations run on the store's own threads.
     Threads(Threads),
 }
 
 impl Postgres {
-    /// Connects, and checks that the server keeps what it acknowledges and keeps organisations apart. Then it brings
-    /// the schema up to date (one node at a time) and starts the lanes. The argument `url` is a URL or `host=… user=…
+    /// Connects, and checks that the server keeps what it acknowledges and separates organisations. Then it brings the
+    /// schema up to date (one node at a time) and starts the threads. The argument `url` is a URL or `host=… user=…
     /// dbname=…`. This call blocks: make it from a thread that may block, not from inside an async runtime.
     pub fn open(url: &str, options: Options) -> Result<Self> {
         let address = connect::address(url)?;
-        // A runtime must not be driven from inside another's thread, whoever the caller is.
+        // A runtime must not be driven from inside another runtime's thread, so a new thread does it.
         let prepared = std::thread::scope(|scope| scope.spawn(|| connect::prepare(&address, &options)).join());
         prepared.unwrap_or_else(|_| Err(Error::Bug("preparing the database panicked".into())))?;
         let options = Arc::new(options);
@@ -68,8 +68,8 @@ impl Postgres {
         Ok(Self { mode: Arc::new(mode) })
     }
 
-    /// The process of an inline store dies and starts again: its connections are cut, and the server takes back whatever
-    /// was open. Does nothing to others.
+    /// Acts as if the process of an inline store died and started again. Its connections are closed, and the server
+    /// rolls back open transactions. Does nothing to other stores.
     pub fn crash(&self) {
         if let Mode::Inline { writes, reads } = &*self.mode {
             for connection in [writes, reads] {
@@ -81,7 +81,8 @@ impl Postgres {
     fn run(&self, mut work: Work, pace: Pace) -> BoxFuture<'static, Result<()>> {
         let is_read = matches!(work, Work::Read(..) | Work::Look(_) | Work::Credential(..));
         match &*self.mode {
-            // At once, not when polled: a caller that leaves cancels nothing, in either mode.
+            // The operation runs now, not when the future is polled. So in both modes a caller that gives up cancels
+            // nothing.
             Mode::Inline { writes, reads } => {
                 let connection = if is_read { reads } else { writes };
                 ready(
@@ -101,7 +102,7 @@ impl Postgres {
             }
         }
     }
-    /// Runs a statement or two of the whole server, and gives back what they answered.
+    /// Runs one or two statements about the whole server, and gives their result.
     fn server<T: Send + 'static>(
         &self,
         writes: bool,

@@ -1,7 +1,7 @@
 //! A PostgreSQL database as one side of a move (`admit migrate-store`): everything in one transaction.
 //!
-//! Policies keep organisations apart here too. Guarded tables are therefore read and written for one organisation after
-//! the other. COPY cannot write into such tables, so rows go by `INSERT … UNNEST`, a column an array.
+//! Row level security separates organisations here too. So guarded tables are read and written for one organisation
+//! after the other. COPY cannot write into such tables, so rows go by `INSERT … UNNEST`, with one array per column.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,22 +22,22 @@ use crate::driver::{PgDriver, read_row};
 use crate::options::Options;
 use crate::params::column;
 
-/// Names the lock that a move holds on each of its two databases. It also tells two addresses of one database apart from
-/// two databases.
+/// The number of the advisory lock that a move holds on both of its databases. If it is taken already, both addresses
+/// may mean the same database.
 const MOVE_LOCK: i64 = 0x61_64_6d_6d_76;
-/// How long a process that just ended may take to leave the list of connections.
+/// How long a process that has ended may still appear in the list of connections.
 const LEAVING: Duration = Duration::from_secs(2);
-/// Nothing else is connected while a move runs, and checks at its end may take long.
+/// The settings during a move. Nothing else is connected then, and the checks at its end may take long.
 const PATIENT: &str = "SET idle_in_transaction_session_timeout = 0; SET plan_cache_mode = auto";
 
-/// A database. Dropping it without a commit keeps nothing.
+/// A database with one open transaction. Dropping it without a commit rolls back.
 pub struct PgSide {
     driver: PgDriver,
-    /// The statement that inserts into the table that is being filled; absent while none is.
+    /// The table that is being filled, with its insert statement; `None` while no table is.
     inserts: Option<(String, Statement)>,
 }
 
-/// An address as it may be shown: without a user's name or password.
+/// The address without user name and password, for messages.
 pub fn shown(url: &str) -> Result<String> {
     let config = connect::address(url)?.config;
     let host = config.get_hosts().first().map(|host| match host {
@@ -50,13 +50,13 @@ pub fn shown(url: &str) -> Result<String> {
 }
 
 impl PgSide {
-    /// The database that is read. It is not brought up to date, nothing in it is changed, and until this is dropped
-    /// nobody else can change it.
+    /// Opens the source of a move. It is neither migrated nor changed, and until this value is dropped nobody else can
+    /// change it.
     pub fn source(url: &str) -> Result<Self> {
         let mut side = Self::connected(url, "the source")?;
         let locked: Vec<String> = side.catalog()?.tables.iter().map(|table| quoted(&table.name)).collect();
         let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-        // The lock comes before the first look, so the snapshot holds whatever was committed before it.
+        // The locks come before the first query, so the snapshot contains whatever was committed before them.
         let locked = side.driver.batch(&format!("{begin}; LOCK TABLE {} IN SHARE MODE", locked.join(", ")));
         locked.map_err(|error| match error {
             Error::Later { code: "store_busy", .. } => {
@@ -66,7 +66,7 @@ impl PgSide {
         })?;
         Ok(side)
     }
-    /// The database that is written, brought up to date.
+    /// Opens the target of a move, and migrates it.
     pub fn target(url: &str) -> Result<Self> {
         let mut side = Self::connected(url, "the target")?;
         connect::prepare(&connect::address(url)?, &Options::default())?;
@@ -114,7 +114,7 @@ impl PgSide {
         let sql = format!("SELECT version::bigint, name::text FROM {HISTORY} ORDER BY version");
         self.rows(&sql)?.into_iter().map(|mut row| Ok((row.int()?, row.text()?))).collect()
     }
-    /// Runs something for each organisation where a table's rows are guarded, else once.
+    /// Runs `work` once for each organisation if row level security guards the table, else once.
     fn for_each(&mut self, table: &Table, mut work: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
         if !table.owned {
             return work(self);
@@ -159,7 +159,7 @@ impl PgSide {
         self.inserts = Some((table.name.clone(), statement.clone()));
         Ok(statement)
     }
-    /// Inserts rows that one organisation may write.
+    /// Inserts rows that all belong to one organisation, or to an unguarded table.
     fn insert_some(&mut self, table: &Table, rows: &[Vec<Value<'static>>]) -> Result<()> {
         if let Some(Value::Text(owner)) = table.owner().and_then(|place| rows.first()?.get(place)) {
             let owner = OrganizationId::new(owner.clone().into_owned())
@@ -183,7 +183,8 @@ impl PgSide {
     }
 }
 
-/// A row of the catalog: the table, whether it is guarded, and a column with its place in the primary key.
+/// A row of the catalog: the table, whether row level security guards it, and a column with its place in the primary
+/// key.
 const COLUMNS: &str = "SELECT c.relname::text, c.relrowsecurity, a.attname::text, format_type(a.atttypid, NULL)::text, \
     NOT a.attnotnull, a.attgenerated <> '' OR a.attidentity <> '', COALESCE((SELECT array_position(k.conkey, a.attnum) \
     FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'p'), 0)::bigint \
@@ -242,7 +243,7 @@ impl Side for PgSide {
             let of_it = refers.iter().filter(|(from, _)| *from == table.name);
             table.refers_to = of_it.map(|(_, to)| to.clone()).collect();
             let by_owner = table.owner().is_some() && table.key.first().is_none_or(|name| name == OWNER);
-            // Rows are read for one organisation after the other: that must be their order.
+            // Rows are read for one organisation after the other, so the order must begin with the organisation.
             if table.owned && !by_owner { Err(unknown(&table.name, OWNER, "guarded otherwise")) } else { Ok(table) }
         });
         Ok(Catalog { migrations, tables: tables.collect::<Result<_>>()? })
@@ -259,7 +260,7 @@ impl Side for PgSide {
     }
     fn each(&mut self, table: &Table, see: &mut dyn FnMut(Vec<Value<'static>>) -> Result<()>) -> Result<()> {
         let order: Vec<String> = table.order().into_iter().map(|name| format!("{name} NULLS FIRST")).collect();
-        // The key's own index has no NULLs: said otherwise, it would not be used.
+        // The key's own index has no NULLs. With another order PostgreSQL would not use the index.
         let order = if table.key.is_empty() { order } else { table.order() };
         let (names, from, own) = (table.names(), quoted(&table.name), own(table));
         let sql =
@@ -295,7 +296,7 @@ impl Side for PgSide {
     }
     fn commit(&mut self) -> Result<()> {
         self.driver.batch("COMMIT")?;
-        // The planner knows nothing of the rows yet. It learns by itself, a minute later.
+        // The planner has no statistics about the new rows yet. It would collect them by itself a minute later.
         self.driver.batch("SET client_min_messages = error; ANALYZE").or(Ok(()))
     }
     fn roll_back(&mut self) {
@@ -307,7 +308,7 @@ fn unknown(table: &str, column: &str, what: &str) -> Error {
     Error::Bug(format!("a move does not know what to do with the column {table}.{column} ({what})"))
 }
 
-/// Says whose rows are meant, as the policy does: the primary key's index is found by it.
+/// The condition that the policy uses, added to the statement, so that PostgreSQL uses the index of the primary key.
 fn own(table: &Table) -> &'static str {
     if table.owned { " WHERE organization_id = current_setting('app.organization_id', true)" } else { "" }
 }

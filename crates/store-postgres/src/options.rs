@@ -1,4 +1,4 @@
-//! Settings.
+//! The store's settings.
 
 use admit_core::rule::Epoch;
 pub use admit_store_queries::hooks::{ClockHook, CommitFault, CommitHook, StatementFault, StatementHook};
@@ -6,22 +6,22 @@ pub use admit_store_queries::hooks::{ClockHook, CommitFault, CommitHook, Stateme
 /// How the store is opened.
 #[derive(Clone)]
 pub struct Options {
-    /// Connections that write: as many lanes run at once.
+    /// The number of connections that write. So many lanes run at once.
     pub writers: usize,
-    /// Connections that read.
+    /// The number of connections that read.
     pub readers: usize,
-    /// Runs everything in place, on the calling thread, with futures that are always ready: the simulator's mode. One
-    /// connection writes and one reads, whatever is said above.
+    /// Runs everything on the calling thread, with futures that are always ready. The simulator uses this. One
+    /// connection writes and one reads, whatever `writers` and `readers` say.
     pub inline: bool,
-    /// The clock; the database's when absent.
+    /// The clock; `None` uses the database's clock.
     pub clock: Option<ClockHook>,
-    /// Faults at commits.
+    /// Hook for faults at commits; `None` outside the simulator.
     pub before_commit: Option<CommitHook>,
-    /// Faults at statements.
+    /// Hook for faults at statements; `None` outside the simulator.
     pub before_statement: Option<StatementHook>,
-    /// The epoch a new database begins with; at the database's time with its randomness when absent.
+    /// The first epoch of a new database. `None`: it begins at the database's time with a random part from there.
     pub first_epoch: Option<Epoch>,
-    /// Refuses a server with `fsync = off`, which loses acknowledged scans. Tests may say no.
+    /// Whether to refuse a server with `fsync = off`, which loses acknowledged scans. Tests may set it to false.
     pub require_fsync: bool,
 }
 

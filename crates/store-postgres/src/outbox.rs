@@ -1,4 +1,4 @@
-//! The outbox in an organiser's own database (`integrations/postgres/admit.sql`): what `admit relay` reads and marks.
+//! The outbox in an organiser's own database (`integrations/postgres/admit.sql`), which `admit relay` reads and marks.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -11,23 +11,23 @@ use tokio_postgres::{AsyncMessage, Client, Config, NoTls, Socket};
 
 use crate::connect;
 
-/// Names the lock that one relay at a time holds: two would overtake each other.
+/// The number of the advisory lock that one relay at a time holds. Two relays would send lines out of order.
 const RELAY_LOCK: i64 = 0x72_65_6c_61_79;
-/// Every connection of a relay: no statement of its own takes long, and one that vanished gives the lock back.
+/// The settings of a relay's connection. Its statements are short, and a relay that vanished loses its lock.
 const SETTINGS: &str = "SET statement_timeout = '30s'; SET client_encoding = 'UTF8'; SET tcp_keepalives_idle = 5; \
                         SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 4; LISTEN admit_outbox";
-/// Whether the outbox is there, and ours to read and mark.
+/// Whether the outbox exists, and whether the role may read and mark its lines.
 const LOOK: &str = "SELECT to_regclass('admit.outbox') IS NOT NULL,
     coalesce(has_table_privilege(to_regclass('admit.outbox'), 'SELECT')
         AND has_table_privilege(to_regclass('admit.outbox'), 'UPDATE'), false)";
-/// Lines that are due, in order; none of a guest whose earlier line waits.
+/// The lines that are due, in order. A line is left out while an earlier line of the same guest waits.
 const DUE: &str =
     "SELECT sequence, webhook_id, guest_key, (message || jsonb_build_object('sequence', sequence))::text, tries
     FROM admit.outbox AS line WHERE done_at IS NULL AND next_at <= now() AND NOT EXISTS (
         SELECT FROM admit.outbox AS before WHERE before.guest_key = line.guest_key AND before.done_at IS NULL
         AND before.sequence < line.sequence AND before.next_at > now())
     ORDER BY sequence LIMIT $1";
-/// How long until a line is due: the first of a guest's, since the later ones wait for it.
+/// Milliseconds until a line is due. Only the first line of each guest counts, since the later ones wait for it.
 const NEXT: &str =
     "SELECT CASE WHEN count(*) > 0 THEN greatest(extract(epoch FROM min(next_at) - now()) * 1000, 0)::bigint END
     FROM (SELECT DISTINCT ON (guest_key) next_at FROM admit.outbox WHERE done_at IS NULL
@@ -43,15 +43,15 @@ const FORGET: &str =
 /// A line of the outbox: one change of one guest's row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutboxLine {
-    /// Its place: rises with every change of a row.
+    /// The line's place, which rises with every change of a row.
     pub sequence: i64,
-    /// Its id as a webhook, the same at every try.
+    /// The line's `webhook-id`, the same at every try.
     pub webhook_id: String,
-    /// Which guest's row it is about.
+    /// The key of the guest's row.
     pub guest_key: String,
     /// The body to send, the same bytes at every try.
     pub body: String,
-    /// Tries so far that were answered with a failure of this line.
+    /// The number of tries that failed because of this line.
     pub tries: i32,
 }
 
@@ -62,8 +62,8 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// Connects. Fails with `Invalid` where a person must mend something (the address, the outbox, its rights), with
-    /// `Later` where the database is away.
+    /// Connects. Fails with `Invalid` if a person must correct something (the address, the outbox, its rights), with
+    /// `Later` if the database cannot be reached.
     pub async fn open(url: &str) -> Result<Self> {
         let address = connect::address(url)?;
         let outbox = match address.tls.clone() {
@@ -81,12 +81,12 @@ impl Outbox {
             (true, true) => Ok(outbox),
         }
     }
-    /// Takes the lock of the one relay; `false` while another has it. It is given back when the connection ends.
+    /// Takes the lock of the one relay; `false` if another relay has it. The lock ends with the connection.
     pub async fn hold(&self) -> Result<bool> {
         let row = self.client.query_one("SELECT pg_try_advisory_lock($1)", &[&RELAY_LOCK]).await.map_err(away)?;
         Ok(row.get(0))
     }
-    /// Lines that are due, in order, `most` at most.
+    /// The lines that are due, in order, at most `most`.
     pub async fn due(&self, most: usize) -> Result<Vec<OutboxLine>> {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         let rows = self.client.query(DUE, &[&most]).await.map_err(away)?;
@@ -99,30 +99,31 @@ impl Outbox {
         };
         Ok(rows.iter().map(line).collect())
     }
-    /// How long until a line is due, in milliseconds; `None` where none waits.
+    /// Milliseconds until a line is due; `None` if no line waits.
     pub async fn next_in(&self) -> Result<Option<i64>> {
         Ok(self.client.query_one(NEXT, &[]).await.map_err(away)?.get(0))
     }
-    /// Admit took a line in.
+    /// Marks a line that Admit accepted.
     pub async fn delivered(&self, sequence: i64) -> Result<()> {
         self.mark(DELIVERED, &[&sequence]).await
     }
-    /// Admit refused a line for good: it is not tried again, and says why.
+    /// Marks a line that Admit refused finally, with the reason. It is not tried again.
     pub async fn refused(&self, sequence: i64, problem: &str) -> Result<()> {
         self.mark(REFUSED, &[&sequence, &problem]).await
     }
-    /// A line is tried again in `after_ms`; later ones of its guest wait for it.
+    /// Lets a line be tried again in `after_ms` milliseconds. Later lines of its guest wait for it.
     pub async fn later(&self, sequence: i64, problem: &str, after_ms: i64) -> Result<()> {
         self.mark(LATER, &[&sequence, &problem, &(after_ms as f64)]).await
     }
-    /// Forgets lines that were delivered longer than `keep_ms` ago. A role that may not delete keeps them.
+    /// Deletes lines that were delivered longer than `keep_ms` milliseconds ago. Does nothing if the role may not
+    /// delete.
     pub async fn forget(&self, keep_ms: i64) -> Result<()> {
         match self.client.execute(FORGET, &[&(keep_ms as f64)]).await {
             Err(error) if error.code() == Some(&tokio_postgres::error::SqlState::INSUFFICIENT_PRIVILEGE) => Ok(()),
             done => done.map(|_| ()).map_err(away),
         }
     }
-    /// Waits until something was written to the outbox since the last time somebody waited, or the connection ended.
+    /// Waits until a line was written since the last call, or the connection ended.
     pub async fn news(&self) {
         self.news.notified().await;
     }
@@ -150,13 +151,13 @@ where
     Ok(Outbox { client, news })
 }
 
-/// Sorts an error of the database. A person must mend what the database refuses; anything else passes by itself.
+/// Sorts an error of the database. A person must correct what the database refuses; any other error is temporary.
 fn away(error: tokio_postgres::Error) -> Error {
     let Some(said) = error.as_db_error() else {
         tracing::warn!(%error, "the outbox's database is away");
         return Error::Later { code: "database_away", retry_after_ms: 1_000 };
     };
-    // Shutting down, starting up, too many connections, a statement that took too long, a deadlock.
+    // These classes are temporary: shutting down, starting up, too many connections, a time limit, a deadlock.
     let passes = ["57", "53", "08", "40", "55"].iter().any(|class| said.code().code().starts_with(class));
     tracing::warn!(code = said.code().code(), message = said.message(), "the outbox's database");
     if passes {

@@ -1,4 +1,4 @@
-//! The parameters of statements: values, and columns of values, as PostgreSQL takes them.
+//! Parameters of statements in the form that PostgreSQL takes: single values, and columns of values.
 
 use std::error::Error as StdError;
 
@@ -25,7 +25,7 @@ impl ToSql for Param<'_> {
     to_sql_checked!();
 }
 
-/// A parameter that outlives its caller: a value, or a column of them.
+/// A parameter that owns its data: a value, or a column of values.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Owned {
     One(Value<'static>),
@@ -77,14 +77,14 @@ pub(crate) fn owned_column(kind: Kind, values: &[Value<'_>], first: usize, strid
     }
 }
 
-/// The parameters of a question, to be kept: its values, and its list if it has one.
+/// Copies the parameters of a query, with its list if it has one.
 pub(crate) fn owned_all(params: &[Value<'_>], list: Option<&[Value<'_>]>) -> Vec<Owned> {
     let mut all: Vec<Owned> = params.iter().map(|value| Owned::One(owned(value))).collect();
     all.extend(list.map(|list| owned_column(kind_of(list), list, 0, 1)));
     all
 }
 
-/// A column of parameters: every `stride`-th value from `first` on, all of one kind.
+/// A column as a parameter: every `stride`-th value from `first` on. All are of one kind.
 pub(crate) fn column<'a>(
     kind: Kind,
     values: &'a [Value<'a>],

@@ -1,9 +1,8 @@
-//! The prefetched questions of a transaction. They go along with the next question and save a round trip each.
-//! Several operations of one transaction may ask the same by one item of a list each: these are asked as one
-//! question.
+//! The prefetched queries of a transaction. They are sent together with the next query and save a round trip each.
+//! Several operations of one transaction may send the same query about one list item each. These become one query.
 //!
-//! An early answer equals the answer that would come now, as long as nothing of it was changed since. Changes by this
-//! transaction are noted here. Changes by another transaction are kept out by the head of the event.
+//! A prefetched answer equals the answer that would come now, as long as its rows were not changed. This module tracks
+//! changes by this transaction. The lock of the event's head keeps other transactions from changing them.
 
 use std::collections::BTreeMap;
 
@@ -12,36 +11,37 @@ use admit_store_queries::value::{Row, Value};
 
 use crate::params::{Owned, kind_of, owned, owned_all, owned_column};
 
-/// Items of a longer list are not taken apart, and an answer with more rows is given away once: it may be long.
+/// The longest list that is split by item. An answer with more rows is used once and then dropped, because it may be
+/// long.
 const FEW: usize = 2 * admit_core::limits::LANE_REQUESTS;
 
 type Columns = Vec<Value<'static>>;
 
-/// A question that is prefetched.
+/// A prefetched query that is not split by item.
 struct Whole {
     stmt: &'static Stmt,
     params: Vec<Owned>,
-    /// Its answer, once it was asked.
+    /// The rows of the answer; `None` until the query was sent.
     rows: Option<Vec<Columns>>,
 }
 
-/// Questions by items of a list that are the same but for the item.
+/// Prefetched queries about list items, equal except for the item.
 struct ByItem {
     stmt: &'static Stmt,
     params: Vec<Value<'static>>,
-    /// The answer about each item, once it was asked.
+    /// The rows about each item; `None` until the query was sent.
     items: BTreeMap<Value<'static>, Option<Vec<Columns>>>,
 }
 
-/// A question that goes along with another.
+/// A prefetched query that is sent together with another.
 pub(crate) struct Ahead {
     pub stmt: &'static Stmt,
     pub params: Vec<Owned>,
-    /// The place of its answer among those by item; absent for a question that is not by item.
+    /// The place of its answer in `by_item`; `None` for a query that is not split by item.
     by_item: Option<usize>,
 }
 
-/// The prefetched answers of the running transaction.
+/// The prefetched queries and answers of the running transaction.
 #[derive(Default)]
 pub(crate) struct Prefetched {
     whole: Vec<Whole>,
@@ -53,7 +53,7 @@ fn rows_of(rows: &[Columns]) -> Vec<Row> {
 }
 
 impl Prefetched {
-    /// This will be asked.
+    /// Adds a query that will probably be sent.
     pub fn add(&mut self, Asked { stmt, params, list }: &Asked<'_>) {
         if let (Some(_), Some(list)) = (stmt.by, list.filter(|list| list.len() <= FEW)) {
             let place = self.place(stmt, params).unwrap_or_else(|| {
@@ -75,7 +75,7 @@ impl Prefetched {
     fn place(&self, stmt: &'static Stmt, params: &[Value<'_>]) -> Option<usize> {
         self.by_item.iter().position(|one| std::ptr::eq(one.stmt, stmt) && one.params == params)
     }
-    /// The prefetched questions that were not asked yet.
+    /// Takes out the prefetched queries that were not sent yet.
     pub fn unasked(&mut self) -> Vec<Ahead> {
         let unasked = self.whole.extract_if(.., |one| one.rows.is_none());
         let mut ahead: Vec<Ahead> =
@@ -91,7 +91,7 @@ impl Prefetched {
         }
         ahead
     }
-    /// The answer that came along.
+    /// Stores the answer to a prefetched query.
     pub fn answered(&mut self, Ahead { stmt, params, by_item }: Ahead, rows: Vec<Row>) {
         let rows = rows.into_iter().map(|row| row.into_values().collect::<Columns>());
         let (Some(place), Some(by)) = (by_item, stmt.by) else {
@@ -106,7 +106,7 @@ impl Prefetched {
             }
         }
     }
-    /// The answer to a question, if it came already. One that was only prefetched is asked now, by who asks.
+    /// The answer to a query if it is known; else `None`, and the caller sends the query itself.
     pub fn known(&mut self, Asked { stmt, params, list }: &Asked<'_>) -> Option<Vec<Row>> {
         if let (Some(list), Some(place)) = (list.filter(|list| list.len() <= FEW), self.place(stmt, params)) {
             let items = &mut self.by_item[place].items;
@@ -127,7 +127,7 @@ impl Prefetched {
             _ => self.whole.swap_remove(place).rows.map(|rows| rows.into_iter().map(Row::new).collect()),
         }
     }
-    /// A statement changes its table: what was known of it holds no more.
+    /// Discards all answers from the table that a statement changes.
     pub fn changed(&mut self, sql: &str) {
         let Some(table) = table(sql) else {
             *self = Self::default();
@@ -138,8 +138,8 @@ impl Prefetched {
             one.items.retain(|_, rows| rows.is_none());
         }
     }
-    /// The same of rows, whose values these are: what was known of an item that is not among them still holds, where each
-    /// row names the item it is about.
+    /// Discards answers that a change of these rows outdates. If each row names its item, answers about items that no
+    /// row names stay.
     pub fn changed_rows(&mut self, bulk: &'static Bulk, values: &[Value<'_>]) {
         let table = bulk.table;
         self.whole.retain(|one| !one.stmt.looks_at(table));
@@ -154,7 +154,7 @@ impl Prefetched {
     }
 }
 
-/// The table a change is of.
+/// The table that a statement changes; `None` if it changes none.
 fn table(sql: &str) -> Option<&str> {
     let mut words = sql.split_whitespace();
     match words.next()? {
@@ -170,7 +170,7 @@ mod tests {
     use admit_store_queries::driver::{By, Made};
     use admit_store_queries::value::Kind;
 
-    // Of both, a column is called like a table.
+    // In both statements a column has the name of a table.
     static LOOK: Stmt = Stmt {
         name: "LOOK",
         sql: "SELECT a FROM logs WHERE b = $1 AND scans > 0",
@@ -208,7 +208,7 @@ mod tests {
         prefetched.answered(unasked.remove(0), vec![row]);
         prefetched
     }
-    /// Of items 1 (two rows), 2 (none) and 3 (one row).
+    /// Answers about the items 1 (two rows), 2 (none) and 3 (one row).
     fn by_item() -> Prefetched {
         let mut prefetched = Prefetched::default();
         prefetched.add(&each(&[Value::Int(1), Value::Int(2)]));

@@ -1,5 +1,5 @@
-//! Databases to play with: made on a server, emptied, copied aside and put back, over and over, past every trigger and
-//! policy. For the simulator; a database that anybody cares for is none of them.
+//! Temporary databases for the simulator. They are made, emptied, copied and restored again and again, without regard
+//! to triggers and row level security. Never use this on a database with data of value.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -9,25 +9,26 @@ use admit_app::error::{Error, Result};
 use tokio::runtime::Runtime;
 use tokio_postgres::{Client, NoTls};
 
-/// A server on this machine.
+/// A PostgreSQL server on this machine.
 #[derive(Debug, Clone)]
 pub struct Server {
-    /// The role that the store works as: a URL or `host=… user=…`.
+    /// The address for the store's role: a URL or `host=… user=…`.
     pub url: String,
-    /// A superuser of the same server: the store refuses to be one, and only they may do what is done here.
+    /// The address for a superuser of the same server. The store refuses that role, but only a superuser may do what
+    /// this module does.
     pub superuser: String,
 }
 
-/// A database.
+/// A temporary database.
 pub struct Scratch {
     url: String,
     name: String,
     server: String,
-    /// One connection for all of its life: a new one takes as long as all it is for.
+    /// The superuser's connection, kept open. Opening one takes as long as all its other work.
     superuser: Mutex<Connected>,
 }
 
-/// The database goes with its user, and so do connections to it.
+/// Deletes the database when the value is dropped, after closing connections to it.
 impl Drop for Scratch {
     fn drop(&mut self) {
         let drop = format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name);
@@ -62,7 +63,8 @@ impl Connected {
     }
 }
 
-/// The same address with another database: of a URL its path, else one more word, of which the last counts.
+/// The address with another database's name. In a URL it replaces the path; else it adds a word, of which the last
+/// counts.
 fn with_database(url: &str, name: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return format!("{url} dbname={name}") };
     let (place, query) = rest.split_once('?').map_or((rest, None), |(place, query)| (place, Some(query)));
@@ -71,12 +73,12 @@ fn with_database(url: &str, name: &str) -> String {
 }
 
 impl Server {
-    /// A fresh database that belongs to the store's role. Not from inside an async runtime, like all here.
+    /// Makes a new database that belongs to the store's role. Don't call this module from inside an async runtime.
     pub fn database(&self) -> Result<Scratch> {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let config: tokio_postgres::Config = self.url.parse().map_err(|error| bug("the database's address", error))?;
         let role = config.get_user().ok_or_else(|| Error::Bug("the database's address names no role".into()))?;
-        // In containers every process has the same number.
+        // In containers every process has the same number, so the time is part of the name.
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let name = format!("admit_sim_{since}_{}_{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
         let server = Connected::to(&self.superuser)?;
@@ -87,15 +89,15 @@ impl Server {
 }
 
 impl Scratch {
-    /// Its address, for the store's role.
+    /// The address of this database for the store's role.
     pub fn url(&self) -> &str {
         &self.url
     }
-    /// Keeps a copy of what its tables hold, under a name, in place of the one before.
+    /// Copies the content of all tables under a name, and replaces an earlier copy of that name.
     pub fn keep(&self, name: &str) -> Result<()> {
         self.run(&keep(name))
     }
-    /// Puts such a copy in the place of what the tables hold.
+    /// Replaces the content of all tables by the copy with this name.
     pub fn put_back(&self, name: &str) -> Result<()> {
         self.run(&put_back(name))
     }
@@ -104,13 +106,13 @@ impl Scratch {
     }
 }
 
-/// SQL that keeps a copy of every table under a name.
+/// The SQL that copies every table under a name.
 pub(crate) fn keep(name: &str) -> String {
     let copy = "CREATE TABLE IF NOT EXISTS kept.%2$I (LIKE public.%1$I);
         DELETE FROM kept.%2$I; INSERT INTO kept.%2$I SELECT * FROM public.%1$I";
     each_table(name, copy)
 }
-/// SQL that puts it back: no trigger and no policy has a say.
+/// The SQL that restores such a copy, without triggers and row level security.
 pub(crate) fn put_back(name: &str) -> String {
     each_table(name, "DELETE FROM public.%1$I; INSERT INTO public.%1$I SELECT * FROM kept.%2$I")
 }

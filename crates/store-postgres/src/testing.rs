@@ -1,4 +1,5 @@
-//! A private PostgreSQL server for tests: its own data folder, its own socket, gone when the test process ends.
+//! A private PostgreSQL server for tests, with its own data folder and socket. It is removed when the test process
+//! ends.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot have its server fails, loudly")]
 
@@ -15,27 +16,27 @@ use tokio_postgres::{Client, NoTls};
 use crate::driver::read_row;
 use crate::scratch;
 
-/// A running server. Stops when dropped, and when the process that started it ends, however it ends.
+/// A running server. It stops when it is dropped, and when the process that started it ends in any way.
 pub struct Server {
     folder: PathBuf,
-    /// Its data: in the folder, or on a disk of somebody else's.
+    /// The data folder of the server: in `folder`, or in a folder that the test chose.
     data: PathBuf,
-    /// More settings, as on its command line.
+    /// Additional settings in the form of command line arguments.
     settings: String,
     bin: PathBuf,
     user: Option<String>,
     fsync: bool,
-    /// Where it listens beside its socket, with TLS.
+    /// The TCP port with TLS; `None`: the server listens on its socket only.
     port: Option<u16>,
     process: Mutex<Option<Child>>,
     databases: AtomicU32,
 }
 
-/// The request for the certificate of a server with TLS: it is of no authority but itself.
+/// The OpenSSL configuration for the self-signed certificate of a server with TLS.
 const CERTIFICATE: &str = "[req]\ndistinguished_name=name\nx509_extensions=more\nprompt=no\n[name]\nCN=localhost\n\
                            [more]\nsubjectAltName=DNS:localhost\nbasicConstraints=critical,CA:FALSE\n";
 
-/// The test process's one shared server, without fsync.
+/// The server that all tests of this process share. It runs without fsync.
 pub fn shared() -> &'static Server {
     static SERVER: OnceLock<Server> = OnceLock::new();
     SERVER.get_or_init(|| Server::start(false))
@@ -51,7 +52,7 @@ fn bin() -> PathBuf {
     found.expect("PostgreSQL's initdb and postgres are needed for these tests (Debian: postgresql)")
 }
 
-/// PostgreSQL refuses to run as root: another user then does it.
+/// The user that runs the server when this process is root, because PostgreSQL refuses root; else `None`.
 fn other_user() -> Option<(String, u32)> {
     let id = |args: &[&str]| -> Option<u32> {
         let output = Command::new("id").args(args).stderr(Stdio::null()).output().ok()?;
@@ -69,11 +70,12 @@ impl Server {
     pub fn start(fsync: bool) -> Self {
         Self::make(fsync, None, None, "")
     }
-    /// The same with fsync, its data in a folder that it makes, and with more settings, as on its command line.
+    /// Starts a server with fsync whose data is in a new folder `data`, with more settings in the form of command line
+    /// arguments.
     pub fn start_at(data: PathBuf, settings: &str) -> Self {
         Self::make(true, None, Some(data), settings)
     }
-    /// The same, without fsync, with TLS on a free port of this machine. Needs `openssl`, as Debian's PostgreSQL does.
+    /// Starts a server without fsync, with TLS on a free port. It needs `openssl`, as Debian's PostgreSQL does.
     pub fn start_with_tls() -> Self {
         let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
         Self::make(false, Some(free.expect("a free port").port()), None, "")
@@ -99,7 +101,7 @@ impl Server {
             data,
             folder,
         };
-        // Where fsync matters what it begins with has to be on the disk too.
+        // If fsync matters, the files of the new data folder must be on the disk too.
         let flushed = if fsync { "" } else { "--no-sync" };
         let init = server
             .command(&format!(
@@ -143,8 +145,8 @@ impl Server {
     }
     fn run(&self) {
         let fsync = if self.fsync { "on" } else { "off" };
-        // The shell waits for its input to end: it does when we stop it (saying that the data stays), and when this
-        // process dies.
+        // The shell waits for the end of its input. The input ends when we stop the server (the data then stays), and
+        // when this process dies.
         let folder = self.folder.display();
         let network = match self.port {
             Some(port) => format!(
@@ -185,7 +187,7 @@ impl Server {
             let _ = child.wait();
         }
     }
-    /// Its processes: the one that starts the others, and those.
+    /// The ids of the server's processes, the main process first.
     pub fn processes(&self) -> Vec<u32> {
         let lines = std::fs::read_to_string(self.data.join("postmaster.pid")).unwrap_or_default();
         let Some(first) = lines.lines().next().and_then(|line| line.parse().ok()) else { return Vec::new() };
@@ -206,11 +208,11 @@ impl Server {
         let port = self.port.map_or_else(String::new, |port| format!(" port={port}"));
         format!("host={}{port} user={user} dbname={database}", self.folder.display())
     }
-    /// The same database by the network instead of the socket.
+    /// The address of the same database over TCP instead of the socket.
     pub fn by_network(&self, address: &str) -> String {
         address.replace(&format!("host={}", self.folder.display()), "host=localhost")
     }
-    /// The certificate of a server with TLS; it is its own authority.
+    /// The file of the self-signed certificate of a server with TLS.
     pub fn certificate(&self) -> PathBuf {
         self.folder.join("certificate.pem")
     }
@@ -227,11 +229,11 @@ impl Server {
         self.admin(&format!("CREATE DATABASE {name} OWNER admit"));
         self.address("admit", &name)
     }
-    /// Keeps a copy of what the tables of a database hold, under a name, in place of the one before.
+    /// Copies the content of a database's tables under a name, and replaces an earlier copy of that name.
     pub fn keep(&self, address: &str, name: &str) {
         run_sql(&self.as_superuser(address), &scratch::keep(name)).expect("copying every table");
     }
-    /// Puts such a copy in the place of what the tables hold: no trigger and no policy has a say.
+    /// Replaces the content of a database's tables by such a copy, without triggers and row level security.
     pub fn put_back(&self, address: &str, name: &str) {
         run_sql(&self.as_superuser(address), &scratch::put_back(name)).expect("copying every table");
     }
@@ -257,7 +259,7 @@ impl Server {
             Ok(out)
         })
     }
-    /// The address of the same database for the superuser, whom the store refuses.
+    /// The address of the same database for the superuser, a role that the store refuses.
     pub fn as_superuser(&self, address: &str) -> String {
         address.replace("user=admit", "user=admin")
     }
@@ -265,13 +267,13 @@ impl Server {
     pub fn tool(&self, name: &str) -> Command {
         Command::new(bin().join(name))
     }
-    /// The folder with its data, its socket and its log.
+    /// The folder of the server with its data, its socket and its log.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 }
 
-/// Runs SQL on a connection of its own. Not from inside an async runtime.
+/// Runs SQL on a new connection. Don't call it from inside an async runtime.
 pub fn run_sql(address: &str, sql: &str) -> Result<(), tokio_postgres::Error> {
     with_client(address, async |client| client.batch_execute(sql).await)
 }
@@ -294,8 +296,8 @@ fn with_client<T: Send>(
     std::thread::scope(|scope| scope.spawn(work).join()).unwrap_or_else(|_| panic!("running SQL panicked"))
 }
 
-/// Every row of every table of a database, as committed now: the table's name, a space, the row as JSON. Sorted. As the
-/// superuser, for whom no row is hidden. Not from inside an async runtime's only thread.
+/// Every row of every table of a database, as committed now: the table's name, a space, the row as JSON. The lines are
+/// sorted. It reads as the superuser, from whom no row is hidden. Don't call it from an async runtime's only thread.
 pub fn rows(address: &str) -> Vec<String> {
     let work = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -322,12 +324,12 @@ pub fn rows(address: &str) -> Vec<String> {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // A test that failed while they stood still: nothing that stands can be stopped.
+        // A failed test may leave the processes suspended, and a suspended process cannot be stopped.
         for pid in self.processes() {
             let _ = Command::new("kill").args(["-CONT", &pid.to_string()]).output();
         }
         self.stop();
-        // Owned by another user where we are root, who may remove it all the same.
+        // If this process is root, another user owns the folder; root may remove it all the same.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }

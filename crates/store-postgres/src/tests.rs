@@ -119,7 +119,7 @@ fn a_statement_that_forgets_its_organization_finds_nothing_of_another() {
         )
     };
     run_sql(&address, &look("o", "")).unwrap();
-    // The other organisation has its own row, its head and its owner; of the first one's nothing.
+    // The other organisation has its own row, its head and its owner, and nothing of the first.
     run_sql(
         &address,
         &look("p", "ASSERT many = 0 OR name IN ('organizations', 'organization_heads', 'members'), name;"),
@@ -159,7 +159,7 @@ fn a_change_that_fails_late_fails_its_own_write_alone() {
     drive(async {
         with_event(&store).await;
         with_scans(&store, vec![scan("e", "known", "t1")]).await;
-        // Many at once, so that some share a transaction with the one whose insert the database refuses.
+        // Many writes run at once, so that some share a transaction with the one whose insert the database refuses.
         let writes = (0..40).map(|n| {
             let store = store.clone();
             async move {
@@ -327,7 +327,7 @@ fn no_lookup_of_a_batch_reads_all_of_an_event() {
         .await
         .unwrap();
     });
-    // As a lane has it: no figures of this organisation or event were gathered yet.
+    // The state of a lane without statistics about this organisation or event.
     let mut driver = connect::writer(&connect::address(&address).unwrap()).unwrap();
     driver.batch("SET app.organization_id = 'o'").unwrap();
     let hot = [
@@ -360,8 +360,8 @@ fn no_lookup_of_a_batch_reads_all_of_an_event() {
     }
 }
 
-/// Writes that share a transaction are looked for and stored together. Still each write sees what those before it did:
-/// a ticket's state, what is stored under a scan's id, the counters.
+/// Writes that share a transaction are looked up and stored together. Each write must still see what those before it
+/// did: a ticket's state, what is stored under a scan's id, the counters.
 #[test]
 fn each_of_many_writes_sees_those_before_it() {
     let store = open(&shared().database());
@@ -417,7 +417,7 @@ fn each_of_many_writes_sees_those_before_it() {
     });
 }
 
-/// The keys that reads need are looked up for all that wait, and each read is told of its own.
+/// The keys of all waiting reads are looked up together, and each read gets only its own.
 #[test]
 fn each_of_many_reads_is_told_of_its_own() {
     let store = open(&shared().database());
@@ -456,7 +456,7 @@ fn a_long_answer_nobody_waited_for_does_not_stop_the_connection() {
     let (done, told) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let mut driver = connect::connect(&connect::address(&address).unwrap()).unwrap();
-        // Comes in more pieces than the connection keeps for somebody who is not listening.
+        // The answer comes in more pieces than the connection keeps for an answer that nobody takes.
         driver.send_text("LONG", "SELECT repeat('x', 1000) FROM generate_series(1, 1000)".to_owned());
         let _ = done.send(driver.show("SELECT 'after'::text"));
     });
@@ -464,7 +464,7 @@ fn a_long_answer_nobody_waited_for_does_not_stop_the_connection() {
     assert_eq!(told.expect("the connection stands still"), Ok("after".to_owned()));
 }
 
-/// docs/operations.md "Backup" and "Restore", word for word.
+/// The commands of docs/operations.md "Backup" and "Restore", word for word.
 #[test]
 fn a_dump_by_the_backup_role_brings_back_every_row_and_every_guard() {
     let server = shared();
@@ -508,8 +508,8 @@ fn a_dump_by_the_backup_role_brings_back_every_row_and_every_guard() {
     run_sql(&address, apart).unwrap_or_else(|error| panic!("{name}: organisations are apart as before: {error}"));
 }
 
-/// S2 §9 "Connection pool: never exhausted": whatever waits, waits in one bounded queue; beyond it a write is told at once to
-/// come again, and everything that waited is done.
+/// S2 §9 "Connection pool: never exhausted". All writes wait in one bounded queue. Beyond its bound a write is told at
+/// once to retry, and all waiting writes are done.
 #[test]
 fn ten_thousand_writes_wait_and_the_next_is_told_to_come_again() {
     let address = shared().database();
@@ -540,8 +540,8 @@ fn ten_thousand_writes_wait_and_the_next_is_told_to_come_again() {
     });
 }
 
-/// S2 §6 "Database timeout": who waits for a lock that another holds is told to come again, keeps nothing, and its next
-/// try goes through. Takes the ten seconds that a lock is waited for.
+/// S2 §6 "Database timeout". A write that waits too long for a lock of another program is told to retry and stores
+/// nothing, and its next try succeeds. The test takes the ten seconds of the lock timeout.
 #[test]
 fn s2_6_a_lock_that_is_held_too_long_is_told_as_busy_and_the_next_try_goes_through() {
     let address = shared().database();
@@ -553,7 +553,7 @@ fn s2_6_a_lock_that_is_held_too_long_is_told_as_busy_and_the_next_try_goes_throu
         }))
     };
     drive(with_event(&store));
-    // Nothing of ours holds a lock so long: another program, in an unfinished transaction.
+    // No code of ours holds a lock so long. The test plays another program with an unfinished transaction.
     let mut stranger = connect::connect(&connect::address(&address).unwrap()).unwrap();
     stranger.batch("BEGIN; LOCK TABLE event_heads IN EXCLUSIVE MODE").unwrap();
     let refused = gate();
@@ -564,7 +564,8 @@ fn s2_6_a_lock_that_is_held_too_long_is_told_as_busy_and_the_next_try_goes_throu
     assert_eq!(drive(look(&store, |tx| tx.gate_ids(&id("e")))), [id("north")]);
 }
 
-/// A step that is being stored holds its run's row. A renewal at that moment must not wait for it, holding others.
+/// A step that is being stored holds its run's row. A renewal at that moment must not wait for it while it holds other
+/// rows.
 #[test]
 fn a_renewal_waits_for_no_step_that_is_being_stored() {
     let address = shared().database();

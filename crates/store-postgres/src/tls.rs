@@ -1,9 +1,8 @@
-//! Where the database is, and how the way there is kept private.
+//! The address of the database, and the TLS of the connection to it.
 //!
-//! `sslmode` means what it means elsewhere: `disable`; `prefer` (the standard: TLS where the server offers it);
-//! `require` (TLS, with any server); `verify-full` (TLS, and a certificate for that name by an authority of
-//! `sslrootcert`, a PEM file, or of this machine). With `sslrootcert` the certificate is checked in every mode that
-//! speaks TLS.
+//! `sslmode` has the usual values: `disable`; `prefer` (the default: TLS if the server offers it); `require` (TLS,
+//! with any server); `verify-full` (TLS, and a certificate for that name by an authority of `sslrootcert`, a PEM file,
+//! or of this machine). With `sslrootcert` the certificate is checked in every mode that uses TLS.
 
 use std::sync::Arc;
 
@@ -17,16 +16,16 @@ use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// Where the database is.
+/// The address of the database and how to connect to it.
 #[derive(Clone)]
 pub(crate) struct Address {
-    /// Host, user, database and the rest.
+    /// Host, user, database and further connection settings.
     pub config: Config,
-    /// Speaks TLS; absent on a unix socket and with `sslmode=disable`.
+    /// The TLS connector; `None` on a unix socket and with `sslmode=disable`.
     pub tls: Option<MakeRustlsConnect>,
 }
 
-/// Reads `DATABASE_URL`: a URL, or `host=… user=… dbname=…`.
+/// Parses `DATABASE_URL`: a URL, or `host=… user=… dbname=…`.
 pub(crate) fn address(url: &str) -> Result<Address> {
     let (rest, root_certificates) = without(url, "sslrootcert");
     let (rest, mode) = without(&rest, "sslmode");
@@ -55,7 +54,7 @@ pub(crate) fn address(url: &str) -> Result<Address> {
     Ok(Address { config, tls: Some(MakeRustlsConnect::new(tls)) })
 }
 
-/// The URL without a parameter, and what it said.
+/// The URL without one parameter, and that parameter's value.
 fn without(url: &str, name: &str) -> (String, Option<String>) {
     let is_url = url.starts_with("postgres://") || url.starts_with("postgresql://");
     let (head, parameters, between) = match url.split_once('?') {
@@ -110,7 +109,8 @@ fn client(checked: bool, root_certificates: Option<&str>) -> Result<ClientConfig
     Ok(config.with_no_client_auth())
 }
 
-/// `sslmode=require`: the connection is private, and any server is believed. Signatures are checked all the same.
+/// The certificate check of `sslmode=require`: it accepts any server, but still verifies the signatures of the
+/// handshake.
 #[derive(Debug)]
 struct Whoever(Arc<CryptoProvider>);
 

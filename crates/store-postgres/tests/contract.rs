@@ -1,4 +1,4 @@
-//! The store contract on PostgreSQL: each on a database of its own.
+//! The store contract on PostgreSQL. Each test has a database of its own.
 
 use std::sync::Arc;
 

@@ -21,7 +21,7 @@ async fn foreign() -> String {
     address
 }
 
-/// A relay that were told "now" while nothing is due would ask again a hundred times a second.
+/// If `next_in` said "now" while nothing is due, a relay would ask a hundred times per second.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_guests_later_lines_are_due_when_the_first_one_is() {
     let address = foreign().await;
@@ -33,13 +33,12 @@ async fn a_guests_later_lines_are_due_when_the_first_one_is() {
     assert_eq!(outbox.due(10).await.unwrap(), []);
     let next = outbox.next_in().await.unwrap().unwrap();
     assert!(next > 30_000, "the second line waits for the first: {next}");
-    // Another guest waits for nobody.
+    // The line of another guest does not wait.
     run(&address, "SELECT add_guest(2, 'Bo', 1)").await;
     assert_eq!((outbox.due(10).await.unwrap().len(), outbox.next_in().await.unwrap()), (1, Some(0)));
 }
 
-/// Otherwise Admit would keep the addresses of a guest who lost them, and also those of a guest who is deleted after
-/// that.
+/// Otherwise Admit would keep the addresses of a guest who lost them, and of a guest who is deleted after that.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_row_that_loses_its_addresses_is_told_of_and_so_is_its_end() {
     let address = foreign().await;
@@ -47,7 +46,7 @@ async fn a_row_that_loses_its_addresses_is_told_of_and_so_is_its_end() {
         run(&address, &format!("SELECT {act}")).await;
     }
     run(&address, "SELECT must_have_told(1, '{INSERT,UPDATE,DELETE}')").await;
-    // Who never had an address is told of once they have one.
+    // A guest who never had an address is sent to Admit once they have one.
     run(&address, "SELECT add_nobody(2)").await;
     run(&address, "SELECT change_guest(2, 2)").await;
     run(&address, "SELECT must_have_told(2, NULL)").await;
@@ -65,7 +64,7 @@ async fn an_update_tells_what_changed_and_a_long_id_stops_no_row() {
     let lines = outbox.due(10).await.unwrap();
     assert_eq!((lines.len(), lines[2].guest_key.len()), (3, 500));
     assert!(lines[2].body.len() > 12_000, "the message has it whole");
-    // What the file added can be taken away again, and the table goes on without it.
+    // The organiser can remove what the file added, and the table goes on without it.
     run(&address, "SELECT end_it()").await;
     run(&address, "SELECT add_guest(2, 'Bo', 1)").await;
 }

@@ -1,4 +1,5 @@
-//! Prints how fast scans are stored on a server with every commit on the disk. Run with `--ignored --nocapture`.
+//! Prints how many scans per second are stored on a server with every commit on the disk. Run with `--ignored
+//! --nocapture`.
 
 use std::sync::Arc;
 use std::time::Instant;

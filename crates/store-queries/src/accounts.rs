@@ -1,4 +1,4 @@
-//! Organisations, users, members, secrets.
+//! Statements about organisations, users, members, and credentials such as sessions and API tokens.
 
 use admit_app::error::{Error, Result};
 use admit_app::ports::TxAccounts;
@@ -12,28 +12,28 @@ use crate::tx::SqlTx;
 use crate::value::{Row, Value};
 
 statements! {
-    /// This organisation.
+    /// The row of the organisation $1.
     ORGANIZATION = "SELECT organization_id, name, created_at FROM organizations WHERE organization_id = $1";
-    /// How its mails look.
+    /// How the mails of the organisation $1 look: colour, subject and address for answers. No row: the standard look.
     LETTERHEAD = "SELECT color, subject, reply_to FROM letterheads WHERE organization_id = $1";
-    /// Overwrites how they look.
+    /// Stores how an organisation's mails look, and overwrites the former look.
     PUT_LETTERHEAD = "INSERT INTO letterheads (organization_id, color, subject, reply_to) VALUES ($1, $2, $3, $4)
         ON CONFLICT (organization_id) DO UPDATE SET color = excluded.color, subject = excluded.subject, reply_to = excluded.reply_to";
     /// Makes an organisation.
     INSERT_ORGANIZATION = "INSERT INTO organizations (organization_id, name, created_at) VALUES ($1, $2, $3)";
     /// Makes a user.
     INSERT_USER = "INSERT INTO users (user_id, email, name, password_hash, created_at) VALUES ($1, $2, $3, $4, $5)";
-    /// Forgets a user who belongs nowhere any more, so that the address may sign up again.
+    /// Deletes a user who belongs to no organisation any more, so that the e-mail address may sign up again.
     DELETE_USER = "DELETE FROM users WHERE user_id = $1 AND NOT EXISTS (SELECT 1 FROM members WHERE members.user_id = users.user_id)";
     /// Sets a user's password.
     SET_PASSWORD = "UPDATE users SET password_hash = $2 WHERE user_id = $1";
     /// The hash of a member's password.
     PASSWORD_HASH = "SELECT u.password_hash FROM members m JOIN users u ON u.user_id = m.user_id
         WHERE m.organization_id = $1 AND m.user_id = $2";
-    /// Ends a user's sessions, whatever the organisation.
+    /// Deletes all sessions of a user, in every organisation.
     DELETE_SESSIONS = "DELETE FROM credentials WHERE organization_id IN (SELECT organization_id FROM members WHERE user_id = $1)
         AND kind = 'session' AND holder = $1";
-    /// A user by sign-in e-mail, whatever the organisation.
+    /// Finds a user of any organisation by the e-mail address that they sign in with.
     USER_BY_EMAIL = "SELECT user_id, email, name, password_hash, created_at FROM users WHERE email = $1";
     /// Makes a membership.
     INSERT_MEMBER = "INSERT INTO members (organization_id, user_id, role, created_at) VALUES ($1, $2, $3, $4)";
@@ -49,18 +49,19 @@ statements! {
     SET_ROLE = "UPDATE members SET role = $3 WHERE organization_id = $1 AND user_id = $2";
     /// Ends a membership.
     DELETE_MEMBER = "DELETE FROM members WHERE organization_id = $1 AND user_id = $2";
-    /// Ends a user's sessions and API tokens here.
+    /// Deletes a user's sessions and API tokens in this organisation.
     DELETE_USER_CREDENTIALS = "DELETE FROM credentials WHERE organization_id = $1 AND kind IN ('session', 'api_token') AND holder = $2";
-    /// Marks a user's API tokens withdrawn.
+    /// Marks all API tokens of a user as withdrawn.
     REVOKE_USER_API_TOKENS = "UPDATE api_tokens SET revoked_at = $3 WHERE organization_id = $1 AND user_id = $2 AND revoked_at IS NULL";
-    /// The holder that a secret opens, whatever the organisation.
+    /// Finds the credential with the SHA-256 of a secret, in any organisation: a session, an API token or a device's
+    /// key.
     CREDENTIAL = "SELECT token_hash, organization_id, kind, holder, expires_at, created_at FROM credentials WHERE token_hash IN ($1)", by 0 of [];
-    /// Stores what a secret opens.
+    /// Stores a credential. A second row with the same hash breaks the unique key.
     INSERT_CREDENTIAL = "INSERT INTO credentials (token_hash, organization_id, kind, holder, expires_at, created_at) VALUES ($1, $2, $3, $4, $5, $6)";
-    /// The same, unless it is stored.
+    /// Stores a credential, unless one with the same hash is stored already.
     KEEP_CREDENTIAL = "INSERT INTO credentials (token_hash, organization_id, kind, holder, expires_at, created_at) VALUES ($1, $2, $3, $4, $5, $6)
         ON CONFLICT (token_hash) DO NOTHING";
-    /// Forgets a secret of this organisation.
+    /// Deletes a credential of this organisation by the hash of its secret.
     DELETE_CREDENTIAL = "DELETE FROM credentials WHERE organization_id = $1 AND token_hash = $2";
     /// Stores an API token's description.
     INSERT_API_TOKEN = "INSERT INTO api_tokens (organization_id, api_token_id, name, user_id, role, token_hash, created_at, expires_at, revoked_at)
@@ -71,9 +72,9 @@ statements! {
     /// One API token, by the hash of its text.
     API_TOKEN = "SELECT api_token_id, name, user_id, role, token_hash, created_at, expires_at, revoked_at FROM api_tokens
         WHERE organization_id = $1 AND token_hash = $2";
-    /// Marks an API token withdrawn, once.
+    /// Marks an API token as withdrawn, if it is not withdrawn yet.
     REVOKE_API_TOKEN = "UPDATE api_tokens SET revoked_at = $3 WHERE organization_id = $1 AND api_token_id = $2 AND revoked_at IS NULL";
-    /// Forgets an API token's secret.
+    /// Deletes the credential of an API token, so that its secret no longer opens anything.
     DELETE_API_TOKEN_CREDENTIAL = "DELETE FROM credentials WHERE organization_id = $1
         AND token_hash = (SELECT token_hash FROM api_tokens WHERE organization_id = $1 AND api_token_id = $2)";
 }

@@ -1,4 +1,4 @@
-//! Logs, batches, rejected items.
+//! Statements about device logs, uploaded batches and refused items.
 
 use admit_app::error::Result;
 use admit_app::records::*;
@@ -12,45 +12,46 @@ use crate::tx::SqlTx;
 use crate::value::{Row, Value};
 
 statements! {
-    /// One log, locked until the end of the transaction.
+    /// One log of a device, locked until the end of the transaction.
     LOG = "SELECT device_id, log_id, event_id, head, received, closed_at FROM logs
         WHERE organization_id = $1 AND device_id = $2 AND log_id = $3",
         postgres = "SELECT device_id, log_id, event_id, head, received, closed_at FROM logs
         WHERE organization_id = $1 AND device_id = $2 AND log_id = $3 FOR UPDATE";
-    /// The same on a read snapshot, which locks nothing.
+    /// One log of a device, read on a snapshot without a lock.
     READ_LOG = "SELECT device_id, log_id, event_id, head, received, closed_at FROM logs
         WHERE organization_id = $1 AND device_id = $2 AND log_id = $3";
-    /// Logs whose newest scan is of an event, and all those of the devices that are there now: what they lack may be of
-    /// any event.
+    /// The logs that may lack scans of an event: logs whose newest scan is of this event, and all logs of devices that
+    /// are assigned to it now. A missing scan of those devices may be of any event.
     LOGS = "SELECT device_id, log_id, event_id, head, received, closed_at FROM logs WHERE organization_id = $1 AND (event_id = $2
         OR device_id IN (SELECT device_id FROM devices WHERE organization_id = $1 AND event_id = $2)) ORDER BY device_id, log_id";
-    /// Makes or overwrites a log.
+    /// Stores a log, and overwrites the former row of the same log.
     PUT_LOG = "INSERT INTO logs (organization_id, device_id, log_id, event_id, head, received, closed_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (organization_id, device_id, log_id) DO UPDATE SET
         event_id = excluded.event_id, head = excluded.head, received = excluded.received, closed_at = excluded.closed_at";
-    /// Places of a log with more than one content.
+    /// Places (`seq`) among $4 under which a log holds more than one content.
     FORKED = "SELECT seq FROM scans WHERE organization_id = $1 AND device_id = $2 AND log_id = $3 AND seq IN ($4)
         GROUP BY seq HAVING COUNT(*) > 1";
-    /// The same of a run of places: one look along the index instead of one for each.
+    /// Places of a range under which a log holds more than one content. One range scan of the index replaces a look-up
+    /// per place.
     FORKED_RUN = "SELECT seq FROM scans WHERE organization_id = $1 AND device_id = $2 AND log_id = $3 AND seq >= $4 AND seq <= $5
         GROUP BY seq HAVING COUNT(*) > 1";
-    /// One batch.
+    /// One batch by device, endpoint and batch id.
     BATCH = "SELECT batch_id, device_id, endpoint, event_id, digest, answer, status, batch_size, processed_count, error_count,
         offset_seconds, serial, synced_at FROM batches
         WHERE organization_id = $1 AND device_id = $2 AND endpoint = $3 AND batch_id = $4";
-    /// Uploads of an event after a place in its order.
+    /// Batches of an event with a serial above the given one, in order.
     BATCHES_AFTER = "SELECT batch_id, device_id, endpoint, event_id, digest, answer, status, batch_size, processed_count, error_count,
         offset_seconds, serial, synced_at FROM batches
         WHERE organization_id = $1 AND event_id = $2 AND serial > $3 AND endpoint <> 'scans' ORDER BY serial LIMIT $4";
-    /// The same of one device.
+    /// Batches of one device in an event with a serial above the given one, in order.
     BATCHES_OF_DEVICE_AFTER = "SELECT batch_id, device_id, endpoint, event_id, digest, answer, status, batch_size, processed_count, error_count,
         offset_seconds, serial, synced_at FROM batches
         WHERE organization_id = $1 AND event_id = $2 AND serial > $3 AND device_id = $5 AND endpoint <> 'scans'
         ORDER BY serial LIMIT $4";
-    /// Scans first received after their device was revoked, and items of it that were refused.
+    /// How many scans of a device were first received after its revocation, and how many of its items were refused.
     COUNT_QUARANTINED = "SELECT (SELECT COUNT(*) FROM scans WHERE organization_id = $1 AND device_id = $2 AND withheld)
         + (SELECT COUNT(*) FROM rejected WHERE organization_id = $1 AND device_id = $2)";
-    /// Refused items of a device that came before.
+    /// Bodies among the given ones that were already refused from this device.
     REJECTED_BODIES = "SELECT DISTINCT body FROM rejected WHERE organization_id = $1 AND device_id = $2 AND body IN ($3)";
 }
 bulks! {
@@ -59,14 +60,14 @@ bulks! {
         organization_id: Text, batch_id: Text, device_id: Text, endpoint: Text, event_id: Text, digest: Blob, answer: Text,
         status: Text, batch_size: Int, processed_count: Int, error_count: Int, offset_seconds: Int, serial: Int, synced_at: Int,
     };
-    /// Stores items that were refused for good.
+    /// Stores items of an upload that were finally refused.
     INSERT_REJECTED = "rejected" {
         organization_id: Text, event_id: Text, device_id: Text, scan_id: Text, log_id: Text, seq: Int, reason: Text, body: Text,
         received_at: Int,
     };
 }
 
-/// First and last of places that are a run.
+/// The first and the last of `seqs` if they form a range without gaps; else `None`.
 fn run_of(seqs: &[u64]) -> Option<(u64, u64)> {
     match (seqs.iter().min(), seqs.iter().max()) {
         (Some(first), Some(last)) if last - first < seqs.len() as u64 => Some((*first, *last)),
@@ -170,7 +171,7 @@ impl<D: Driver> SqlTx<'_, D> {
         };
         self.all(stmt, &values, read_batch)
     }
-    /// Prefetches for the intake: a caller that looks whether a batch is known goes on to take it in.
+    /// Prefetches what the intake of a batch reads. A caller that looks up a batch usually takes it in next.
     fn prefetch_intake(&mut self, device_id: &DeviceId) {
         let id = self.organization_id.clone();
         let events: Vec<EventId> = self.held.heads.keys().cloned().collect();
@@ -185,7 +186,8 @@ impl<D: Driver> SqlTx<'_, D> {
         asked.extend(events.iter().map(|key| Asked { stmt: &EVENT, params: key, list: None }));
         self.prefetch(&asked);
     }
-    /// Scans of one log are followed by a look at the log: at itself, and whether any of their places has two contents.
+    /// Prefetches what follows after scans of one log are stored: the log's row, and whether any of their places has
+    /// two contents.
     pub(crate) fn prefetch_log(&mut self, scans: &[NewScan]) {
         let id = self.organization_id.clone();
         let Some(first) = scans.first().map(|new| &new.fact.scan) else { return };

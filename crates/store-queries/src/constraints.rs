@@ -1,23 +1,23 @@
-//! Named constraints and the conflicts they stand for (law 5).
+//! The named constraints, and the conflict that an operation gets when it breaks one (law 5).
 
 use admit_app::error::Error;
 
-/// A unique key and the conflict that breaking it is.
+/// A unique key, with the conflict that the caller gets when a write breaks it.
 #[derive(Debug)]
 pub struct Constraint {
-    /// Its name, as PostgreSQL reports it.
+    /// The constraint's name, as PostgreSQL reports it.
     pub name: &'static str,
-    /// Its columns, as SQLite reports them.
+    /// The constraint's columns, as SQLite reports them.
     pub columns: &'static str,
-    /// Code of the conflict.
+    /// The `code` of the conflict in the HTTP answer.
     pub code: &'static str,
-    /// In plain words.
+    /// The message of the conflict for people.
     pub message: &'static str,
 }
 
 macro_rules! constraints {
     ($($name:literal on $columns:literal: $code:literal, $message:literal;)*) => {
-        /// Every unique key that a caller can break.
+        /// Every unique key that a caller's input can break.
         pub static CONSTRAINTS: &[Constraint] =
             &[$(Constraint { name: $name, columns: $columns, code: $code, message: $message }),*];
     };
@@ -53,7 +53,7 @@ constraints! {
     "incidents_pk" on "incidents.organization_id, incidents.incident_id": "incident_exists", "an incident with this id exists";
 }
 
-/// The conflict a broken unique key stands for: by its name (PostgreSQL) or its columns (SQLite).
+/// The conflict that a broken unique key means. PostgreSQL reports the key by its name, SQLite by its columns.
 pub fn conflict(name_or_columns: &str) -> Error {
     match CONSTRAINTS.iter().find(|known| known.name == name_or_columns || known.columns == name_or_columns) {
         Some(known) => Error::conflict(known.code, known.message),

@@ -1,20 +1,20 @@
-//! Every row of every table, written the same whichever backend holds it: what two backends are compared by.
+//! The whole content of a database as text, written the same for both backends. Tests compare two backends by it.
 
 use std::collections::BTreeMap;
 
 use crate::value::Value;
 
-/// The history of migrations is each backend's own.
+/// The table in which each backend records its own migrations. A comparison leaves it out.
 pub const HISTORY: &str = "refinery_schema_history";
 
-/// The rows of a database, table by table, each as a line; in a fixed order.
+/// The rows of a database by table, each as one line, in a fixed order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Contents {
     tables: BTreeMap<String, Vec<String>>,
 }
 
 impl Contents {
-    /// Takes in a table: each row as its columns' names and values, in any order.
+    /// Adds a table: each row as pairs of column name and value, in any order.
     pub fn table(&mut self, name: &str, rows: impl IntoIterator<Item = Vec<(String, Value<'static>)>>) {
         let line = |mut row: Vec<(String, Value<'static>)>| {
             row.sort_by(|(a, _), (b, _)| a.cmp(b));
@@ -29,7 +29,7 @@ impl Contents {
     pub fn tables(&self) -> impl Iterator<Item = (&str, &[String])> {
         self.tables.iter().map(|(name, lines)| (name.as_str(), lines.as_slice()))
     }
-    /// Lines that only one of both has, by table, each with the side it is on; empty when the two are equal.
+    /// Lines that only one of the two databases has, by table, each marked with its side. Empty when both are equal.
     pub fn differences(&self, other: &Self) -> Vec<String> {
         let empty = Vec::new();
         let names: std::collections::BTreeSet<&String> = self.tables.keys().chain(other.tables.keys()).collect();
@@ -49,7 +49,7 @@ impl Contents {
     }
 }
 
-/// A value as text. A truth is a number, as SQLite has it.
+/// A value as text. A boolean is written as a number, because SQLite stores it so.
 fn written(value: &Value<'_>) -> String {
     match value {
         Value::Null => "null".to_owned(),

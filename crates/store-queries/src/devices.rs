@@ -1,4 +1,4 @@
-//! Devices, keys, pairing tokens.
+//! Statements about devices, their keys, and pairing tokens.
 
 use std::collections::BTreeMap;
 
@@ -32,33 +32,33 @@ statements! {
     INSERT_DEVICE = "INSERT INTO devices (organization_id, device_id, name, device_type, event_id, gate_id, state, revoked_at,
         lost_since, created_at, pending, app_version, manifest_version, failed_syncs, code_reused_at, rung_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, '', 0, 0, $11, $12)";
-    /// Overwrites a device, health aside.
+    /// Overwrites a device's row except its health, which the heartbeat writes.
     UPDATE_DEVICE = "UPDATE devices SET name = $3, device_type = $4, event_id = $5, gate_id = $6, state = $7, revoked_at = $8,
         lost_since = $9, code_reused_at = $10, rung_at = $11 WHERE organization_id = $1 AND device_id = $2";
-    /// Overwrites a device's health.
+    /// Overwrites a device's health: what its newest heartbeat said.
     PUT_HEALTH = "UPDATE devices SET last_seen_at = $3, last_sync_at = $4, pending = $5, battery = $6, app_version = $7,
         manifest_version = $8, clock_offset_ms = $9, failed_syncs = $10, arrived_since = $11, arrived = $12,
         arrived_failed = $13, figures_id = $14 WHERE organization_id = $1 AND device_id = $2";
-    /// One device, locked until the end of the transaction: writes of several events may concern one device, its keys and
-    /// its logs, and no event's head keeps those apart.
+    /// Devices by id, locked until the end of the transaction. Writes of several events may concern one device, its
+    /// keys and its logs at once, and the lock of an event's head does not separate them.
     DEVICE = concat!("SELECT ", device_columns!(), " FROM devices WHERE organization_id = $1 AND device_id IN ($2)"),
         postgres = concat!("SELECT ", device_columns!(), " FROM devices WHERE organization_id = $1 AND device_id IN ($2)
         ORDER BY device_id FOR UPDATE"), by 0 of ["devices"];
-    /// The same on a read snapshot, which locks nothing.
+    /// Devices by id, read on a snapshot without a lock.
     READ_DEVICE = concat!("SELECT ", device_columns!(), " FROM devices WHERE organization_id = $1 AND device_id IN ($2)"), by 0 of ["devices"];
-    /// Devices of an event, and those elsewhere by now of which it has a log; oldest first.
+    /// Devices assigned to an event, and devices assigned elsewhere now that have a log of this event; oldest first.
     DEVICES = concat!("SELECT ", device_columns!(), " FROM devices WHERE organization_id = $1 AND (event_id = $2
         OR device_id IN (SELECT device_id FROM logs WHERE organization_id = $1 AND event_id = $2)) ORDER BY created_at, device_id");
     /// Makes a key.
     INSERT_KEY = "INSERT INTO device_keys (organization_id, key_id, device_id, token_hash, sealed_scan_key, created_at, first_used_at,
         revoked_at, replaced_at, paired_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
-    /// Overwrites a key's times.
+    /// Overwrites the times of a key: first use, revocation, replacement.
     UPDATE_KEY = "UPDATE device_keys SET first_used_at = $3, revoked_at = $4, replaced_at = $5 WHERE organization_id = $1 AND key_id = $2";
     /// Keys of a device, oldest first, locked until the end of the transaction.
     KEYS = concat!("SELECT ", key_columns!(), " FROM device_keys WHERE organization_id = $1 AND device_id IN ($2) ORDER BY created_at, key_id"),
         postgres = concat!("SELECT ", key_columns!(), " FROM device_keys WHERE organization_id = $1 AND device_id IN ($2)
         ORDER BY device_id, created_at, key_id FOR UPDATE"), by 1 of [];
-    /// The same on a read snapshot, which locks nothing.
+    /// Keys of devices, oldest first, read on a snapshot without a lock.
     READ_KEYS = concat!("SELECT ", key_columns!(), " FROM device_keys WHERE organization_id = $1 AND device_id IN ($2)
         ORDER BY created_at, key_id"), by 1 of [];
     /// One key.
@@ -71,22 +71,22 @@ statements! {
         WHERE organization_id = $1 AND token_hash = $2",
         postgres = "SELECT token_hash, event_id, gate_id, device_id, uses, used_by, expires_at, created_at, claim_hash FROM pairing_tokens
         WHERE organization_id = $1 AND token_hash = $2 FOR UPDATE";
-    /// The same on a read snapshot, which locks nothing.
+    /// A pairing token, read on a snapshot without a lock.
     READ_PAIRING_TOKEN = "SELECT token_hash, event_id, gate_id, device_id, uses, used_by, expires_at, created_at, claim_hash FROM pairing_tokens
         WHERE organization_id = $1 AND token_hash = $2";
-    /// Scans of a device in an event that wait for a person, by arrival.
+    /// Scans of a device in an event that wait for a person's decision, by arrival.
     WAITING = "SELECT w.scan_id, w.digest, w.subject FROM waiting w CROSS JOIN scans s
         WHERE s.organization_id = w.organization_id AND s.scan_id = w.scan_id AND s.device_id = w.device_id AND s.digest = w.digest
         AND w.organization_id = $1 AND w.device_id = $2 AND w.event_id = $3 ORDER BY s.serial, s.n";
-    /// How many scans of each device wait for a person.
+    /// The number of scans of each device that wait for a person's decision.
     COUNT_WAITING = "SELECT device_id, COUNT(*) FROM waiting WHERE organization_id = $1 GROUP BY device_id";
-    /// Overwrites who used a pairing token.
+    /// Overwrites a pairing token's number of uses, the devices that used it, its end, and the device it is bound to.
     UPDATE_PAIRING_TOKEN = "UPDATE pairing_tokens SET uses = $3, used_by = $4, expires_at = $5, device_id = $6
         WHERE organization_id = $1 AND token_hash = $2";
 }
 
 bulks! {
-    /// Notes that devices were heard of.
+    /// Sets the time at which each of several devices last contacted the server.
     NOTE_SEEN = "devices" { organization_id: Text, device_id: Text, last_seen_at: Int } found by 2;
 }
 

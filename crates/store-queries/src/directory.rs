@@ -1,5 +1,5 @@
-//! Questions before an organisation is known, or about the whole server: the allow-list of unscoped statements (law
-//! 6). Each function runs inside a transaction that the backend began.
+//! Queries before an organisation is known, or about the whole server. They are part of the closed list of unscoped
+//! statements (law 6). Each function runs inside a transaction that the backend began.
 
 use admit_app::error::Result;
 use admit_app::records::*;
@@ -15,13 +15,13 @@ use crate::heads::{self, INSERT_ORGANIZATION_HEAD};
 use crate::value::{Row, Value};
 
 statements! {
-    /// Ids of all organisations.
+    /// The ids of all organisations of the server.
     ORGANIZATION_IDS = "SELECT organization_id FROM organizations ORDER BY organization_id";
-    /// A setting.
+    /// The value of one setting of the server, by name.
     SETTING = "SELECT value FROM settings WHERE name = $1";
-    /// Sets it where it is not set.
+    /// Stores a setting if it has no value yet.
     SETTLE = "INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING";
-    /// One beginning of an epoch at a time.
+    /// Locks the table of epochs, so that only one transaction at a time begins an epoch.
     LOCK_EPOCHS = "SELECT restored_at_ms FROM epochs ORDER BY restored_at_ms, random",
         postgres = "SELECT restored_at_ms FROM epochs ORDER BY restored_at_ms, random FOR UPDATE";
 }
@@ -30,18 +30,18 @@ fn first<T>(rows: Vec<Row>, read: impl FnOnce(&mut Row) -> Result<T>) -> Result<
     rows.into_iter().next().map(|mut row| read(&mut row)).transpose()
 }
 
-/// The credential that a secret opens; absent where there is none.
+/// The credential whose secret has this SHA-256, in any organisation. `None`: there is no such credential.
 pub fn credential<D: Driver>(driver: &mut D, token_hash: &[u8; 32]) -> Result<Option<CredentialRecord>> {
     first(driver.query_each(&CREDENTIAL, &[], &[token_hash.into()])?, accounts::read_credential)
 }
 
-/// [`credential`] will be asked of each of these: they are looked up together.
+/// Prefetches the credentials of several secrets together. The caller asks [`credential`] for each of them next.
 pub fn prefetch_credentials<D: Driver>(driver: &mut D, token_hashes: &[[u8; 32]]) {
     let list: Vec<Value<'_>> = token_hashes.iter().map(Value::from).collect();
     driver.prefetch(&[Asked { stmt: &CREDENTIAL, params: &[], list: Some(&list) }]);
 }
 
-/// A user by sign-in e-mail with the organisations they belong to, oldest membership first.
+/// The user with this sign-in address and the organisations they belong to, oldest membership first.
 pub fn sign_in<D: Driver>(driver: &mut D, email: &str) -> Result<Option<(UserRecord, Vec<OrganizationId>)>> {
     let Some(user) = first(driver.query(&USER_BY_EMAIL, &[email.into()])?, accounts::read_user)? else {
         return Ok(None);
@@ -52,21 +52,21 @@ pub fn sign_in<D: Driver>(driver: &mut D, email: &str) -> Result<Option<(UserRec
     Ok(Some((user, organizations)))
 }
 
-/// Every organisation, in order of id.
+/// The ids of all organisations, sorted.
 pub fn organizations<D: Driver>(driver: &mut D) -> Result<Vec<OrganizationId>> {
     driver.run_for(RunFor::EveryOrganization)?;
     let rows = driver.query(&ORGANIZATION_IDS, &[])?;
     rows.into_iter().map(|mut row| row.parsed()).collect()
 }
 
-/// Events of one organisation, in order of id; the driver runs for it from here on.
+/// The events of one organisation, sorted by id. From here on the driver runs statements for that organisation.
 fn events_of<D: Driver>(driver: &mut D, organization_id: &OrganizationId) -> Result<Vec<EventId>> {
     driver.run_for(RunFor::Organization(organization_id))?;
     let rows = driver.query(&EVENT_IDS, &[organization_id.into()])?;
     rows.into_iter().map(|mut row| row.parsed()).collect()
 }
 
-/// Every (organisation, event).
+/// Every event of the server with its organisation.
 pub fn all_events<D: Driver>(driver: &mut D) -> Result<Vec<(OrganizationId, EventId)>> {
     let mut all = Vec::new();
     for organization_id in organizations(driver)? {
@@ -93,12 +93,12 @@ pub fn create_organization<D: Driver>(
     driver.execute(&INSERT_MEMBER, &values).map(|_| ())
 }
 
-/// The server's epoch; the first one begins here.
+/// The newest epoch of the server. `None`: no epoch has begun in this database yet.
 pub fn epoch<D: Driver>(driver: &mut D) -> Result<Option<Epoch>> {
     heads::present_epoch(driver)
 }
 
-/// Begins the first epoch of a new database: `told`, where it is given. Otherwise the epoch takes its time and its
+/// Begins the first epoch of a new database. `told` is the epoch to begin; without it the epoch takes its time and its
 /// random part from the database. Does nothing on a database that has an epoch.
 pub fn begin_first_epoch<D: Driver>(driver: &mut D, told: Option<Epoch>) -> Result<()> {
     if heads::present_epoch(driver)?.is_some() {
@@ -111,14 +111,15 @@ pub fn begin_first_epoch<D: Driver>(driver: &mut D, told: Option<Epoch>) -> Resu
     heads::insert_epoch(driver, epoch)
 }
 
-/// Begins a new epoch unless `seen` is not the present one any more.
+/// Begins the epoch `next`, unless another process has begun one since the caller read `seen`.
 pub fn begin_epoch<D: Driver>(driver: &mut D, seen: Epoch, next: Epoch) -> Result<()> {
     driver.query(&LOCK_EPOCHS, &[])?;
     let Some(present) = heads::present_epoch(driver)? else { return Ok(()) };
     if present != seen {
         return Ok(());
     }
-    // Epochs are ordered by their beginning: one begun within the same millisecond as its predecessor comes after it.
+    // Epochs are ordered by their beginning. An epoch begun within the same millisecond as its predecessor is moved
+    // after it.
     let next = Epoch { restored_at_ms: next.restored_at_ms.max(present.restored_at_ms.saturating_add(1)), ..next };
     heads::insert_epoch(driver, next)?;
     for organization_id in organizations(driver)? {
@@ -131,12 +132,12 @@ pub fn begin_epoch<D: Driver>(driver: &mut D, seen: Epoch, next: Epoch) -> Resul
     Ok(())
 }
 
-/// A setting.
+/// The value of a setting. `None`: it is not set.
 pub fn setting<D: Driver>(driver: &mut D, name: &str) -> Result<Option<String>> {
     first(driver.query(&SETTING, &[name.into()])?, Row::text)
 }
 
-/// Sets a setting if it is not set; answers what is set.
+/// Stores a setting if it is not set. Returns the value that is stored afterwards.
 pub fn settle<D: Driver>(driver: &mut D, name: &str, value: &str) -> Result<String> {
     driver.execute(&SETTLE, &[name.into(), value.into()])?;
     Ok(setting(driver, name)?.unwrap_or_else(|| value.to_owned()))

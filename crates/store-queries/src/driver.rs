@@ -1,4 +1,4 @@
-//! The driver of a backend, for the one `SqlTx`: it runs statements. All SQL is in this crate, none of it in a
+//! The driver of a backend. The one `SqlTx` sends its statements through it. All SQL is in this crate, none in a
 //! backend.
 
 use std::sync::OnceLock;
@@ -15,29 +15,30 @@ use crate::value::{Kind, Row, Value};
 /// with `= ANY($n)`.
 #[derive(Debug)]
 pub struct Stmt {
-    /// Its name, for errors and hooks.
+    /// The statement's name, for error messages and the simulator's hooks.
     pub name: &'static str,
-    /// The text.
+    /// The SQL text, for both backends unless `postgres` has another.
     pub sql: &'static str,
-    /// The text where PostgreSQL needs another.
+    /// The SQL text for PostgreSQL. `None`: the same as `sql`.
     pub postgres: Option<&'static str>,
-    /// Where each row says which item of the list it answers.
+    /// Which column of a row names the list item that the row answers. `None`: the statement has no such column.
     pub by: Option<By>,
-    /// The text as a backend takes it, made once.
+    /// The texts as each backend needs them, made at first use.
     pub made: Made,
 }
 
-/// The column that ties a row to an item of its question's list. With it, questions about one item each can be asked
-/// as one.
+/// Which column of each row repeats the list item that the row answers. With it, queries about one item each can be
+/// sent as one query with a list.
 #[derive(Debug, Clone, Copy)]
 pub struct By {
-    /// The column that repeats the item.
+    /// The column's place in the row, counted from 0.
     pub column: usize,
-    /// Tables whose changes name what they change by such an item: one that does not name it leaves its answer as it is.
+    /// Tables in which every row-by-row change names such an item. A change there outdates only the prefetched answers
+    /// about the items that it names.
     pub tables: &'static [&'static str],
 }
 
-/// A statement's texts as the backends take them, made when first needed.
+/// The texts of a statement as the backends need them. Each is made at first use.
 #[derive(Debug)]
 pub struct Made {
     sqlite: OnceLock<String>,
@@ -47,7 +48,7 @@ pub struct Made {
 }
 
 impl Made {
-    /// Not made yet.
+    /// No text is made yet.
     pub const fn new() -> Self {
         Self { sqlite: OnceLock::new(), postgres: OnceLock::new(), tables: OnceLock::new(), distinct: OnceLock::new() }
     }
@@ -59,16 +60,17 @@ impl Default for Made {
 }
 
 impl Stmt {
-    /// As SQLite takes it: numbered parameters are `?1` there (`$1` would be a name, numbered by its appearance).
+    /// The text for SQLite, with parameters as `?1`. SQLite would take `$1` as a name and number it by its first
+    /// appearance.
     pub fn sqlite(&'static self) -> &'static str {
         self.made.sqlite.get_or_init(|| self.sql.replace('$', "?"))
     }
-    /// As PostgreSQL takes it.
+    /// The text for PostgreSQL, with lists as `= ANY($n)`.
     pub fn postgres(&'static self) -> &'static str {
         self.made.postgres.get_or_init(|| self.postgres.unwrap_or(self.sql).replace("IN ($", "= ANY($"))
     }
-    /// Whether it looks at a table, as PostgreSQL takes it: named behind `FROM` or `JOIN`, or further on in such a list.
-    /// A column may be called like another table.
+    /// Whether the statement reads a table on PostgreSQL. It finds the table's name after `FROM`, after `JOIN`, or
+    /// after a comma in such a list. Elsewhere the name may be that of a column.
     pub fn looks_at(&'static self, table: &str) -> bool {
         let tables = self.made.tables.get_or_init(|| {
             let words: Vec<&str> = self.postgres().split_whitespace().collect();
@@ -82,21 +84,22 @@ impl Stmt {
     }
 }
 
-/// A change of many rows: SQLite runs it prepared in a loop, PostgreSQL once over whole columns (UNNEST).
+/// A change of many rows. SQLite runs it once per row, prepared. PostgreSQL runs it once over whole columns
+/// (`UNNEST`).
 #[derive(Debug)]
 pub struct Bulk {
-    /// Its name, for errors and hooks.
+    /// The change's name, for error messages and the simulator's hooks.
     pub name: &'static str,
     /// The table's name.
     pub table: &'static str,
     /// Columns with their kinds, in the order of each row's values.
     pub columns: &'static [(&'static str, Kind)],
-    /// How many of the columns find the row that the others overwrite, the last of them among rows that are the same in
-    /// those before; 0: it is an insert.
+    /// How many leading columns identify the row whose other columns are overwritten; 0: the change is an insert. Rows
+    /// of one statement are equal in all of these columns except the last.
     pub found_by: usize,
     /// The text after the values of an insert: empty, or `ON CONFLICT …`.
     pub tail: &'static str,
-    /// The text as a backend takes it, made once.
+    /// The texts as each backend needs them, made at first use.
     pub made: Made,
 }
 
@@ -104,13 +107,13 @@ impl Bulk {
     fn names(&self) -> String {
         self.columns.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
     }
-    /// `each` of the columns that are overwritten, and of those the row is found by.
+    /// The `SET` part and the `WHERE` part of an update. `each` writes one column, given its place and its name.
     fn update(&self, each: impl Fn(usize, &str) -> String) -> (String, String) {
         let texts: Vec<String> = self.columns.iter().enumerate().map(|(i, (name, _))| each(i, name)).collect();
         let (found_by, written) = texts.split_at(self.found_by);
         (written.join(", "), found_by.join(" AND "))
     }
-    /// One row, as SQLite takes it.
+    /// The text for SQLite, which changes one row.
     pub fn sqlite(&'static self) -> &'static str {
         self.made.sqlite.get_or_init(|| {
             if self.found_by > 0 {
@@ -121,7 +124,7 @@ impl Bulk {
             format!("INSERT INTO {} ({}) VALUES ({marks}) {}", self.table, self.names(), self.tail)
         })
     }
-    /// All rows, a parameter for each column, as PostgreSQL takes it.
+    /// The text for PostgreSQL, which changes all rows, with one array parameter per column.
     pub fn postgres(&'static self) -> &'static str {
         self.made.postgres.get_or_init(|| {
             let array = |i: usize| {
@@ -140,8 +143,8 @@ impl Bulk {
             format!("INSERT INTO {} ({}) SELECT * FROM UNNEST({arrays}) {}", self.table, self.names(), self.tail)
         })
     }
-    /// Not a join with the rows: a planner that has no figures of an organisation yet takes it for empty, and would look
-    /// through all of its table.
+    /// This is not a join with the rows. A planner without statistics about an organisation takes its part of the
+    /// table for empty, and would read the whole table.
     fn update_by_list(&self, array: impl Fn(usize) -> String) -> String {
         let last = self.found_by - 1;
         let (key, keys) = (self.columns[last].0, array(last));
@@ -150,12 +153,12 @@ impl Bulk {
         let (_, found) = self.update(|i, name| if i == last { format!("{name} = ANY({keys})") } else { same(i, name) });
         format!("UPDATE {} SET {set} WHERE {found}", self.table)
     }
-    /// Whether rows may be changed by one statement: those that overwrite are found by one list.
+    /// Whether one statement may change both rows. An update needs equal values in all key columns except the last.
     pub fn together(&self, one: &[Value<'_>], other: &[Value<'_>]) -> bool {
         (1..self.found_by).all(|place| one[place - 1] == other[place - 1])
     }
-    /// Columns in which no two rows of one statement may have the same values. The second row would change what the
-    /// first did, and PostgreSQL refuses that or loses one of them. Empty where equal rows do no harm.
+    /// Columns in which no two rows of one statement may have the same values. The second row would change the row of
+    /// the first; PostgreSQL refuses that, or loses one of them. Empty where equal rows do no harm.
     pub fn distinct(&'static self) -> &'static [usize] {
         self.made.distinct.get_or_init(|| {
             let named = self.tail.split_once("ON CONFLICT (").and_then(|(_, rest)| rest.split_once(')'));
@@ -168,37 +171,38 @@ impl Bulk {
     }
 }
 
-/// For whom the statements of this transaction run, where the database enforces it (row level security).
+/// For whom the statements of this transaction run. PostgreSQL enforces it by row level security.
 #[derive(Debug, Clone, Copy)]
 pub enum RunFor<'a> {
-    /// One organisation: every use case.
+    /// One organisation. Every use case runs so.
     Organization(&'a OrganizationId),
-    /// One user's memberships in any organisation: sign-in.
+    /// One user, whose memberships in any organisation are visible. Signing in runs so.
     User(&'a UserId),
-    /// The ids of all organisations: `rebuild`, backups, a new epoch.
+    /// All organisations, of which only the ids are visible. `rebuild`, backups and a new epoch run so.
     EveryOrganization,
 }
 
-/// A question to the database: a statement with its parameters, and its list if it has one.
+/// A query: a statement with its parameters.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked<'a> {
     /// The statement.
     pub stmt: &'static Stmt,
-    /// Its parameters but for the list.
+    /// The parameters, without the list.
     pub params: &'a [Value<'a>],
-    /// Its last parameter, where that is a list.
+    /// The list, which is the last parameter. `None`: the statement has no list.
     pub list: Option<&'a [Value<'a>]>,
 }
 
 /// A connection inside a transaction.
 pub trait Driver {
-    /// From here on, for whom. The first statement of every transaction.
+    /// Sets for whom the following statements run. This is the first statement of every transaction.
     fn run_for(&mut self, whom: RunFor<'_>) -> Result<()>;
     /// Runs a statement and gives its rows.
     fn query(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<Vec<Row>>;
     /// Runs a statement whose last parameter is a list, and gives its rows in any order.
     fn query_each(&mut self, stmt: &'static Stmt, params: &[Value<'_>], list: &[Value<'_>]) -> Result<Vec<Row>>;
-    /// Runs statements of which none needs another's answer; gives the rows of each. One exchange where that is dear.
+    /// Runs queries that do not need each other's rows, and gives the rows of each. PostgreSQL sends them in one round
+    /// trip.
     fn ask(&mut self, asked: &[Asked<'_>]) -> Result<Vec<Vec<Row>>> {
         let one = |asked: &Asked<'_>| match asked.list {
             Some(list) => self.query_each(asked.stmt, asked.params, list),
@@ -206,23 +210,24 @@ pub trait Driver {
         };
         asked.iter().map(one).collect()
     }
-    /// Says what this transaction will probably ask next. Where an exchange is dear it goes along with the next question,
-    /// and is answered from what came back then, unless its table was changed meanwhile. Never another answer, only a
-    /// sooner one.
+    /// Names queries that this transaction will probably send next. PostgreSQL sends them together with the next query
+    /// and keeps the rows. It answers from these rows later, unless their table was changed meanwhile. This affects
+    /// speed only.
     fn prefetch(&mut self, _asked: &[Asked<'_>]) {}
-    /// The same of the database's clock.
+    /// Prefetches the database's clock, like [`Driver::prefetch`].
     fn prefetch_now(&mut self) {}
-    /// Whether it makes use of what is prefetched.
+    /// Whether this backend uses prefetched queries. SQLite does not: it has no round trip to save.
     fn prefetches(&self) -> bool {
         false
     }
-    /// Asks now what was prefetched and not asked yet.
+    /// Sends the prefetched queries now that were not sent yet.
     fn send_prefetch(&mut self) -> Result<()> {
         Ok(())
     }
-    /// Nothing that is prefetched is to be answered from what came back: nothing keeps others from changing it.
+    /// Discards all prefetched rows. Needed where no lock prevents other transactions from changing them.
     fn drop_prefetched(&mut self) {}
-    /// Does what no operation asked for: the simulator's hook does not hear of it, and counts the same on both backends.
+    /// Runs `of` without calling the simulator's statement hook. The store itself sends these statements, not an
+    /// operation, and their number differs between the backends.
     fn aside<R>(&mut self, of: impl FnOnce(&mut Self) -> R) -> R
     where
         Self: Sized,
@@ -233,34 +238,34 @@ pub trait Driver {
     fn execute(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<u64>;
     /// Runs a statement whose last parameter is a list.
     fn execute_each(&mut self, stmt: &'static Stmt, params: &[Value<'_>], list: &[Value<'_>]) -> Result<u64>;
-    /// Inserts rows; `values` holds them one after the other.
+    /// Runs a bulk change; `values` holds the values of one row after the other.
     fn execute_many(&mut self, bulk: &'static Bulk, values: &[Value<'_>]) -> Result<()>;
-    /// [`Driver::execute`] for a change that can only fail by a fault of ours: the backend may learn of it as late as at
-    /// the commit, which then fails. It saves waiting for the server's answer.
+    /// Like [`Driver::execute`], for a change that fails only because of a bug of ours. The backend may report the
+    /// failure as late as the commit, which then fails. It need not wait for the server's answer.
     fn queue_change(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<()> {
         self.execute(stmt, params).map(|_| ())
     }
-    /// [`Driver::execute_each`], as late.
+    /// Like [`Driver::execute_each`], with the failure reported at the commit at the latest.
     fn execute_each_later(&mut self, stmt: &'static Stmt, params: &[Value<'_>], list: &[Value<'_>]) -> Result<()> {
         self.execute_each(stmt, params, list).map(|_| ())
     }
-    /// [`Driver::execute_many`], as late; and together with the same change of others, so that of two that are made so
-    /// and concern different tables either may come first.
+    /// Like [`Driver::execute_many`], with the failure reported at the commit at the latest. The backend may join it
+    /// with the same change of other operations. So two such changes of different tables may run in either order.
     fn execute_many_later(&mut self, bulk: &'static Bulk, values: &[Value<'_>]) -> Result<()> {
         self.execute_many(bulk, values)
     }
     /// The database's clock.
     fn now(&mut self) -> Result<Timestamp>;
-    /// The same, as exact as a lease needs it: the clock at some moment of this transaction, asked once where an exchange
-    /// is dear.
+    /// The database's clock at some moment of this transaction, which is exact enough for a lease. PostgreSQL asks
+    /// once per transaction.
     fn about_now(&mut self) -> Result<Timestamp> {
         self.now()
     }
-    /// A number for the first epoch, from the database's own randomness unless it was told one.
+    /// A random number for the first epoch. It comes from the database, or from the simulator if that set one.
     fn random(&mut self) -> Result<u64>;
 }
 
-/// Declares statements as statics, and `STATEMENTS` with all of them for the test that prepares each.
+/// Declares statements as statics, and `STATEMENTS` with all of them. A test prepares each of them.
 macro_rules! statements {
     ($($(#[$doc:meta])* $name:ident = $sql:expr $(, postgres = $postgres:expr)? $(, by $column:literal of $tables:expr)?;)*) => {
         $($(#[$doc])* pub static $name: $crate::driver::Stmt = $crate::driver::Stmt {
@@ -278,8 +283,8 @@ macro_rules! statements {
     (@by) => { None };
     (@by $column:literal, $tables:expr) => { Some($crate::driver::By { column: $column, tables: &$tables }) };
 }
-/// Declares bulk changes as statics, and `BULKS` with all of them. `NAME = "table" { … } found by 2` overwrites the other
-/// columns of the row that the first two find.
+/// Declares bulk changes as statics, and `BULKS` with all of them. `NAME = "table" { … } found by 2` overwrites the
+/// other columns of the row that the first two columns identify.
 macro_rules! bulks {
     ($($(#[$doc:meta])* $name:ident = $table:literal { $($column:ident: $kind:ident),* $(,)? } $(found by $found_by:literal)? $(, $tail:expr)?;)*) => {
         $($(#[$doc])* pub static $name: $crate::driver::Bulk = $crate::driver::Bulk {

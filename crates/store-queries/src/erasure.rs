@@ -1,5 +1,5 @@
-//! Erasing guests' personal data. Facts hold none: scans have digests of names, the ledger says which field changed and not
-//! what it says.
+//! Statements that erase guests' personal data. Facts hold no such data: a scan has a digest of the name, and the
+//! ledger says which field changed but not its value.
 
 use admit_app::error::Result;
 use admit_app::ports::TxErasure;
@@ -14,39 +14,40 @@ use crate::imports::read_import;
 use crate::tx::SqlTx;
 use crate::value::{Row, Value};
 
-/// The remark of a run whose guest was erased.
+/// The remark that a run gets when its guest was erased.
 const ERASED: &str = "the guest's personal data was erased: nothing is mailed";
 
 statements! {
-    /// Names that came with the scans which made tickets.
+    /// Deletes the names that came with scans of guests added at a door.
     FORGET_WALK_INS = "DELETE FROM walk_in_names WHERE organization_id = $1 AND event_id = $2 AND ticket_id IN ($3)";
-    /// By what files and orders find tickets: it may hold a name, an address or a number.
+    /// Clears the keys by which files and orders find tickets. A key may hold a name, an address or a number.
     FORGET_KEYS = "UPDATE tickets SET import_key = NULL, order_id = NULL WHERE organization_id = $1 AND ticket_id IN ($2)";
     /// Deletes the results of steps of runs about guests.
     FORGET_STEPS = "DELETE FROM steps WHERE organization_id = $1 AND run_id IN (SELECT r.run_id FROM runs r WHERE r.organization_id = $1
         AND r.subject IN ($2))";
-    /// Runs about guests that wait.
+    /// Removes waiting runs about guests from the job queue.
     FORGET_QUEUED = "DELETE FROM job_queue WHERE organization_id = $1 AND run_id IN (SELECT r.run_id FROM runs r WHERE r.organization_id = $1
         AND r.subject IN ($2))";
-    /// Forgets the mail servers' words: they may name the address. A letter that was sent stays sent.
+    /// Deletes the mail servers' messages from runs: they may contain the address. A letter that was sent stays marked
+    /// as sent.
     FORGET_PROBLEMS = "UPDATE runs SET problem = CASE WHEN state = 'done' AND problem IS NULL THEN NULL ELSE $2 END, state = 'done',
         step = NULL, next_at = NULL, updated_at = $3 WHERE organization_id = $1 AND subject IN ($4)";
-    /// Forgets the last content of fields of rows.
+    /// Deletes the hashes of the newest field values from webhook rows.
     FORGET_SAID = "UPDATE webhook_rows SET said = '{}' WHERE organization_id = $1 AND endpoint_id IN (SELECT e.endpoint_id FROM webhook_endpoints e
         WHERE e.organization_id = $1 AND e.event_id = $2) AND external_id IN ($3)";
-    /// Guests with personal data.
+    /// Guests of an event whose personal data is not erased.
     UNERASED = concat!("SELECT ", guest_columns!(), " FROM guests g WHERE g.organization_id = $1 AND g.event_id = $2 AND g.erased_at IS NULL
         ORDER BY g.created_at, g.guest_id LIMIT $3");
-    /// Events whose guests' data is due, by a moment.
+    /// Events whose retention time has ended by the given moment, so that their guests must be erased.
     PAST_RETENTION = "SELECT e.event_id FROM events e WHERE e.organization_id = $1 AND e.retention_days IS NOT NULL
         AND e.ends_at + e.retention_days * 86400000 <= $2 AND EXISTS (SELECT 1 FROM guests g WHERE g.organization_id = e.organization_id
         AND g.event_id = e.event_id AND g.erased_at IS NULL) ORDER BY e.event_id";
-    /// Serial of the last change of a guest whose data was erased.
+    /// The serial of the newest erasure of a guest in an event; 0 if there was none.
     ERASED_SERIAL = "SELECT COALESCE(MAX(serial), 0) FROM guests WHERE organization_id = $1 AND event_id = $2 AND erased_at IS NOT NULL";
-    /// Imports that can be undone.
+    /// Imports of an event that can still be undone.
     KEPT_IMPORTS = "SELECT import_id, event_id, serial, user_id, file_name, created, updated, imported_at, undone_at, kept FROM imports
         WHERE organization_id = $1 AND event_id = $2 ORDER BY import_id";
-    /// Overwrites the data that undoing an import needs.
+    /// Overwrites the former values that undoing an import needs.
     PUT_KEPT = "UPDATE imports SET kept = $4 WHERE organization_id = $1 AND event_id = $2 AND import_id = $3";
 }
 

@@ -1,4 +1,4 @@
-//! Events, their order, their rules, their ledger.
+//! Statements about events, their serials, their rules and their ledgers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ macro_rules! event_columns {
          capacity, walk_ins, verdict_fields, barcode_kinds, retention_days, created_at"
     };
 }
-/// The kinds of rules in an event's book: they are read without reading all tickets' rules.
+/// The kinds of rules in an event's book. The store reads them without reading the rules of all tickets.
 pub(crate) const KINDS: [&str; 3] = ["event", "gate", "device"];
 
 macro_rules! audit_columns {
@@ -39,7 +39,7 @@ statements! {
         min_gap_seconds, day_starts_at, has_pin, capacity, walk_ins, verdict_fields, barcode_kinds, retention_days,
         created_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)";
-    /// Overwrites an event's newest values.
+    /// Overwrites the newest values of an event.
     UPDATE_EVENT = "UPDATE events SET name = $3, venue = $4, time_zone = $5, starts_at = $6, ends_at = $7, status = $8, re_entry = $9,
         min_gap_seconds = $10, day_starts_at = $11, has_pin = $12, capacity = $13, walk_ins = $14, verdict_fields = $15,
         barcode_kinds = $16, retention_days = $17
@@ -49,23 +49,23 @@ statements! {
     /// A page of events, newest first.
     EVENTS = concat!("SELECT ", event_columns!(), " FROM events WHERE organization_id = $1 AND (created_at, event_id) < ($2, $3)
         ORDER BY created_at DESC, event_id DESC LIMIT $4");
-    /// Persons that tickets of events admit.
+    /// For each event, the number of persons that its tickets admit.
     EVENTS_EXPECTED = "SELECT event_id, CAST(SUM(entry_limit) AS BIGINT) FROM tickets WHERE organization_id = $1
         AND status IN ('active', 'used') AND event_id IN ($2) GROUP BY event_id";
-    /// Persons let in at events.
+    /// For each event, the number of persons that were let in, within limits and beyond.
     EVENTS_ADMITTED = "SELECT event_id, entered + over FROM occupancy WHERE organization_id = $1 AND event_id IN ($2)";
-    /// Open incidents of events' review queues.
+    /// For each event, the number of open incidents in its review queue.
     EVENTS_OPEN = "SELECT event_id, COUNT(*) FROM incidents WHERE organization_id = $1 AND status = 'open' AND queued
         AND event_id IN ($2) GROUP BY event_id";
     /// Ids of all events of an organisation.
     EVENT_IDS = "SELECT event_id FROM events WHERE organization_id = $1 ORDER BY event_id";
-    /// Rules of the event, its gates and its devices: by kind, never by way of all tickets' rules.
+    /// Rules of an event, its gates and its devices. They are found by kind, without reading the rules of all tickets.
     EVENT_RULES = "SELECT serial, ordinal, effective_at, subject_kind, subject_id, field, value FROM rules
         WHERE organization_id = $1 AND event_id = $2 AND subject_kind IN ($3)";
-    /// Rules of tickets.
+    /// Rules of the given tickets.
     TICKET_RULES = "SELECT serial, ordinal, effective_at, subject_kind, subject_id, field, value FROM rules
         WHERE organization_id = $1 AND event_id = $2 AND subject_kind = 'ticket' AND subject_id IN ($3)", by 4 of [];
-    /// Where a device was told to scan, event by event.
+    /// The rules that assign a device to events and gates, event by event.
     ASSIGNMENTS = "SELECT r.serial, r.ordinal, r.effective_at, r.subject_kind, r.subject_id, r.field, r.value
         FROM events e CROSS JOIN rules r
         WHERE r.organization_id = e.organization_id AND r.event_id = e.event_id AND r.subject_kind = 'device'
@@ -73,21 +73,21 @@ statements! {
     /// A page of a ledger, newest first.
     AUDIT = concat!("SELECT ", audit_columns!(), " FROM audit WHERE organization_id = $1 AND event_id = $2 AND n < $3
         ORDER BY n DESC LIMIT $4");
-    /// Lines about one guest or ticket, newest first.
+    /// A page of ledger lines about one guest or ticket, newest first.
     AUDIT_OF = concat!("SELECT ", audit_columns!(), " FROM audit WHERE organization_id = $1 AND event_id = $2
         AND entity_type IN ('Guest', 'Ticket', 'GuestList') AND entity_type = $3 AND entity_id = $4 ORDER BY n DESC LIMIT $5");
-    /// A ledger from a place on.
+    /// Lines of a ledger from a place on, in order.
     AUDIT_FROM = concat!("SELECT ", audit_columns!(), " FROM audit WHERE organization_id = $1 AND event_id = $2 AND n >= $3
         ORDER BY n LIMIT $4");
-    /// The newest line of a ledger about an action.
+    /// The newest line of a ledger with a given action.
     NEWEST_AUDIT = concat!("SELECT ", audit_columns!(), " FROM audit WHERE organization_id = $1 AND event_id = $2 AND action = $3
         ORDER BY n DESC LIMIT 1");
-    /// A ledger's head as it stood after a serial.
+    /// The hash at the end of a ledger as it was after a serial.
     AUDIT_HEAD_AT = "SELECT head FROM audit WHERE organization_id = $1 AND event_id = $2 AND serial <= $3
         ORDER BY serial DESC, n DESC LIMIT 1";
 }
 bulks! {
-    /// Adds lines to a ledger.
+    /// Appends lines to a ledger.
     INSERT_AUDIT = "audit" {
         organization_id: Text, event_id: Text, n: Int, serial: Int, at: Int, user_id: Text, device_id: Text, action: Text,
         entity_type: Text, entity_id: Text, changes: Text, metadata: Text, head: Blob,
@@ -122,7 +122,7 @@ fn read_event(row: &mut Row) -> Result<EventRecord> {
         created_at: row.at()?,
     })
 }
-/// A stored list of words.
+/// Reads a column that stores a list of words as JSON.
 fn read_words<T: serde::de::DeserializeOwned>(row: &mut Row, what: &'static str) -> Result<Vec<T>> {
     let text: String = row.text()?;
     stored::from_text(what, &text).map_err(|error| Error::Bug(error.to_string()))
@@ -131,7 +131,7 @@ fn read_clock_time(row: &mut Row) -> Result<ClockTime> {
     let minutes: u16 = row.count()?;
     ClockTime::of_minutes(minutes).ok_or_else(|| Error::Bug(format!("a stored time of day is {minutes} minutes")))
 }
-/// The values of an event's row but for `created_at`.
+/// The values of an event's row, without `created_at`.
 fn event_values<'a>(organization_id: Value<'a>, event: &'a EventRecord) -> Vec<Value<'a>> {
     vec![
         organization_id,
@@ -181,7 +181,7 @@ fn read_audit(row: &mut Row) -> Result<AuditRecord> {
     };
     Ok(AuditRecord { n, serial, at, line, head: row.hash()? })
 }
-/// The actor of a line, as the chain hashes it.
+/// The author of a ledger line, as the hash chain includes it.
 fn actor(line: &NewAudit) -> String {
     match (&line.user_id, &line.device_id) {
         (Some(user), Some(device)) => format!("user:{user} device:{device}"),
@@ -190,12 +190,12 @@ fn actor(line: &NewAudit) -> String {
         (None, None) => "system".to_owned(),
     }
 }
-/// The ledger's name in its column: the event's id, or nothing for the organisation's own.
+/// The value of the column that names the ledger: the event's id, or empty for the organisation's own ledger.
 fn ledger(event_id: Option<&EventId>) -> Value<'_> {
     event_id.map_or_else(|| Value::from(""), Value::from)
 }
 
-/// A line's place in its ledger.
+/// The place of a line in its ledger.
 struct Place {
     n: u64,
     serial: u64,
@@ -203,7 +203,7 @@ struct Place {
     prev: [u8; 32],
 }
 
-/// Puts one figure of an event beside the others.
+/// Writes one figure into an event's figures.
 type PutFigure = fn(&mut EventFigures, i64);
 
 impl<D: Driver> SqlTx<'_, D> {
@@ -360,7 +360,8 @@ impl<D: Driver> TxEvents for SqlTx<'_, D> {
                     of_tickets,
                 ])?;
                 let book = Arc::new(EventBook::new(&read_all(rules)?, read_epochs(epochs)?));
-                // Nobody else writes rules of an event whose head is held; of another only what is committed is seen.
+                // While this transaction holds the event's head, nobody else writes rules of it. Of another event it
+                // sees only what is committed.
                 if self.held.heads.contains_key(event_id) {
                     self.held.books.insert(event_id.clone(), Arc::clone(&book));
                 }

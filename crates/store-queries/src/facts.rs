@@ -1,4 +1,5 @@
-//! Scans as facts: stored once, merged with what later deliveries prove, resolved to what they are about when read.
+//! Statements about scans as facts. A scan is stored once, merged with the proof of later deliveries, and resolved to
+//! its subject when it is read.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,7 @@ use crate::driver::{Asked, Driver, bulks, statements};
 use crate::tx::SqlTx;
 use crate::value::{Row, Value};
 
-/// Columns of a fact `o` with its code's ticket `oc`: see [`read_fact`].
+/// Columns of a fact `o` with the ticket of its code `oc`; [`read_fact`] reads them.
 macro_rules! fact_columns {
     () => {
         "o.content, o.digest, o.signature_state, o.withheld, o.offset_seconds, o.received_at, o.judged_serial, \
@@ -23,10 +24,11 @@ macro_rules! fact_columns {
     };
 }
 pub(crate) use fact_columns;
-/// Facts found from `$from` (scans `s`, perhaps by way of their codes) where `$where`. Each is every content `o` under
-/// the same (device, scan id) in the same event, with its code's ticket `oc` and its later deliveries `d`. Only the
-/// same event counts: a client that numbers its scans anew at each event means another scan. CROSS JOIN fixes SQLite's
-/// order. SQLite does not know how many scans an event has, and would read all of them.
+/// The facts found from `$from` (scans `s`, perhaps through their codes) where `$where` holds. The rows contain every
+/// content `o` under the same (device, scan id) in the same event, with its code's ticket `oc` and its later
+/// deliveries `d`. Only the same event counts, because a client that numbers its scans again at each event means
+/// another scan. CROSS JOIN fixes SQLite's join order. SQLite does not know how many scans an event has, and would
+/// read all of them.
 macro_rules! facts_from {
     ($from:literal, $where:literal) => {
         concat!(
@@ -46,39 +48,40 @@ macro_rules! facts_from {
 }
 
 statements! {
-    /// Facts of tickets, by the codes they ever held.
+    /// Facts about tickets, found by every code that the tickets ever had.
     FACTS_BY_CODE = facts_from!("codes c CROSS JOIN scans s", "s.organization_id = c.organization_id AND s.event_id = c.event_id
         AND s.barcode_hash = c.barcode_hash AND c.organization_id = $1 AND c.event_id = $2 AND c.ticket_id IN ($3)");
-    /// Facts of tickets, by a person's pick, where the code (if there was one) is nobody's.
+    /// Facts about tickets that a person picked by hand, where no ticket has the scan's code or there was no code.
     FACTS_BY_PICK = facts_from!("scans s", "s.organization_id = $1 AND s.event_id = $2 AND s.manual_ticket_id IN ($3)
         AND NOT EXISTS (SELECT 1 FROM codes c WHERE c.organization_id = s.organization_id AND c.event_id = s.event_id
             AND c.barcode_hash = s.barcode_hash)");
-    /// Facts of codes that are nobody's.
+    /// Facts about codes that belong to no ticket.
     FACTS_OF_UNKNOWN = facts_from!("scans s", "s.organization_id = $1 AND s.event_id = $2 AND s.barcode_hash IN ($3)
         AND s.manual_ticket_id IS NULL AND NOT EXISTS (SELECT 1 FROM codes c WHERE c.organization_id = s.organization_id
             AND c.event_id = s.event_id AND c.barcode_hash = s.barcode_hash)");
-    /// The scans stored under scan ids, by whichever device, with later deliveries.
+    /// The scans stored under the given scan ids, of any device, with their later deliveries.
     STORED_IDS = "SELECT o.device_id, o.scan_id, o.event_id, o.digest, oc.ticket_id, o.manual_ticket_id, o.barcode_hash, o.signature_state,
         o.offset_seconds, d.signature_state, d.offset_seconds FROM scans o
         LEFT JOIN codes oc ON oc.organization_id = o.organization_id AND oc.event_id = o.event_id AND oc.barcode_hash = o.barcode_hash
         LEFT JOIN deliveries d ON d.organization_id = o.organization_id AND d.scan_id = o.scan_id AND d.device_id = o.device_id
             AND d.digest = o.digest
         WHERE o.organization_id = $1 AND o.scan_id IN ($2)", by 1 of ["scans", "deliveries"];
-    /// The scans stored under a device's scan ids.
+    /// The scans stored under the given scan ids of one device.
     KNOWN_SCANS = "SELECT o.scan_id, o.event_id, o.digest, oc.ticket_id, o.manual_ticket_id, o.barcode_hash FROM scans o
         LEFT JOIN codes oc ON oc.organization_id = o.organization_id AND oc.event_id = o.event_id AND oc.barcode_hash = o.barcode_hash
         WHERE o.organization_id = $1 AND o.device_id = $2 AND o.scan_id IN ($3)";
-    /// The proof by the first deliveries of a device's scans.
+    /// The signature state of the first delivery of a device's scans.
     PROVEN = "SELECT scan_id, digest, signature_state, offset_seconds FROM scans
         WHERE organization_id = $1 AND device_id = $2 AND scan_id IN ($3)";
-    /// The proof by later deliveries.
+    /// The signature states of the later deliveries of a device's scans.
     PROVEN_LATER = "SELECT scan_id, digest, signature_state, offset_seconds FROM deliveries
         WHERE organization_id = $1 AND device_id = $2 AND scan_id IN ($3)";
-    /// Every subject with a scan: its code's ticket, a person's pick, or the code itself.
+    /// The columns that give the subject of every scan of an event: its code's ticket, a person's pick, or the code
+    /// itself.
     SUBJECTS = "SELECT DISTINCT oc.ticket_id, o.manual_ticket_id, o.barcode_hash FROM scans o
         LEFT JOIN codes oc ON oc.organization_id = o.organization_id AND oc.event_id = o.event_id AND oc.barcode_hash = o.barcode_hash
         WHERE o.organization_id = $1 AND o.event_id = $2";
-    /// Every subject with a scan of one device.
+    /// The columns that give the subject of every scan of one device.
     SUBJECTS_OF_DEVICE = "SELECT DISTINCT oc.ticket_id, o.manual_ticket_id, o.barcode_hash FROM scans o
         LEFT JOIN codes oc ON oc.organization_id = o.organization_id AND oc.event_id = o.event_id AND oc.barcode_hash = o.barcode_hash
         WHERE o.organization_id = $1 AND o.event_id = $2 AND o.device_id = $3";
@@ -91,24 +94,25 @@ bulks! {
         offset_seconds: Int, received_at: Int, judged_serial: Int, judged_outcome: Text, batch_id: Text, carrier: Text,
         signature: Text, sent: Text, content: Blob,
     };
-    /// Stores what later deliveries prove.
+    /// Stores the proof that later deliveries bring.
     INSERT_DELIVERIES = "deliveries" {
         organization_id: Text, scan_id: Text, device_id: Text, digest: Blob, serial: Int, signature_state: Text,
         withheld: Bool, offset_seconds: Int, received_at: Int, judged_serial: Int, judged_outcome: Text, carrier: Text,
     };
 }
 
-/// The code that a scan is resolved by. Another code that a reader read is evidence, no subject. Where it matched
-/// nothing, staff may have picked the guest by hand, and a later holder of that code is another person (spec §4 "Which
+/// The code by which a scan is resolved. A code that a reader read and that matched nothing is evidence and no subject.
+/// Staff may then have picked the guest by hand, and a later holder of that code is another person (spec §4 "Which
 /// ticket").
 fn code(scan: &Scan) -> Option<&BarcodeHash> {
     scan.barcode_hash.as_ref()
 }
-/// The ticket a person picked.
+/// The ticket that a person picked by hand; `None` if nobody did.
 fn pick(scan: &Scan) -> Option<&TicketId> {
     scan.ticket_id.as_ref().filter(|_| scan.method == Method::Manual)
 }
-/// The subject of a scan (spec §4 "Which ticket"), from three columns: its code's ticket, the pick, the code.
+/// The subject of a scan (spec §4 "Which ticket"). It is read from three columns: its code's ticket, the pick, the
+/// code.
 pub(crate) fn read_subject(row: &mut Row) -> Result<Subject> {
     let of_code = row.option(Row::parsed::<TicketId>)?;
     let picked = row.option(Row::parsed::<TicketId>)?;
@@ -124,7 +128,7 @@ fn read_judged(row: &mut Row) -> Result<Option<Judged>> {
     let outcome = row.option(Row::parsed)?;
     Ok(serial.zip(outcome).map(|(serial, outcome)| Judged { serial, outcome }))
 }
-/// A fact as first delivered and its subject, from [`fact_columns`].
+/// A fact as first delivered, with its subject. Reads the columns of [`fact_columns`].
 pub(crate) fn read_fact(row: &mut Row) -> Result<Resolved> {
     let scan = block::scan_from_bytes(&row.blob()?).map_err(|error| Error::Bug(error.to_string()))?;
     let fact = Fact {
@@ -138,7 +142,7 @@ pub(crate) fn read_fact(row: &mut Row) -> Result<Resolved> {
     };
     Ok((read_subject(row)?, fact))
 }
-/// The same fact with what one later delivery proved, if the row has one.
+/// The fact with the proof of one later delivery. `None`: the row has no later delivery.
 pub(crate) fn read_delivery(row: &mut Row, fact: &Fact) -> Result<Option<Fact>> {
     let Some(signature) = row.option(Row::parsed::<SignatureState>)? else { return Ok(None) };
     let later = Fact {
@@ -162,7 +166,7 @@ fn proof<'a>(fact: &'a Fact) -> [Value<'a>; 6] {
     ]
 }
 
-/// Takes a row of a fact in: the same fact comes once for each of its later deliveries.
+/// Adds a row to the facts found so far. A fact comes once for each of its later deliveries.
 fn collect_fact(row: &mut Row, into: &mut BTreeMap<(DeviceId, ScanId, Digest), Resolved>) -> Result<()> {
     let (subject, fact) = read_fact(row)?;
     let later = read_delivery(row, &fact)?;
@@ -245,7 +249,8 @@ impl<D: Driver> SqlTx<'_, D> {
         })?;
         let key = |one: &StoredId| (one.known.scan_id.clone(), one.known.device_id.clone(), one.known.digest);
         found.sort_by_key(key);
-        // A row for each delivery, and an id asked for twice: together they prove the best of all.
+        // There is a row for each delivery, and an id may be asked for twice. Together they give the best proof of
+        // all.
         found.dedup_by(|next, held| {
             let same = key(next) == key(held);
             if same {
@@ -318,7 +323,7 @@ impl<D: Driver> SqlTx<'_, D> {
     }
 }
 
-/// Subjects as tickets and as unknown codes.
+/// Splits subjects into tickets and unknown codes.
 pub(crate) fn split_subjects(subjects: &[String]) -> Result<(Vec<TicketId>, Vec<BarcodeHash>)> {
     let (mut tickets, mut codes) = (Vec::new(), Vec::new());
     for key in subjects {

@@ -1,4 +1,4 @@
-//! Gates, entry types, guest lists.
+//! Statements about gates, entry types and guest lists.
 
 use admit_app::error::{Error, Result};
 use admit_app::ports::TxGates;
@@ -17,9 +17,9 @@ statements! {
     INSERT_GATE = "INSERT INTO gates (organization_id, event_id, gate_id, created_at) VALUES ($1, $2, $3, $4)";
     /// Removes a gate.
     DELETE_GATE = "DELETE FROM gates WHERE organization_id = $1 AND event_id = $2 AND gate_id = $3";
-    /// Tickets whose gates, a JSON list, hold $3.
+    /// The number of tickets whose `gate_ids`, a JSON list, contain the gate $3.
     COUNT_TICKETS_OF_GATE = "SELECT COUNT(*) FROM tickets WHERE organization_id = $1 AND event_id = $2 AND gate_ids LIKE $3 ESCAPE '!'";
-    /// Whether anything happened at a gate.
+    /// Whether the flow has any row of a gate, so that a person was counted there.
     GATE_HAS_FLOW = "SELECT 1 FROM flow WHERE organization_id = $1 AND event_id = $2 AND gate_id = $3 LIMIT 1";
     /// Gates in order of id.
     GATE_IDS = "SELECT gate_id FROM gates WHERE organization_id = $1 AND event_id = $2 ORDER BY gate_id";

@@ -1,4 +1,4 @@
-//! Guests.
+//! Statements about guests: storing, searching, listing and counting them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -69,14 +69,15 @@ macro_rules! among_guests {
         )
     };
 }
-/// That no later run of the same kind is about the guest of run `r`.
+/// True if no later run of the same kind is about the guest of run `r`.
 macro_rules! newest_run {
     () => {
         "NOT EXISTS (SELECT 1 FROM runs later WHERE later.organization_id = r.organization_id AND later.subject = r.subject
             AND later.event_id = r.event_id AND later.kind = r.kind AND (later.created_at, later.run_id) > (r.created_at, r.run_id))"
     };
 }
-/// Guests `g` that a text finds: $3, $5, $6 as in [`among_guests`], $4 and from $8: its words, $7: whose lists.
+/// Guests `g` that match a text. $3, $5, $6 as in [`among_guests`]; $4 and from $8: the text's words; $7: the promoter
+/// whose lists.
 macro_rules! sought {
     () => {
         concat!(
@@ -93,7 +94,7 @@ macro_rules! sought {
         )
     };
 }
-/// A page of them. `$order`: after which place, and in which order.
+/// A page of the guests that [`among_guests`] finds. `$order`: the condition where the page begins, and the order.
 macro_rules! page {
     ($order:literal) => {
         concat!("SELECT ", guest_columns!(), ", ", state_columns!(), among_guests!(), " AND ", $order, " LIMIT $38")
@@ -102,9 +103,9 @@ macro_rules! page {
 statements! {
     /// Guests by id, of any event.
     GUESTS_BY_ID = concat!("SELECT ", guest_columns!(), " FROM guests g WHERE g.organization_id = $1 AND g.guest_id IN ($2)");
-    /// Serial of the last change.
+    /// The serial of the newest change of a guest in an event; 0 if the event has no guest.
     NAMES_SERIAL = "SELECT COALESCE(MAX(serial), 0) FROM guests WHERE organization_id = $1 AND event_id = $2";
-    /// Holders of tickets, changed after a serial; those whose data was erased have no name to tell.
+    /// Guests with a ticket that changed after a serial. Erased guests are left out: they have no name.
     NAMES_SINCE = concat!("SELECT ", guest_columns!(), " FROM guests g CROSS JOIN tickets t
         WHERE t.organization_id = g.organization_id AND t.ticket_id = g.ticket_id AND t.guest_id = g.guest_id
         AND g.organization_id = $1 AND g.event_id = $2 AND g.serial > $3 AND g.erased_at IS NULL ORDER BY g.ticket_id");
@@ -112,24 +113,25 @@ statements! {
     GUESTS_BY_NAME = page!("(g.folded, g.guest_id) > ($36, $37) ORDER BY g.folded, g.guest_id");
     /// A page of guests, newest first.
     GUESTS_NEWEST = page!("(g.created_at, g.guest_id) < ($36, $37) ORDER BY g.created_at DESC, g.guest_id DESC");
-    /// A page of guests, newest entry first. All guests are sorted by two columns before the rows of the page are read.
+    /// A page of guests, newest entry first. The database sorts all guests by two columns before it reads the rows of
+    /// the page.
     GUESTS_LAST_IN = concat!("WITH found AS MATERIALIZED (SELECT g.guest_id, COALESCE(s.entered_at, -1) AS entered_at", among_guests!(),
         " AND (COALESCE(s.entered_at, -1), g.guest_id) < ($36, $37) ORDER BY 2 DESC, 1 DESC LIMIT $38)
         SELECT ", guest_columns!(), ", ", state_columns!(), " FROM found CROSS JOIN guests g
         LEFT JOIN states s ON s.organization_id = g.organization_id AND s.event_id = g.event_id AND s.subject = 'ticket:' || g.ticket_id
             AND s.scans > 0
         WHERE g.organization_id = $1 AND g.guest_id = found.guest_id ORDER BY found.entered_at DESC, found.guest_id DESC");
-    /// The columns by which guests are counted. They are joined in Rust with the two below: SQLite plans without
-    /// statistics, and would look each guest's state and ticket up in turn.
+    /// The columns by which guests are counted. Rust joins them with the results of the two statements below. SQLite
+    /// plans without statistics, and would look up each guest's state and ticket one by one.
     COUNTED_GUESTS = concat!("SELECT g.guest_list_id, g.entry_type_id, g.party_size, g.ticket_id FROM guests g", sought!());
-    /// Tickets with somebody let in, and whether somebody is inside; from the index alone.
+    /// Tickets with a person let in, and whether a person is inside. The index alone answers it.
     CAME = "SELECT substr(s.subject, 8), s.inside > 0 FROM states s WHERE s.organization_id = $1 AND s.event_id = $2 AND s.persons > 0";
-    /// Tickets that are voided or refunded; from the index alone.
+    /// Tickets that are voided or refunded. The index alone answers it.
     VOID_TICKETS = "SELECT t.ticket_id FROM tickets t WHERE t.organization_id = $1 AND t.event_id = $2 AND t.status IN ('voided', 'refunded')";
-    /// Guests whose newest pass is not done, by how it stands. $31: the kind of its runs.
+    /// The number of guests whose newest pass run is not done, by the run's state. $31: the kind of pass runs.
     COUNT_UNSENT = concat!("SELECT r.state, COUNT(*) FROM runs r CROSS JOIN guests g", sought!(), " AND g.guest_id = r.subject
         AND r.organization_id = $1 AND r.event_id = $2 AND r.kind = $31 AND r.state <> 'done' AND ", newest_run!(), " GROUP BY r.state");
-    /// Guests whose newest pass was mailed. $3: the kind of its runs.
+    /// The number of guests whose newest pass was mailed. $3: the kind of pass runs.
     COUNT_SENT = concat!("SELECT COUNT(*) FROM runs r WHERE r.organization_id = $1 AND r.event_id = $2 AND r.kind = $3
         AND r.state = 'done' AND r.problem IS NULL AND ", newest_run!());
 }
@@ -178,7 +180,7 @@ fn read_fields(row: &mut Row) -> Result<Fields> {
     let text: String = row.text()?;
     from_text("guest's fields", &text).map_err(|error| Error::Bug(error.to_string()))
 }
-/// A guest that was joined to another row, if there is one.
+/// Reads a guest from a row that an outer join may leave empty. `None`: there is no guest.
 pub(crate) fn read_joined(row: &mut Row) -> Result<Option<GuestRecord>> {
     row.joined(COLUMNS, read_guest)
 }
@@ -313,7 +315,7 @@ impl<D: Driver> SqlTx<'_, D> {
         let values = [(&id).into(), event_id.into(), passes::KIND.into()];
         Ok(self.one(&COUNT_SENT, &values, Row::count)?.unwrap_or_default())
     }
-    /// The values of [`sought`].
+    /// The parameter values of [`sought`].
     fn seeking<'a>(
         &mut self,
         event_id: &'a EventId,
@@ -336,7 +338,8 @@ impl<D: Driver> SqlTx<'_, D> {
         values.extend(name);
         Ok(values)
     }
-    /// The ticket that a text is the code of, in the order in which a scanner tries what it read; else whose short code it is.
+    /// The ticket whose code the text is. It tries the forms of the text in the order in which a scanner does, then
+    /// the short code.
     fn coded(&mut self, event_id: &EventId, text: Option<&str>) -> Result<Option<TicketId>> {
         let Some(text) = text else { return Ok(None) };
         let texts = candidates(text).unwrap_or_default();
@@ -349,7 +352,7 @@ impl<D: Driver> SqlTx<'_, D> {
             (None, None) => Ok(None),
         }
     }
-    /// The values of [`among_guests`].
+    /// The parameter values of [`among_guests`].
     fn filtered<'a>(
         &self,
         event_id: &'a EventId,

@@ -1,4 +1,5 @@
-//! Heads: the one row that orders everything of an event, and the head of an organisation's own ledger.
+//! Statements about heads. An event's head is the row that orders all writes of the event. An organisation's head is
+//! the end of its own ledger.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,7 @@ statements! {
         FROM event_heads WHERE organization_id = $1 AND event_id IN ($2)",
         postgres = "SELECT event_id, serial, last_effective_ms, audit_n, audit_head, rules_serial, event_rules_serial, reducer_version
         FROM event_heads WHERE organization_id = $1 AND event_id IN ($2) ORDER BY event_id FOR UPDATE";
-    /// One head, as it is.
+    /// The head of one event, read without a lock.
     READ_HEAD = "SELECT event_id, serial, last_effective_ms, audit_n, audit_head, rules_serial, event_rules_serial, reducer_version
         FROM event_heads WHERE organization_id = $1 AND event_id = $2";
     /// A new event's head.
@@ -27,25 +28,25 @@ statements! {
     UPDATE_HEAD = "UPDATE event_heads SET serial = $3, last_effective_ms = $4, audit_n = $5, audit_head = $6,
         rules_serial = $7, event_rules_serial = $8, reducer_version = $9
         WHERE organization_id = $1 AND event_id = $2";
-    /// Head of the organisation's ledger, locked.
+    /// The head of the organisation's own ledger, locked until the end of the transaction.
     LOCK_ORGANIZATION = "SELECT audit_n, audit_head, last_at FROM organization_heads WHERE organization_id = $1",
         postgres = "SELECT audit_n, audit_head, last_at FROM organization_heads WHERE organization_id = $1 FOR UPDATE";
-    /// The same, as it is.
+    /// The head of the organisation's own ledger, read without a lock.
     READ_ORGANIZATION = "SELECT audit_n, audit_head, last_at FROM organization_heads WHERE organization_id = $1";
-    /// Where the ledgers end that were written to since a moment.
+    /// The ends of all event ledgers that were written to since a moment.
     LEDGER_ENDS = "SELECT event_id, audit_n, audit_head FROM event_heads
         WHERE organization_id = $1 AND last_effective_ms >= $2 AND audit_n > 0 ORDER BY event_id";
     /// A new organisation's head.
     INSERT_ORGANIZATION_HEAD = "INSERT INTO organization_heads (organization_id, audit_n, audit_head, last_at) VALUES ($1, 0, $2, 0)";
-    /// Writes it back.
+    /// Writes the head of an organisation's ledger back.
     UPDATE_ORGANIZATION_HEAD = "UPDATE organization_heads SET audit_n = $2, audit_head = $3, last_at = $4 WHERE organization_id = $1";
-    /// The present epoch.
+    /// The newest epoch.
     PRESENT_EPOCH = "SELECT restored_at_ms, random FROM epochs ORDER BY restored_at_ms DESC, random DESC LIMIT 1";
     /// Begins an epoch.
     INSERT_EPOCH = "INSERT INTO epochs (restored_at_ms, random) VALUES ($1, $2)";
-    /// The epochs of an event's ledger.
+    /// The epochs that an event's ledger went through, each with the serial at which it began.
     EVENT_EPOCHS = "SELECT restored_at_ms, random, base_serial FROM event_epochs WHERE organization_id = $1 AND event_id = $2";
-    /// Notes where an event stood when an epoch began.
+    /// Records the serial of an event at which an epoch began.
     INSERT_EVENT_EPOCH = "INSERT INTO event_epochs (organization_id, event_id, restored_at_ms, random, base_serial) VALUES ($1, $2, $3, $4, $5)";
 }
 
@@ -59,14 +60,14 @@ pub(crate) struct EventHead {
     pub rules_serial: u64,
     pub event_rules_serial: u64,
     pub reducer_version: u32,
-    /// This write's place, once taken.
+    /// The serial and the moment that this write took. `None`: the write has taken no place yet.
     pub stamp: Option<Stamp>,
-    /// Differs from what is stored.
+    /// Whether the head differs from the stored row, so that it must be written.
     pub changed: bool,
 }
 
 impl EventHead {
-    /// The head of an event nothing happened to.
+    /// The head of an event without any write so far.
     pub fn new() -> Self {
         Self {
             serial: 0,
@@ -95,7 +96,7 @@ impl EventHead {
         };
         Ok((event_id, head))
     }
-    /// Takes this write's place: the same answer every time.
+    /// Takes this write's place in the event's order. Later calls in the same write give the same stamp.
     pub fn stamp(&mut self, now: impl FnOnce() -> Result<Timestamp>) -> Result<Stamp> {
         if let Some(stamp) = self.stamp {
             return Ok(stamp);
@@ -108,7 +109,7 @@ impl EventHead {
     }
 }
 
-/// Head of the organisation's own ledger in this transaction.
+/// The head of the organisation's own ledger, as this transaction holds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OrganizationHead {
     pub audit_n: u64,
@@ -125,7 +126,7 @@ pub(crate) fn lock<D: Driver>(
         return Ok(BTreeMap::new());
     }
     let list: Vec<Value<'_>> = events.iter().map(Value::from).collect();
-    // A write takes its place right away: by the clock as it is once the heads are held.
+    // A write takes its place right after the lock, with the clock read when the heads are held.
     driver.prefetch_now();
     let rows = driver.query_each(&LOCK_HEADS, &[organization_id.into()], &list)?;
     rows.into_iter().map(|mut row| EventHead::read(&mut row)).collect()
@@ -198,7 +199,7 @@ pub(crate) fn write_organization<D: Driver>(
     driver.queue_change(&UPDATE_ORGANIZATION_HEAD, &values)
 }
 
-/// The present epoch of the server.
+/// The newest epoch of the server; `None` if none has begun.
 pub(crate) fn present_epoch<D: Driver>(driver: &mut D) -> Result<Option<Epoch>> {
     let rows = driver.query(&PRESENT_EPOCH, &[])?;
     rows.into_iter().next().map(|mut row| read_epoch(&mut row)).transpose()

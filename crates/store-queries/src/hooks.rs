@@ -1,43 +1,44 @@
-//! The hooks through which a simulator plants faults in a store and sets its clock. They are the same for both
-//! backends and are asked at the same places, so that one seed is one run on either.
+//! The hooks through which the simulator injects faults into a store and sets its clock. Both backends call the same
+//! hooks at the same places, so one seed gives the same run on either.
 
 use std::sync::Arc;
 
 use admit_app::error::Error;
 
-/// The effect of a planted fault on a commit.
+/// What the commit hook does to a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommitFault {
-    /// No fault.
+    /// No fault: the commit runs normally.
     Proceed,
-    /// The transaction is lost before its commit: rolled back, and answered as an error.
+    /// The transaction is rolled back before its commit, and the caller gets an error.
     Lose,
-    /// The commit happens, its answer is lost: an error is answered.
+    /// The commit succeeds, but the caller gets an error as if the answer was lost.
     LostAck,
 }
 
-/// The effect of a planted fault on a statement.
+/// What the statement hook does to a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatementFault {
-    /// No fault.
+    /// No fault: the statement runs normally.
     Proceed,
-    /// The process dies before this statement: the transaction is rolled back, an error is answered. The simulator then
-    /// lets the store crash.
+    /// The process dies before this statement. The transaction is rolled back and the caller gets an error. The
+    /// simulator then lets the store crash.
     Crash,
-    /// The same, and the transaction's writes so far stay: no store does this. It proves that the check for such
-    /// writes finds them, in the embedded store; the other takes it for [`StatementFault::Crash`].
+    /// The process dies before this statement, and the writes so far stay. No real store does this. It proves that the
+    /// check for partial writes finds them. Only the embedded store does it; PostgreSQL treats it as
+    /// [`StatementFault::Crash`].
     Torn,
 }
 
-/// The answer to what a planted fault hit: the same of both backends, though each has its own pause before a client asks
-/// again after a fault of its own.
+/// The error that an injected fault returns. It is the same on both backends. Their own faults differ in the pause
+/// before a client retries.
 pub fn planted() -> Error {
     Error::Later { code: "store_unavailable", retry_after_ms: 5_000 }
 }
 
-/// The database's clock: milliseconds since 1970.
+/// Gives the database's clock, in milliseconds since 1970.
 pub type ClockHook = Arc<dyn Fn() -> i64 + Send + Sync>;
-/// Asked before every commit of a write.
+/// Is called before every commit of a write.
 pub type CommitHook = Arc<dyn Fn() -> CommitFault + Send + Sync>;
-/// Asked before every statement of a write, by the statement's name.
+/// Is called before every statement of a write, with the statement's name.
 pub type StatementHook = Arc<dyn Fn(&'static str) -> StatementFault + Send + Sync>;

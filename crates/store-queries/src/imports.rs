@@ -1,4 +1,4 @@
-//! Imports of files: what each did, what is remembered of files of a shape, and tickets that an undone one made.
+//! Statements about imports of files, about remembered mappings, and about tickets withdrawn by undoing an import.
 
 use admit_app::error::{Error, Result};
 use admit_app::ports::TxImports;
@@ -10,33 +10,33 @@ use crate::driver::{Driver, bulks, statements};
 use crate::tx::SqlTx;
 use crate::value::{Row, Value};
 
-/// Imports that are listed.
+/// The most imports that a list shows.
 const LISTED: u64 = 50;
 
 statements! {
-    /// Notes an import.
+    /// Records an import.
     INSERT_IMPORT = "INSERT INTO imports (organization_id, event_id, import_id, serial, user_id, file_name, created, updated,
         imported_at, undone_at, kept) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
-    /// When it was undone.
+    /// Sets the time at which an import was undone.
     UPDATE_IMPORT = "UPDATE imports SET undone_at = $4 WHERE organization_id = $1 AND event_id = $2 AND import_id = $3";
     /// One import.
     IMPORT = "SELECT import_id, event_id, serial, user_id, file_name, created, updated, imported_at, undone_at, kept FROM imports
         WHERE organization_id = $1 AND event_id = $2 AND import_id = $3";
-    /// The newest imports.
+    /// The newest imports of an event, without the values that undoing needs.
     IMPORTS = "SELECT import_id, event_id, serial, user_id, file_name, created, updated, imported_at, undone_at, '' FROM imports
         WHERE organization_id = $1 AND event_id = $2 ORDER BY serial DESC LIMIT $3";
-    /// The last mapping of files of a shape.
+    /// The mapping that was last used for files with the same header (the shape).
     IMPORT_MAPPING = "SELECT mapping FROM import_mappings WHERE organization_id = $1 AND event_id = $2 AND shape = $3";
-    /// Remembers it.
+    /// Remembers a mapping for files with the same header.
     PUT_IMPORT_MAPPING = "INSERT INTO import_mappings (organization_id, event_id, shape, mapping, said_at) VALUES ($1, $2, $3, $4, $5)
         ON CONFLICT (organization_id, event_id, shape) DO UPDATE SET mapping = excluded.mapping, said_at = excluded.said_at";
-    /// Tickets that are withdrawn no longer.
+    /// Removes tickets from the list of withdrawn tickets.
     RESTORE_TICKETS = "DELETE FROM withdrawn_tickets WHERE organization_id = $1 AND event_id = $2 AND ticket_id IN ($3)";
-    /// Which of these are.
+    /// Which of the given tickets are withdrawn.
     WITHDRAWN_TICKETS = "SELECT ticket_id FROM withdrawn_tickets WHERE organization_id = $1 AND event_id = $2 AND ticket_id IN ($3)";
 }
 bulks! {
-    /// Withdraws tickets.
+    /// Adds tickets to the list of withdrawn tickets.
     WITHDRAW_TICKETS = "withdrawn_tickets" { organization_id: Text, event_id: Text, ticket_id: Text },
         "ON CONFLICT (organization_id, event_id, ticket_id) DO NOTHING";
 }

@@ -1,4 +1,4 @@
-//! Incidents.
+//! Statements about incidents, the rows of the review queue.
 
 use admit_app::error::{Error, Result};
 use admit_app::ports::{IncidentFilter, TxIncidents};
@@ -19,31 +19,31 @@ macro_rules! incident_columns {
 }
 
 statements! {
-    /// Incidents of subjects.
+    /// Incidents of the given subjects.
     INCIDENTS_OF = concat!("SELECT ", incident_columns!(), " FROM incidents WHERE organization_id = $1 AND event_id = $2 AND subject IN ($3)"), by 4 of ["incidents"];
-    /// One incident of any event.
+    /// One incident by id, of any event of the organisation.
     INCIDENT = concat!("SELECT ", incident_columns!(), " FROM incidents WHERE organization_id = $1 AND incident_id = $2");
-    /// A page of incidents. $5: status, $6: only those that wait in the queue, $8: kind.
+    /// A page of incidents. $5: status, $6: only incidents of the review queue, $8: kind.
     INCIDENTS = concat!("SELECT ", incident_columns!(), " FROM incidents WHERE organization_id = $1 AND event_id = $2
         AND (opened_at, incident_id) < ($3, $4) AND (CAST($5 AS TEXT) IS NULL OR status = $5) AND (queued OR NOT CAST($6 AS BOOLEAN))
         AND (CAST($8 AS TEXT) IS NULL OR kind = $8)
         ORDER BY opened_at DESC, incident_id DESC LIMIT $7");
-    /// The same of those that a person answered and that are not open again, by when they were answered.
+    /// A page of incidents that a person answered and that are not open again, ordered by the time of the answer.
     DECIDED_INCIDENTS = concat!("SELECT ", incident_columns!(), " FROM incidents WHERE organization_id = $1 AND event_id = $2
         AND resolved_by IS NOT NULL AND (resolved_at, incident_id) < ($3, $4) AND status <> 'open'
         AND (CAST($5 AS TEXT) IS NULL OR status = $5) AND (queued OR NOT CAST($6 AS BOOLEAN))
         AND (CAST($8 AS TEXT) IS NULL OR kind = $8)
         ORDER BY resolved_at DESC, incident_id DESC LIMIT $7");
-    /// All incidents, by subject and kind.
+    /// All incidents of an event, by subject and kind.
     ALL_INCIDENTS = concat!("SELECT ", incident_columns!(), " FROM incidents WHERE organization_id = $1 AND event_id = $2 ORDER BY subject, kind");
-    /// Those of the queue that a person answered and that are not open again.
+    /// The number of incidents of the review queue that a person answered and that are not open again.
     COUNT_DECIDED = "SELECT COUNT(*) FROM incidents WHERE organization_id = $1 AND event_id = $2 AND resolved_by IS NOT NULL
         AND status <> 'open' AND queued";
-    /// Open ones by kind.
+    /// The number of open incidents by kind.
     COUNT_OPEN = "SELECT kind, COUNT(*) FROM incidents WHERE organization_id = $1 AND event_id = $2 AND status = 'open' GROUP BY kind ORDER BY kind";
 }
 bulks! {
-    /// Makes or overwrites incidents; the first id stays.
+    /// Stores incidents and overwrites existing rows of the same cause, which keep their first id.
     PUT_INCIDENTS = "incidents" {
         organization_id: Text, incident_id: Text, event_id: Text, kind: Text, severity: Text, subject: Text, queued: Bool,
         digest: Blob, cause: Text, status: Text, resolved_digest: Blob, resolved_by: Text, resolution: Text,

@@ -1,5 +1,5 @@
-//! Which runs are due, over all organisations: part of the allow-list of unscoped statements (law 6). It tells ids and
-//! times; what a run is stands behind its organisation's policy.
+//! The queue of due runs, over all organisations. It is part of the closed list of unscoped statements (law 6). It
+//! holds only ids and times; the runs themselves are guarded by row level security.
 
 use admit_app::error::Result;
 use admit_app::records::TakenRun;
@@ -9,8 +9,8 @@ use crate::mail_lane;
 use crate::value::{Row, Value};
 
 statements! {
-    /// Takes due runs, longest due first. $1: for whom, $2: until when, $3: now, $4: at most. On PostgreSQL two that take at
-    /// once take different ones.
+    /// Takes due runs, longest due first. $1: the holder, $2: the end of the lease, $3: now, $4: the most runs. On
+    /// PostgreSQL two holders that take at the same moment take different runs.
     TAKE_RUNS = "UPDATE job_queue SET holder = $1, fence = fence + 1, next_at = $2, parked = NULL WHERE (organization_id, run_id) IN
         (SELECT organization_id, run_id FROM job_queue WHERE next_at <= $3 ORDER BY next_at, run_id LIMIT $4)
         RETURNING organization_id, run_id, fence",
@@ -19,16 +19,17 @@ statements! {
         UPDATE job_queue q SET holder = $1, fence = q.fence + 1, next_at = $2, parked = NULL FROM due
         WHERE q.organization_id = due.organization_id AND q.run_id = due.run_id
         RETURNING q.organization_id, q.run_id, q.fence";
-    /// Runs that somebody has stay theirs. $1: whose, $2: until when. On PostgreSQL those whose step is being stored just now
-    /// are passed over: that renews them too, and waiting for each other the two would stand still for a second.
+    /// Extends the lease of runs that the holder $1 still has, until $2. On PostgreSQL it skips runs whose step is
+    /// being stored at this moment. Storing a step extends the lease as well, and the two would otherwise wait for
+    /// each other for a second.
     RENEW_RUNS = "UPDATE job_queue SET next_at = $2 WHERE holder = $1 AND run_id IN ($3)",
         postgres = "WITH own AS MATERIALIZED (SELECT organization_id, run_id FROM job_queue WHERE holder = $1
             AND run_id IN ($3) FOR UPDATE SKIP LOCKED)
         UPDATE job_queue q SET next_at = $2 FROM own
         WHERE q.organization_id = own.organization_id AND q.run_id = own.run_id";
-    /// Makes all runs of a holder due. $1: the holder, $2: now.
+    /// Ends all leases of a holder, so that its runs are due. $1: the holder, $2: now.
     FREE_RUNS = "UPDATE job_queue SET holder = NULL, next_at = $2 WHERE holder = $1";
-    /// When the next run is due.
+    /// The time at which the next run is due; NULL if no run waits.
     NEXT_RUN = "SELECT MIN(next_at) FROM job_queue WHERE next_at IS NOT NULL";
 }
 
@@ -36,7 +37,7 @@ fn read_taken(row: &mut Row, mail_stopped: bool) -> Result<TakenRun> {
     Ok(TakenRun { organization_id: row.parsed()?, run_id: row.text()?, fence: row.count()?, mail_stopped })
 }
 
-/// Takes due runs for `holder`, in order of id; those that the mail lane wakes are due.
+/// Takes due runs for `holder`, in order of id. Runs that wait for an open mail lane become due first.
 pub fn take<D: Driver>(driver: &mut D, holder: &str, lease_ms: i64, limit: usize) -> Result<Vec<TakenRun>> {
     let now = driver.now()?;
     let mail_stopped = mail_lane::tend(driver, now)?;
@@ -47,7 +48,7 @@ pub fn take<D: Driver>(driver: &mut D, holder: &str, lease_ms: i64, limit: usize
     Ok(taken)
 }
 
-/// Renews the lease of those of these runs that `holder` still has.
+/// Extends the lease of those of these runs that `holder` still has. `lease_ms` is in milliseconds from now.
 pub fn renew<D: Driver>(driver: &mut D, holder: &str, run_ids: &[String], lease_ms: i64) -> Result<()> {
     if run_ids.is_empty() {
         return Ok(());
@@ -57,13 +58,13 @@ pub fn renew<D: Driver>(driver: &mut D, holder: &str, run_ids: &[String], lease_
     driver.execute_each(&RENEW_RUNS, &[holder.into(), until.into()], &list).map(|_| ())
 }
 
-/// Makes the runs of `holder` due at once, and tells how many they were.
+/// Ends the leases of `holder`, so that its runs are due at once. Gives their number.
 pub fn free<D: Driver>(driver: &mut D, holder: &str) -> Result<u64> {
     let now = driver.now()?;
     driver.execute(&FREE_RUNS, &[holder.into(), now.into()])
 }
 
-/// How long until the next run is due, in milliseconds; 0 where one is.
+/// Milliseconds until the next run is due; 0 if one is due now, `None` if no run waits.
 pub fn next_in<D: Driver>(driver: &mut D) -> Result<Option<i64>> {
     let row = driver.query(&NEXT_RUN, &[])?.into_iter().next();
     let next = row.map(|mut row| row.option(Row::at)).transpose()?.flatten();

@@ -1,4 +1,4 @@
-//! Runs of workflows and their steps.
+//! Statements about runs of workflows and their steps.
 
 use admit_app::error::Result;
 use admit_app::ports::{RunFilter, TxJobs};
@@ -18,20 +18,20 @@ macro_rules! run_columns {
 }
 
 statements! {
-    /// One run.
+    /// One run by id.
     RUN = concat!("SELECT ", run_columns!(), " FROM runs WHERE organization_id = $1 AND run_id = $2");
-    /// A page of runs. $4: of which event, $5: standing so.
+    /// A page of runs. $4: the event, $5: the state of the runs.
     RUNS = concat!("SELECT ", run_columns!(), " FROM runs WHERE organization_id = $1 AND (created_at, run_id) < ($2, $3)
         AND (CAST($4 AS TEXT) IS NULL OR event_id = $4) AND (CAST($5 AS TEXT) IS NULL OR state = $5)
         ORDER BY created_at DESC, run_id DESC LIMIT $6");
-    /// The same of those about $7. A statement of its own: what may be left out finds no index, and a letter looks here for
-    /// each of ten thousand guests.
+    /// A page of runs about the subject $7. It is a statement of its own: with an optional condition the database uses
+    /// no index, and a letter reads this for each of ten thousand guests.
     RUNS_OF_SUBJECT = concat!("SELECT ", run_columns!(), " FROM runs WHERE organization_id = $1 AND (created_at, run_id) < ($2, $3)
         AND (CAST($4 AS TEXT) IS NULL OR event_id = $4) AND (CAST($5 AS TEXT) IS NULL OR state = $5) AND subject = $7
         ORDER BY created_at DESC, run_id DESC LIMIT $6");
-    /// The subjects of runs of a kind.
+    /// The subjects of all runs of a kind in an event.
     RUN_SUBJECTS = "SELECT DISTINCT subject FROM runs WHERE organization_id = $1 AND event_id = $2 AND kind = $3 ORDER BY subject";
-    /// The same, of some subjects.
+    /// Which of the given subjects have a run of this kind.
     RUN_SUBJECTS_AMONG = "SELECT DISTINCT subject FROM runs WHERE organization_id = $1 AND event_id = $2 AND kind = $3 AND subject IN ($4)";
     /// The newest run of a kind about each of some subjects.
     NEWEST_RUNS = concat!("SELECT ", run_columns!(), " FROM runs AS newest WHERE organization_id = $1 AND event_id = $2 AND kind = $3
@@ -39,26 +39,28 @@ statements! {
             AND later.subject = newest.subject AND later.event_id = newest.event_id AND later.kind = newest.kind
             AND (later.created_at, later.run_id) > (newest.created_at, newest.run_id))
         AND subject IN ($4)");
-    /// Overwrites how a run stands, unless it is done.
+    /// Overwrites the state of a run, unless the run is done.
     UPDATE_RUN = "UPDATE runs SET state = $3, tries = $4, step = $5, problem = $6, next_at = $7, updated_at = $8
         WHERE organization_id = $1 AND run_id = $2 AND state <> 'done'";
     /// Steps of a run.
     RUN_STEPS = "SELECT run_id, name, place, output, tries, began_at, done_at FROM steps WHERE organization_id = $1 AND run_id = $2
         ORDER BY place, name";
-    /// A step that is done.
+    /// Stores the result of a finished step.
     INSERT_STEP = "INSERT INTO steps (organization_id, run_id, name, place, output, tries, began_at, done_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
-    /// Holds a run that is still under this fence. $4: until when it is left alone.
+    /// Extends the lease of a run to $4, if it is still under the fence $3. It changes no row if another process took
+    /// the run.
     HOLD_RUN = "UPDATE job_queue SET next_at = $4 WHERE organization_id = $1 AND run_id = $2 AND fence = $3 AND holder IS NOT NULL";
-    /// Lets go of a run. $3: when it is due.
+    /// Ends the lease of a run. $3: when the run is due again.
     RELEASE_RUN = "UPDATE job_queue SET holder = NULL, next_at = $3 WHERE organization_id = $1 AND run_id = $2";
-    /// Lets go of a run that waits for the mail lane, behind all that do. $3: when it is due at the latest.
+    /// Ends the lease of a run that waits for the mail lane, and puts it behind all others that wait. $3: when it is
+    /// due at the latest.
     PARK_RUN = "UPDATE job_queue SET holder = NULL, next_at = $3,
         parked = (SELECT COALESCE(MAX(parked), 0) + 1 FROM job_queue WHERE parked IS NOT NULL)
         WHERE organization_id = $1 AND run_id = $2";
-    /// A run that nobody has is due.
+    /// Makes a run due that no process holds. $3: when.
     HURRY_RUN = "UPDATE job_queue SET next_at = $3 WHERE organization_id = $1 AND run_id = $2 AND holder IS NULL";
-    /// A run that is done.
+    /// Removes a finished run from the queue.
     DEQUEUE_RUN = "DELETE FROM job_queue WHERE organization_id = $1 AND run_id = $2";
 }
 bulks! {
@@ -67,7 +69,7 @@ bulks! {
         organization_id: Text, run_id: Text, kind: Text, event_id: Text, subject: Text, input: Text, state: Text,
         tries: Int, step: Text, problem: Text, next_at: Int, created_at: Int, updated_at: Int,
     };
-    /// Puts them into the queue.
+    /// Puts runs into the queue.
     QUEUE_RUNS = "job_queue" { organization_id: Text, run_id: Text, next_at: Int, fence: Int };
 }
 
@@ -132,7 +134,7 @@ impl<D: Driver> TxJobs for SqlTx<'_, D> {
     fn run(&mut self, run_id: &str) -> Result<Option<RunRecord>> {
         let id = self.organization_id.clone();
         let key = [(&id).into(), run_id.into()];
-        // Whoever looks at a run looks at its steps next.
+        // A caller that reads a run reads its steps next.
         self.prefetch(&[Asked { stmt: &RUN_STEPS, params: &key, list: None }]);
         self.one(&RUN, &key, read_run)
     }

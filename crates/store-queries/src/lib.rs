@@ -1,7 +1,8 @@
-//! SQL as plain constants, one file a noun, and the one transaction that both backends drive.
+//! The SQL of both backends as plain constants, with one file per noun, and the one transaction (`SqlTx`) that both
+//! backends drive.
 //!
-//! Modules in reading order; a file imports only from those above it (law 12). `tickets`, `guests` and `scans` name
-//! each other's columns in joins, so what they share stands above them.
+//! Modules are listed in reading order; a file imports only from those above it (law 12). `tickets`, `guests` and
+//! `scans` name each other's columns in joins, so the columns that they share are declared above them.
 
 pub mod value;
 pub mod driver;
@@ -44,7 +45,7 @@ pub use write_group::{Books, WriteGroup, run_write, run_write_after};
 
 use driver::{Bulk, Stmt};
 
-/// Every statement: a test prepares each against both real schemas.
+/// Every statement of this crate. A test prepares each of them against both real schemas.
 pub fn statements() -> impl Iterator<Item = &'static Stmt> {
     let nouns = [
         heads::STATEMENTS,
@@ -72,7 +73,7 @@ pub fn statements() -> impl Iterator<Item = &'static Stmt> {
     nouns.into_iter().flatten().copied()
 }
 
-/// Every bulk insert.
+/// Every bulk change of this crate.
 pub fn bulks() -> impl Iterator<Item = &'static Bulk> {
     let nouns = [
         events::BULKS,

@@ -1,5 +1,5 @@
-//! The mail lane: one row while the mail server refuses the account or itself, and the runs that wait for it
-//! meanwhile. It is part of the allow-list of unscoped statements (law 6): a server has one mail server for all
+//! The mail lane: the row that exists while the mail server refuses all letters, and the runs that wait meanwhile. It
+//! is part of the closed list of unscoped statements (law 6), because a server has one mail server for all
 //! organisations.
 
 use admit_app::error::Result;
@@ -12,27 +12,28 @@ use crate::driver::{Driver, statements};
 use crate::value::Row;
 
 statements! {
-    /// The lane, if it is stopped.
+    /// The row of the stopped lane; no row while the lane is open.
     MAIL_LANE = "SELECT since, reason, next_at, pauses, probe FROM mail_lane WHERE id = 1";
-    /// When a stopped lane is probed next, and whether runs wait for it; one row, also of an open lane.
+    /// When the stopped lane is probed next, and whether runs wait for it. Gives one row, also while the lane is open.
     MAIL_LANE_AT = "SELECT lane.next_at, CAST(CASE WHEN EXISTS (SELECT 1 FROM job_queue WHERE parked IS NOT NULL) THEN 1 ELSE 0 END AS BIGINT)
         FROM (SELECT 1 AS id) AS found LEFT JOIN mail_lane AS lane ON lane.id = found.id";
-    /// Stops an open lane. $1: since when, $2: why, $3: until when.
+    /// Stops an open lane. $1: the start of the stop, $2: the reason, $3: when it is probed.
     STOP_MAIL_LANE = "INSERT INTO mail_lane (id, since, reason, next_at, pauses) VALUES (1, $1, $2, $3, 1) ON CONFLICT DO NOTHING";
-    /// A probe found it stopped still. $1: whose letter that was, $2: why, $3: until when, $4: pauses so far.
+    /// Extends the stop after a failed probe. $1: the run that was the probe, $2: the reason, $3: the next probe, $4:
+    /// pauses so far.
     PAUSE_MAIL_LANE = "UPDATE mail_lane SET reason = $2, next_at = $3, pauses = $4, probe = NULL WHERE id = 1 AND probe = $1";
-    /// Makes a run's letter the probe. $1: run, $2: until when no other is, $3: now.
+    /// Makes a run's letter the probe. $1: the run, $2: until when no other letter is the probe, $3: now.
     PROBE_MAIL_LANE = "UPDATE mail_lane SET probe = $1, next_at = $2 WHERE id = 1 AND next_at <= $3";
-    /// The lane is probed at once. $1: now.
+    /// Moves the next probe of a stopped lane to now ($1).
     HURRY_MAIL_LANE = "UPDATE mail_lane SET next_at = $1, probe = NULL WHERE id = 1 AND next_at > $1";
-    /// The lane is open.
+    /// Opens the lane.
     OPEN_MAIL_LANE = "DELETE FROM mail_lane WHERE id = 1";
     /// The run that waits longest for the lane.
     LONGEST_PARKED = "SELECT organization_id, run_id FROM job_queue WHERE parked IS NOT NULL ORDER BY parked, run_id LIMIT 1";
-    /// It is due. $3: now.
+    /// Makes one waiting run due. $3: now.
     WAKE_PARKED = "UPDATE job_queue SET next_at = $3, parked = NULL
         WHERE organization_id = $1 AND run_id = $2 AND parked IS NOT NULL";
-    /// All that wait for the lane are due. $1: now.
+    /// Makes all waiting runs due. $1: now.
     WAKE_ALL_PARKED = "UPDATE job_queue SET next_at = $1, parked = NULL WHERE parked IS NOT NULL";
 }
 
@@ -46,13 +47,13 @@ fn read(row: &mut Row) -> Result<MailLaneRecord> {
     })
 }
 
-/// The lane, if it is stopped.
+/// The stopped lane; `None` while the lane is open.
 pub fn find<D: Driver>(driver: &mut D) -> Result<Option<MailLaneRecord>> {
     let row = driver.query(&MAIL_LANE, &[])?.into_iter().next();
     row.map(|mut row| read(&mut row)).transpose()
 }
 
-/// When the lane is probed next, if it is stopped and runs wait for it.
+/// When the lane is probed next. `None`: the lane is open, or no run waits for it.
 pub fn next_at<D: Driver>(driver: &mut D) -> Result<Option<Timestamp>> {
     let (next_at, parked) = look(driver)?;
     Ok(next_at.filter(|_| parked))
@@ -64,8 +65,8 @@ fn look<D: Driver>(driver: &mut D) -> Result<(Option<Timestamp>, bool)> {
     Ok(found.unwrap_or((None, false)))
 }
 
-/// Before runs are taken: of a stopped lane whose pause is over the run that waits longest becomes the probe, and of an open one
-/// nobody waits. Tells whether the lane is stopped.
+/// Prepares the lane before runs are taken. If the lane is open, all waiting runs become due. If it is stopped and its
+/// pause is over, the run that waits longest becomes the probe. Gives whether the lane is stopped.
 pub fn tend<D: Driver>(driver: &mut D, now: Timestamp) -> Result<bool> {
     let (next_at, parked) = look(driver)?;
     let Some(next_at) = next_at else {
@@ -87,8 +88,8 @@ pub fn tend<D: Driver>(driver: &mut D, now: Timestamp) -> Result<bool> {
     Ok(true)
 }
 
-/// A run's letter was refused in words about the account or the server. The first such answer stops the lane; a probe's makes
-/// the pause longer; answers to letters that were on their way already say nothing new.
+/// Records that the mail server refused a run's letter because of the account or the server. The first such answer
+/// stops the lane; that of a probe extends the pause. Answers to letters that were already under way change nothing.
 pub fn stop<D: Driver>(driver: &mut D, run_id: &str, reason: &str, random: u8) -> Result<()> {
     let now = driver.now()?;
     let reason: String = reason.chars().map(|c| if c.is_control() { ' ' } else { c }).take(JOB_PROBLEM_CHARS).collect();
@@ -106,14 +107,14 @@ pub fn stop<D: Driver>(driver: &mut D, run_id: &str, reason: &str, random: u8) -
     Ok(())
 }
 
-/// A probe was taken: the lane is open, and the runs that waited are due.
+/// Records that the mail server accepted a probe. The lane opens, and the waiting runs are due.
 pub fn resume<D: Driver>(driver: &mut D) -> Result<()> {
     let now = driver.now()?;
     driver.execute(&OPEN_MAIL_LANE, &[])?;
     driver.execute(&WAKE_ALL_PARKED, &[now.into()]).map(|_| ())
 }
 
-/// A stopped lane is probed at once.
+/// Lets a stopped lane be probed at once.
 pub fn hurry<D: Driver>(driver: &mut D) -> Result<()> {
     let now = driver.now()?;
     driver.execute(&HURRY_MAIL_LANE, &[now.into()]).map(|_| ())

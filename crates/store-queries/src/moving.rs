@@ -1,8 +1,8 @@
-//! Moving everything that one database holds into another. The module says what each side must be able to do and how a
-//! row of one side becomes a row of the other. It also proves that both sides hold the same.
+//! Moves all data of one database into another. This module defines what each side must be able to do, and how a row
+//! of one side becomes a row of the other. It also proves that both sides hold the same rows.
 //!
-//! No table and no column is named here. Both catalogs are read and compared, so a table or column that only one schema
-//! has stops the move instead of being left behind.
+//! The code names no table and no column. It reads and compares both catalogs, so a table or column that only one
+//! schema has stops the move instead of being left behind.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,13 +13,13 @@ use sha2::{Digest as _, Sha256};
 
 use crate::value::{Kind, Value, check_text};
 
-/// Most rows that are held in memory at a time.
+/// The most rows in memory at a time.
 pub const ROWS: usize = 1_000;
-/// Most bytes of texts and blobs that are held in memory at a time, unless one row alone has more.
+/// The most bytes of texts and blobs in memory at a time, unless one row alone has more.
 const BYTES: usize = 4 << 20;
-/// Tables in which a database without organisations has rows: its epoch and the probe of its secret. A move replaces them.
+/// Tables that have rows in an empty database too: its epoch and the probe of its secret. A move replaces their rows.
 const REPLACED: [&str; 2] = ["epochs", "settings"];
-/// The column by which PostgreSQL's policies keep organisations apart.
+/// The column by which PostgreSQL's row level security separates organisations.
 pub const OWNER: &str = "organization_id";
 
 /// A column, as the database itself describes it.
@@ -29,7 +29,7 @@ pub struct Column {
     pub name: String,
     /// The kind of its values. SQLite has no boolean: its truth values are [`Kind::Int`].
     pub kind: Kind,
-    /// Whether it may be NULL.
+    /// Whether the column may be NULL.
     pub nullable: bool,
 }
 
@@ -40,37 +40,38 @@ pub struct Table {
     pub name: String,
     /// The table's columns.
     pub columns: Vec<Column>,
-    /// Columns of its primary key, in the key's order; empty where it has none.
+    /// Columns of the primary key, in the key's order; empty if the table has no primary key.
     pub key: Vec<String>,
-    /// Rows are seen and written for one organisation at a time.
+    /// Whether row level security lets only one organisation's rows be read and written at a time.
     pub owned: bool,
-    /// Tables that must be filled before this one.
+    /// Names of tables that must be filled before this one.
     pub refers_to: Vec<String>,
 }
 
 impl Table {
-    /// Its columns' names, quoted, with commas between them.
+    /// The names of all columns, quoted and separated by commas.
     pub fn names(&self) -> String {
         list(self.columns.iter().map(|column| column.name.as_str()))
     }
-    /// The columns by which its rows are ordered, quoted: the primary key. A table without one is ordered by all of
-    /// its columns.
+    /// The columns by which the rows are ordered, quoted: those of the primary key. A table without one is ordered by
+    /// all of its columns.
     pub fn order(&self) -> Vec<String> {
         if self.key.is_empty() {
             let mut names: Vec<&str> = self.columns.iter().map(|column| column.name.as_str()).collect();
-            // The order must be that of both sides, and every policy's rows must stand together.
+            // Both sides must use the same order, and the rows of one organisation must be adjacent.
             names.sort_by_key(|name| (*name != OWNER, *name));
             return names.into_iter().map(quoted).collect();
         }
         self.key.iter().map(|name| quoted(name)).collect()
     }
-    /// The place of the column that says whose a row is, where rows are written for one organisation at a time.
+    /// The place of the column with the organisation's id, for a table whose rows are written for one organisation at
+    /// a time.
     pub fn owner(&self) -> Option<usize> {
         self.columns.iter().position(|column| self.owned && column.name == OWNER)
     }
 }
 
-/// A name as both databases take it in a statement.
+/// A name quoted as both databases accept it.
 pub fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
@@ -78,60 +79,62 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.map(quoted).collect::<Vec<_>>().join(", ")
 }
 
-/// All tables of a database, and which migrations made them.
+/// All tables of a database, and the migrations that made them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Catalog {
-    /// Migrations, in their order: number and name.
+    /// Number and name of each migration, in order.
     pub migrations: Vec<(i64, String)>,
-    /// Tables, in order of name. The history of migrations is none of them.
+    /// Tables in order of name, without the table that records migrations.
     pub tables: Vec<Table>,
 }
 
 impl Catalog {
-    /// The newest migration, for messages.
+    /// The number of the newest migration, for messages.
     pub fn version(&self) -> i64 {
         self.migrations.last().map_or(0, |(version, _)| *version)
     }
 }
 
-/// One database of a move, inside one transaction of its own.
+/// One database of a move (the source or the target), inside one transaction of its own.
 pub trait Side: Send {
     /// The tables of this side.
     fn catalog(&mut self) -> Result<Catalog>;
-    /// How many rows a table has.
+    /// The number of rows in a table.
     fn count(&mut self, table: &Table) -> Result<u64>;
-    /// Every row of a table in [`Table::order`], as values in the order of `table.columns`. Few rows are held at a time.
+    /// Calls `see` with every row of a table in [`Table::order`]; values are in the order of `table.columns`. Holds
+    /// few rows at a time.
     fn each(&mut self, table: &Table, see: &mut dyn FnMut(Vec<Value<'static>>) -> Result<()>) -> Result<()>;
-    /// Inserts rows whose values stand in the order of `table.columns`.
+    /// Inserts rows; each row's values are in the order of `table.columns`.
     fn insert(&mut self, table: &Table, rows: &[Vec<Value<'static>>]) -> Result<()>;
-    /// Deletes every row of a table that no policy guards.
+    /// Deletes every row of a table that row level security does not guard.
     fn clear(&mut self, table: &Table) -> Result<()>;
-    /// Other processes of Admit that are connected to this database now.
+    /// The number of other Admit processes that are connected to this database now.
     fn others(&mut self) -> Result<u64>;
-    /// A setting.
+    /// The value of a setting; `None` if it is not set.
     fn setting(&mut self, name: &str) -> Result<Option<String>>;
-    /// Every organisation, in order of id.
+    /// The ids of all organisations, sorted.
     fn organizations(&mut self) -> Result<Vec<OrganizationId>>;
-    /// Every (organisation, event).
+    /// Every event with its organisation.
     fn all_events(&mut self) -> Result<Vec<(OrganizationId, EventId)>>;
-    /// Runs a use case's read inside the transaction: it sees what is not committed yet.
+    /// Runs a use case's read inside this transaction, so that it sees rows that are not committed yet.
     fn read(&mut self, organization_id: &OrganizationId, op: ReadOp) -> Result<()>;
-    /// Keeps everything. An error means that nothing is kept, or that nobody knows.
+    /// Commits the transaction. After an error the rows are not committed, or the result is unknown.
     fn commit(&mut self) -> Result<()>;
-    /// Keeps nothing.
+    /// Rolls the transaction back.
     fn roll_back(&mut self);
 }
 
-/// A table as each side has it. The columns of both stand in the same order.
+/// One table of both sides. Their columns are in the same order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Planned {
-    /// At the source.
+    /// The table at the source.
     pub source: Table,
-    /// At the target.
+    /// The table at the target.
     pub target: Table,
 }
 
-/// Compares both schemas, and says in which order tables are filled. Fails on any difference that could lose a value.
+/// Compares both schemas and gives the tables in the order in which to fill them. Fails on any difference that could
+/// lose a value.
 pub fn plan(source: &Catalog, target: &Catalog) -> Result<Vec<Planned>> {
     if source.migrations != target.migrations {
         return Err(differs(format!(
@@ -163,7 +166,7 @@ fn differs(why: String) -> Error {
     Error::invalid("", why)
 }
 
-/// Both sides of a table; the source's columns in the target's order.
+/// One table of both sides, with the source's columns in the target's order.
 fn planned(source: &Table, target: &Table) -> Result<Planned> {
     let name = &source.name;
     if source.key != target.key {
@@ -186,7 +189,7 @@ fn planned(source: &Table, target: &Table) -> Result<Planned> {
     Ok(Planned { source: Table { columns, ..source.clone() }, target: target.clone() })
 }
 
-/// Tables such that each stands behind those it refers to.
+/// Sorts tables so that each comes after the tables that it refers to.
 fn in_order(mut open: Vec<Planned>) -> Result<Vec<Planned>> {
     let mut ordered: Vec<Planned> = Vec::with_capacity(open.len());
     while !open.is_empty() {
@@ -202,12 +205,12 @@ fn in_order(mut open: Vec<Planned>) -> Result<Vec<Planned>> {
     Ok(ordered)
 }
 
-/// Whether [`converted`] knows a way.
+/// Whether [`converted`] can convert between two kinds of columns.
 pub fn convertible(from: Kind, to: Kind) -> bool {
     from == to || matches!((from, to), (Kind::Int, Kind::Bool) | (Kind::Bool, Kind::Int))
 }
 
-/// A value as a column of another kind holds it. Fails where that would change what it says.
+/// Converts a value to the kind of another column. Fails if the conversion would change its meaning.
 pub fn converted(value: Value<'static>, to: Kind) -> Result<Value<'static>> {
     match (value, to) {
         (Value::Null, _) => Ok(Value::Null),
@@ -221,7 +224,7 @@ pub fn converted(value: Value<'static>, to: Kind) -> Result<Value<'static>> {
     }
 }
 
-/// The digest of a table's rows, in their order. It is the same for the same rows in either kind of database.
+/// The digest of a table's rows in their order. Both kinds of databases give the same digest for the same rows.
 #[derive(Debug, Clone, Default)]
 pub struct RowsDigest {
     rows: u64,
@@ -229,7 +232,7 @@ pub struct RowsDigest {
 }
 
 impl RowsDigest {
-    /// Adds a row.
+    /// Adds one row to the digest.
     pub fn add(&mut self, row: &[Value<'_>]) {
         self.rows += 1;
         for value in row {
@@ -251,35 +254,36 @@ impl RowsDigest {
         self.sha256.update((bytes.len() as u64).to_be_bytes());
         self.sha256.update(bytes);
     }
-    /// How many rows, and their digest in hexadecimal digits.
+    /// The number of rows, and their digest in hexadecimal.
     pub fn finish(self) -> (u64, String) {
         (self.rows, admit_core::barcode::hex(&<[u8; 32]>::from(self.sha256.finalize())))
     }
 }
 
-/// A table after its copy: what was read at the source and what the target holds.
+/// The result of copying one table: what the source held and what the target holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Moved {
     /// The table's name.
     pub table: String,
     /// Rows read at the source.
     pub rows: u64,
-    /// Their digest.
+    /// The digest of the rows at the source.
     pub digest: String,
-    /// Rows that the target holds.
+    /// Rows that the target holds after the copy.
     pub target_rows: u64,
-    /// Their digest.
+    /// The digest of the rows at the target.
     pub target_digest: String,
 }
 
 impl Moved {
-    /// Whether both sides hold the same.
+    /// Whether source and target have the same number of rows with the same digest.
     pub fn is_equal(&self) -> bool {
         self.rows == self.target_rows && self.digest == self.target_digest
     }
 }
 
-/// The first table of a target that holds rows that a move would mix with others, and how many; organisations first.
+/// The first table of the target that already has rows, with their number, organisations first. `None`: the target is
+/// empty.
 pub fn occupied(target: &mut dyn Side, plan: &[Planned]) -> Result<Option<(String, u64)>> {
     let mut tables: Vec<&Table> = plan.iter().map(|one| &one.target).collect();
     tables.sort_by_key(|table| table.name != "organizations");
@@ -292,8 +296,8 @@ pub fn occupied(target: &mut dyn Side, plan: &[Planned]) -> Result<Option<(Strin
     Ok(None)
 }
 
-/// Copies every table and reads back what arrived. `told` hears of each table and of the rows read or read back since it
-/// heard last.
+/// Copies every table and reads the copied rows back. `told` is called with the table and the number of rows read or
+/// read back since its last call.
 pub fn copy(
     source: &mut dyn Side,
     target: &mut dyn Side,
@@ -446,7 +450,7 @@ mod tests {
         assert!(refusal(&short, &keyless).contains("primary key of a"));
         let newer = Catalog { migrations: vec![(1, "schema".into()), (2, "x".into())], ..short.clone() };
         assert!(refusal(&short, &newer).contains("schema version 1 and the target at 2"));
-        // Truth values and the order of columns may differ.
+        // The two sides may differ in booleans and in the order of columns.
         let (x, y) = (column("x", Kind::Int), column("x", Kind::Bool));
         let key = column("id", Kind::Int);
         let plan = plan(&catalog(&[table("a", &[x, key.clone()], &[])]), &catalog(&[table("a", &[key, y], &[])]));

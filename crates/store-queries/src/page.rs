@@ -1,4 +1,4 @@
-//! Pages of lists: the cursor names the last item by what the list is ordered by.
+//! Pages of lists. A cursor holds the values by which the list is ordered, of the last item of the page before.
 
 use admit_app::error::{Error, Result};
 use admit_app::records::{Listed, Page};
@@ -6,34 +6,34 @@ use admit_core::barcode::hex;
 
 use crate::value::Value;
 
-/// Where a page begins: below (number, id), newest first.
+/// The place where a page of a list by (number, id) begins. The list is newest first, so the page holds what is below.
 pub(crate) struct From {
     pub number: i64,
     pub id: String,
 }
 
 impl From {
-    /// As a statement takes it.
+    /// The place as two parameters of a statement.
     pub(crate) fn into_values(self) -> [Value<'static>; 2] {
         [self.number.into(), self.id.into()]
     }
 }
 
-/// Where a page of a list by text begins: after (text, id), from A to Z.
+/// The place where a page of a list by (text, id) begins. The list is from A to Z, so the page holds what comes after.
 pub(crate) struct FromText {
     pub text: String,
     pub id: String,
 }
 
 impl FromText {
-    /// As a statement takes it.
+    /// The place as two parameters of a statement.
     pub(crate) fn into_values(self) -> [Value<'static>; 2] {
         [self.text.into(), self.id.into()]
     }
 }
 
-/// Reads the cursor of a list by text: `t`, the length of the id, a dot, the id, and the text in hexadecimal. So a
-/// cursor may stand in an address as it is. The first page begins before everything.
+/// Reads the cursor of a list by text: `t`, the length of the id, a dot, the id, and the text in hexadecimal. Such a
+/// cursor needs no escaping in a URL. Without a cursor the page begins before everything.
 pub(crate) fn from_text(page: &Page) -> Result<FromText> {
     let Some(cursor) = &page.cursor else { return Ok(FromText { text: String::new(), id: String::new() }) };
     let parts = cursor.strip_prefix('t').and_then(|rest| rest.split_once('.'));
@@ -54,7 +54,7 @@ fn wrong_cursor() -> Error {
     Error::invalid("cursor", "must be a next_cursor that an earlier page gave")
 }
 
-/// Reads the cursor; the first page begins above everything.
+/// Reads the cursor of a list by number. Without a cursor the page begins above everything.
 pub(crate) fn from(page: &Page) -> Result<From> {
     let Some(cursor) = &page.cursor else { return Ok(From { number: i64::MAX, id: String::new() }) };
     let parts = cursor.split_once('.').and_then(|(number, id)| Some((number.parse().ok()?, id)));
@@ -64,12 +64,12 @@ pub(crate) fn from(page: &Page) -> Result<From> {
     }
 }
 
-/// One more row than the page holds: it tells whether there is a next page.
+/// The number of rows to ask for: one more than the page holds, which tells whether there is a next page.
 pub(crate) fn limit(page: &Page) -> i64 {
     i64::try_from(page.limit).unwrap_or(i64::MAX - 1).saturating_add(1)
 }
 
-/// Cuts the extra row off and names the last item as the cursor of the next page.
+/// Makes a page of a list by number: removes the extra row, and names the last item as the cursor of the next page.
 pub(crate) fn listed<T>(page: &Page, items: Vec<T>, place: impl Fn(&T) -> (i64, String)) -> Listed<T> {
     cut(page, items, |item| {
         let (number, id) = place(item);
@@ -77,7 +77,7 @@ pub(crate) fn listed<T>(page: &Page, items: Vec<T>, place: impl Fn(&T) -> (i64, 
     })
 }
 
-/// The same of a list by text.
+/// Makes a page of a list by text, like [`listed`].
 pub(crate) fn listed_by_text<T>(page: &Page, items: Vec<T>, place: impl Fn(&T) -> (String, String)) -> Listed<T> {
     cut(page, items, |item| {
         let (text, id) = place(item);

@@ -1,5 +1,5 @@
-//! Devices' pairing requests, before it is known of which organisation they will be (spec D11 way (b)). They are part
-//! of the allow-list of unscoped statements (law 6).
+//! Pairing requests of devices whose organisation is not known yet (spec D11 way (b)). They are part of the closed
+//! list of unscoped statements (law 6).
 
 use admit_app::error::Result;
 use admit_app::records::PairingRequestRecord;
@@ -9,11 +9,11 @@ use crate::driver::{Driver, statements};
 use crate::value::Row;
 
 statements! {
-    /// Forgets requests that are long over.
+    /// Deletes requests that ended before a moment.
     FORGET_PAIRING_REQUESTS = "DELETE FROM pairing_requests WHERE expires_at < $1";
-    /// How many there are.
+    /// The number of waiting requests.
     COUNT_PAIRING_REQUESTS = "SELECT COUNT(*) FROM pairing_requests";
-    /// Notes a request.
+    /// Stores a request.
     INSERT_PAIRING_REQUEST = "INSERT INTO pairing_requests (token_hash, claim_hash, device_id, name, device_type, expires_at,
         created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)";
     /// One request.
@@ -33,7 +33,7 @@ fn read(row: &mut Row) -> Result<PairingRequestRecord> {
     })
 }
 
-/// Notes a request, unless `most` wait already; forgets those that ended before `forget_before`.
+/// Stores a request, unless `most` requests wait already. First deletes requests that ended before `forget_before`.
 pub fn insert<D: Driver>(
     driver: &mut D,
     request: &PairingRequestRecord,
@@ -59,7 +59,7 @@ pub fn insert<D: Driver>(
     Ok(true)
 }
 
-/// A request, by its token's SHA-256.
+/// The request with this SHA-256 of its token; `None` if there is none.
 pub fn find<D: Driver>(driver: &mut D, token_hash: &[u8; 32]) -> Result<Option<PairingRequestRecord>> {
     let row = driver.query(&PAIRING_REQUEST, &[token_hash.into()])?.into_iter().next();
     row.map(|mut row| read(&mut row)).transpose()

@@ -1,4 +1,4 @@
-//! The prefetch keys of operations, as questions: see [`admit_app::ports::Prefetch`].
+//! Turns the prefetch keys of operations into queries: see [`admit_app::ports::Prefetch`].
 
 use std::collections::BTreeSet;
 
@@ -23,8 +23,8 @@ fn announce<D: Driver>(driver: &mut D, params: &[Value<'_>], lists: &Lists<'_>) 
     let asked: Vec<Asked<'_>> = lists.map(|(stmt, list)| Asked { stmt, params, list: Some(list) }).collect();
     driver.prefetch(&asked);
 }
-/// What `of` picks from every scope, as one list: sorted, without repeats. It is sorted because rows are locked in this
-/// order.
+/// The values that `of` picks from every scope, as one sorted list without repeats. It is sorted because rows are
+/// locked in this order.
 fn all<'a, T, V: 'a>(scopes: &[&'a Prefetch], of: T) -> Vec<Value<'a>>
 where
     T: Fn(&'a Prefetch) -> &'a Vec<V>,
@@ -36,7 +36,7 @@ where
     list
 }
 
-/// Of reads: what is looked at, all in one exchange.
+/// Prefetches for operations that only read, all in one round trip.
 pub fn prefetch_reads<D: Driver>(driver: &mut D, organization_id: &OrganizationId, scopes: &[&Prefetch]) -> Result<()> {
     let devices = all(scopes, |one| &one.devices);
     let lists = [
@@ -49,7 +49,7 @@ pub fn prefetch_reads<D: Driver>(driver: &mut D, organization_id: &OrganizationI
     driver.send_prefetch()
 }
 
-/// Of writes: what goes along with taking the heads.
+/// Prefetches for operations that write, together with the query that locks the heads.
 pub(crate) fn prefetch_writes<D: Driver>(
     driver: &mut D,
     organization_id: &OrganizationId,
@@ -73,7 +73,8 @@ pub(crate) fn prefetch_writes<D: Driver>(
     ]);
 }
 
-/// Of writes: what is known of the tickets that hold the codes, and of those codes that none holds.
+/// Prefetches for operations that write: the data of tickets that have the given codes, and of codes that no ticket
+/// has.
 pub(crate) fn prefetch_tickets<D: Driver>(
     driver: &mut D,
     organization_id: &OrganizationId,

@@ -1,4 +1,4 @@
-//! Scans, reviews and what follows from them: the noun's trait, its lists and its changes.
+//! Statements about scans and reviews: the implementation of the trait `TxScans`, its lists and its changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,21 +21,21 @@ use crate::tickets::{CHANGED_BY_RULES, CHANGED_BY_SCANS, read_changed};
 use crate::tx::SqlTx;
 use crate::value::{Row, Value};
 
-/// From scans `o` of a list to their code's ticket `oc`.
+/// Joins scans `o` of a list with the ticket `oc` of their code.
 macro_rules! with_codes {
     () => {
         " LEFT JOIN codes oc ON oc.organization_id = o.organization_id AND oc.event_id = o.event_id AND oc.barcode_hash = o.barcode_hash "
     };
 }
-/// The filter of every list: below (serial, place) $3 $4, device $5; limit $6.
+/// The filter of every list of scans: below (serial, place) $3 $4, device $5, limit $6.
 macro_rules! filters {
     () => {
         "o.organization_id = $1 AND o.event_id = $2 AND (o.serial, o.n) < ($3, $4) AND (CAST($5 AS TEXT) IS NULL OR o.device_id = $5)
         ORDER BY o.serial DESC, o.n DESC LIMIT $6"
     };
 }
-/// From scans `o` on to the state `s` of what they are about, if its verdicts hold the texts $7 and $8. One of them
-/// may be another scan's, so the caller looks again. `$hex`: a code's hash as a subject names it.
+/// Joins scans `o` with the state `s` of their subject, where its verdicts have the bits $7 and $8. The bits may come
+/// from another scan of the subject, so the caller checks each scan. `$hex`: the code's hash in the form of a subject.
 macro_rules! judged {
     ($hex:literal) => {
         concat!(
@@ -53,7 +53,7 @@ macro_rules! listed {
         concat!("SELECT o.serial, o.n, ", fact_columns!(), " FROM ", $from, filters!())
     };
 }
-/// Reviews of scans `s`, each with what the scan is about (`$subject`, as [`read_subject`] has it).
+/// Reviews of scans `s`, each with the scan's subject (`$subject`, in the form that [`read_subject`] reads).
 macro_rules! reviews_from {
     ($subject:literal, $from:literal, $where:literal) => {
         concat!(
@@ -67,16 +67,17 @@ macro_rules! reviews_from {
     };
 }
 
-/// Least rows asked for at once after some did not pass: a short page of rare scans would ask for each two apart.
+/// The fewest rows asked for once some rows did not pass the filter. A short page of rare scans would else need many
+/// queries.
 const AT_ONCE: i64 = 200;
 
 statements! {
-    /// A page of scans, newest first by arrival.
+    /// A page of scans, newest arrival first.
     SCANS = listed!(concat!("scans o", with_codes!(), "WHERE "));
-    /// The same of scans about what some verdict says so of.
+    /// A page of scans whose subject has a verdict that matches the filter.
     SCANS_JUDGED = listed!(concat!("scans o", judged!("lower(hex(o.barcode_hash))"))),
         postgres = listed!(concat!("scans o", judged!("encode(o.barcode_hash, 'hex')")));
-    /// The same of one ticket ($7).
+    /// A page of scans of one ticket ($7).
     SCANS_OF_TICKET = concat!("WITH found AS (
             SELECT s.scan_id, s.device_id, s.digest FROM codes c CROSS JOIN scans s
                 WHERE s.organization_id = c.organization_id AND s.event_id = c.event_id AND s.barcode_hash = c.barcode_hash
@@ -87,17 +88,17 @@ statements! {
                     AND c.event_id = s.event_id AND c.barcode_hash = s.barcode_hash)
         ) ", listed!(concat!("found CROSS JOIN scans o", with_codes!(), "WHERE o.scan_id = found.scan_id AND o.device_id = found.device_id
             AND o.digest = found.digest AND ")));
-    /// Later deliveries of scans.
+    /// Later deliveries of the given scans.
     DELIVERIES = "SELECT scan_id, device_id, digest, signature_state, withheld, offset_seconds, received_at, judged_serial,
         judged_outcome FROM deliveries WHERE organization_id = $1 AND scan_id IN ($2)";
-    /// Whether there is any review at all.
+    /// Whether the organisation has any review.
     ANY_REVIEW = "SELECT 1 FROM reviews WHERE organization_id = $1 LIMIT 1";
-    /// Reviews of tickets' scans, by the codes they ever held.
+    /// Reviews of tickets' scans, found by every code that the tickets ever had.
     REVIEWS_BY_CODE = reviews_from!("c.ticket_id, s.manual_ticket_id, s.barcode_hash", "codes c CROSS JOIN scans s", "s.organization_id = c.organization_id AND s.event_id = c.event_id
         AND s.barcode_hash = c.barcode_hash AND c.organization_id = $1 AND c.event_id = $2 AND c.ticket_id IN ($3)");
-    /// Reviews of tickets' scans, by a person's pick.
+    /// Reviews of scans for which a person picked the ticket by hand.
     REVIEWS_BY_PICK = reviews_from!("CAST(NULL AS TEXT), s.manual_ticket_id, s.barcode_hash", "scans s", "s.organization_id = $1 AND s.event_id = $2 AND s.manual_ticket_id IN ($3)");
-    /// Reviews of scans of unknown codes.
+    /// Reviews of scans of codes that belong to no ticket.
     REVIEWS_OF_UNKNOWN = reviews_from!("CAST(NULL AS TEXT), CAST(NULL AS TEXT), s.barcode_hash", "scans s", "s.organization_id = $1 AND s.event_id = $2 AND s.barcode_hash IN ($3)");
 }
 bulks! {
@@ -127,20 +128,20 @@ fn read_scan_row(row: &mut Row) -> Result<(ScanRow, i64)> {
     let (subject, fact) = read_fact(row)?;
     Ok((ScanRow { fact, subject_key: subject.key(), verdict: None, serial }, n))
 }
-/// Whether a scan with its verdict is among what is looked for.
+/// Whether a scan with its verdict matches the filter.
 fn passes(filter: &ScanFilter, row: &ScanRow) -> bool {
     let verdict = row.verdict.as_ref();
     filter.outcome.is_none_or(|outcome| verdict.is_some_and(|verdict| verdict.outcome == outcome))
         && filter.conflict.is_none_or(|conflict| verdict.is_some_and(|verdict| verdict.conflict) == conflict)
 }
-/// The bits of a filter: a state has them if one of its verdicts may pass [`passes`].
+/// The bits to ask for: a state has them if one of its verdicts may match the filter ([`passes`]).
 fn bits(filter: &ScanFilter) -> [Value<'static>; 2] {
     let conflict = filter.conflict.filter(|conflict| *conflict).map(|_| CONFLICT_BIT);
     [filter.outcome.map(outcome_bit), conflict].map(|bit| bit.map_or(Value::Null, Value::from))
 }
 
 impl<D: Driver> SqlTx<'_, D> {
-    /// Merges later deliveries into a page of scans.
+    /// Adds the proof of later deliveries to a page of scans.
     fn merge_later(&mut self, rows: &mut [(ScanRow, i64)]) -> Result<()> {
         let id = self.organization_id.clone();
         let scan_ids: Vec<ScanId> = rows.iter().map(|(row, _)| row.fact.scan.scan_id.clone()).collect();
@@ -160,7 +161,7 @@ impl<D: Driver> SqlTx<'_, D> {
         })?;
         Ok(())
     }
-    /// Says what the reducer does of a page of scans.
+    /// Adds the reducer's verdicts to a page of scans.
     fn add_verdicts(&mut self, event_id: &EventId, rows: &mut [(ScanRow, i64)]) -> Result<()> {
         let subjects: BTreeSet<String> = rows.iter().map(|(row, _)| row.subject_key.clone()).collect();
         let verdicts = self.load_verdicts(event_id, &subjects.into_iter().collect::<Vec<_>>())?;
@@ -173,7 +174,8 @@ impl<D: Driver> SqlTx<'_, D> {
         }
         Ok(())
     }
-    /// As many scans as a page wants: what a statement finds is looked at again, and more asked for where too few pass.
+    /// A full page of scans. It checks each row that the statement found, and asks for more where too few match the
+    /// filter.
     fn list_scans(
         &mut self,
         event_id: &EventId,
@@ -234,7 +236,7 @@ impl<D: Driver> TxScans for SqlTx<'_, D> {
         self.load_proven(device_id, scan_ids)
     }
     fn facts(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<Resolved>> {
-        // Whoever writes and looks at all facts of subjects goes on to judge them, and to write what differs from before.
+        // A write that reads all facts of subjects judges them next, and writes the differences.
         if self.writes() && !subjects.is_empty() {
             let id = self.organization_id.clone();
             let key = [(&id).into(), event_id.into()];
@@ -294,14 +296,14 @@ impl<D: Driver> TxScans for SqlTx<'_, D> {
     fn reviews(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<Review>> {
         let mut reviews: Vec<Review> =
             self.decisions(event_id, subjects)?.into_iter().map(|decision| decision.review).collect();
-        // One scan may be about several of the subjects: by a code it held and by a person's pick.
+        // A scan may belong to several of the subjects: by a code that a ticket had, and by a person's pick.
         reviews.sort_by_key(place);
         reviews.dedup_by_key(|review| place(review));
         Ok(reviews)
     }
     fn decisions(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<DecisionRecord>> {
         let id = self.organization_id.clone();
-        // Most events never see a review: one look instead of one for each subject.
+        // Most events have no review. One query replaces a query for each subject.
         if self.one(&ANY_REVIEW, &[(&id).into()], |_| Ok(()))?.is_none() {
             return Ok(Vec::new());
         }
@@ -385,7 +387,8 @@ impl<D: Driver> TxScans for SqlTx<'_, D> {
         limit: usize,
     ) -> Result<Vec<(TicketRecord, u64)>> {
         let id = self.organization_id.clone();
-        // Identifiers are printable ASCII: DEL sorts after all of them, "all of this serial is known".
+        // Identifiers are printable ASCII, so DEL sorts after all of them. It means "everything of this serial is
+        // known".
         let after_id = after.1.map_or("\u{7f}", |ticket_id| ticket_id.as_str());
         let limit_value = Value::Int(i64::try_from(limit).unwrap_or(i64::MAX));
         let values = [(&id).into(), event_id.into(), after.0.into(), after_id.into(), rules_after.into(), limit_value];

@@ -1,4 +1,4 @@
-//! The spans of one write: how long it waited for the store, what it did there, and the commit it shared with others.
+//! The trace spans of one write: its wait for the store, its operation, and the commit that it shares with others.
 
 use std::time::Instant;
 
@@ -7,14 +7,14 @@ use tracing::field::Empty;
 use tracing::{Span, info_span};
 
 /// Travels with a write through a store's queue and threads: `store.write`, and inside it `store.wait`,
-/// `store.transaction` and `store.commit`. Spans are held here and never entered, so that what a store's thread logs reads
-/// the same with them. Where nobody records spans there is nothing in it.
+/// `store.transaction` and `store.commit`. These spans are held and never entered, so the log lines of a store's
+/// thread stay the same. Without a trace collector it is empty.
 #[derive(Debug, Default)]
 pub struct WriteSpans(Option<Box<Open>>);
 
 #[derive(Debug)]
 struct Open {
-    /// The span under way now; none between the transaction and its commit.
+    /// The span that runs now; none between the operation and its commit.
     phase: Span,
     write: Span,
     asked: Instant,
@@ -22,7 +22,7 @@ struct Open {
 }
 
 impl WriteSpans {
-    /// Begins `store.write` inside the caller's span, and the wait for a thread of the store.
+    /// Begins `store.write` inside the caller's span, and `store.wait` inside that.
     pub fn begin() -> Self {
         let write = info_span!(target: TRACES, "store.write", waited_ms = Empty, group = Empty);
         if write.is_disabled() {
@@ -32,10 +32,10 @@ impl WriteSpans {
         Self(Some(Box::new(Open { phase, write, asked: Instant::now(), waits: true })))
     }
 
-    /// A thread of the store begins the operation, or begins it again.
+    /// Begins `store.transaction`: a thread of the store starts the operation, or repeats it.
     pub fn transaction(&mut self) {
         let Some(open) = &mut self.0 else { return };
-        // What was under way ends before the next begins.
+        // The former span ends before the next begins.
         open.phase = Span::none();
         if std::mem::take(&mut open.waits) {
             open.write.record("waited_ms", open.asked.elapsed().as_secs_f64() * 1_000.0);
@@ -43,14 +43,14 @@ impl WriteSpans {
         open.phase = info_span!(target: TRACES, parent: &open.write, "store.transaction");
     }
 
-    /// The operation is done; those that share its commit are not.
+    /// Ends `store.transaction`. Other operations of the same commit may still run.
     pub fn done(&mut self) {
         if let Some(open) = &mut self.0 {
             open.phase = Span::none();
         }
     }
 
-    /// The commit begins, which `group` operations share.
+    /// Begins `store.commit`, a commit that `group` operations share.
     pub fn commit(&mut self, group: usize) {
         let Some(open) = &mut self.0 else { return };
         open.phase = Span::none();

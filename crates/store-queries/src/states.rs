@@ -1,4 +1,4 @@
-//! Derived: subjects' states, scans' verdicts, who is inside.
+//! Statements about derived rows: states of subjects with their verdicts, and the counters of who is inside.
 
 use std::collections::BTreeMap;
 
@@ -21,13 +21,13 @@ macro_rules! state_columns {
     };
 }
 pub(crate) use state_columns;
-/// Columns of [`state_columns`].
+/// The number of columns of [`state_columns`].
 const COLUMNS: usize = 4;
-/// Columns of [`PUT_STATES`].
+/// The number of columns of [`PUT_STATES`].
 const COLUMNS_STORED: usize = 13;
 const MINUTE_MS: i64 = 60_000;
 
-/// States that stand: of subjects that have scans.
+/// States of subjects that have at least one scan.
 macro_rules! standing {
     ($columns:expr, $where:literal) => {
         concat!(
@@ -40,41 +40,42 @@ macro_rules! standing {
 }
 
 statements! {
-    /// States of subjects.
+    /// The states of the given subjects.
     STATES = standing!(state_columns!(), " AND s.subject IN ($3)"), by 0 of ["states"];
-    /// All states, by subject.
+    /// All states of an event, by subject.
     ALL_STATES = standing!(state_columns!(), " ORDER BY s.subject");
-    /// Verdicts of subjects, in order.
+    /// The verdicts of the given subjects, in the order of scans.
     VERDICTS = standing!("s.subject, s.judgement", " AND s.subject IN ($3)");
-    /// Subjects with a scan outside [$3, $4].
+    /// Subjects with a scan outside of the time range [$3, $4].
     SUBJECTS_OUTSIDE = "SELECT s.subject FROM states s WHERE s.organization_id = $1 AND s.event_id = $2 AND (s.first_at < $3 OR s.last_at > $4)";
-    /// Subjects that may have a scan inside [$3, $4], and whether one certainly is: their first or last.
+    /// Subjects that may have a scan in the time range [$3, $4]. The second column is true if their first or last scan
+    /// is in it.
     SUBJECTS_INSIDE = "SELECT s.subject, s.first_at >= $3 OR s.last_at <= $4 FROM states s
         WHERE s.organization_id = $1 AND s.event_id = $2 AND s.last_at >= $3 AND s.first_at <= $4";
     /// How many subjects have a scan before $3.
     COUNT_SUBJECTS_BEFORE = "SELECT COUNT(*) FROM states s WHERE s.organization_id = $1 AND s.event_id = $2 AND s.first_at < $3";
-    /// Forgets which scans of subjects wait for a person.
+    /// Deletes the rows of `waiting` of the given subjects: scans that wait for a person's decision.
     DELETE_WAITING = "DELETE FROM waiting WHERE organization_id = $1 AND event_id = $2 AND subject IN ($3)";
-    /// Forgets which scans of an event do.
+    /// Deletes all rows of `waiting` of an event.
     CLEAR_WAITING = "DELETE FROM waiting WHERE organization_id = $1 AND event_id = $2";
-    /// Every scan of an event that waits for a person.
+    /// Every scan of an event that waits for a person's decision.
     ALL_WAITING = "SELECT device_id, scan_id, digest, subject FROM waiting WHERE organization_id = $1 AND event_id = $2";
     /// Recounts of an event.
     RECOUNTS = "SELECT subject, device_id, scan_id, gate_id, at, inside FROM recounts WHERE organization_id = $1 AND event_id = $2
         ORDER BY subject, device_id, scan_id";
-    /// Forgets the recounts of subjects.
+    /// Deletes the recounts of the given subjects.
     DELETE_RECOUNTS = "DELETE FROM recounts WHERE organization_id = $1 AND event_id = $2 AND subject IN ($3)";
-    /// Forgets the recounts of an event.
+    /// Deletes all recounts of an event.
     CLEAR_RECOUNTS = "DELETE FROM recounts WHERE organization_id = $1 AND event_id = $2";
-    /// Persons by gate and minute.
+    /// Persons who entered, left or were refused, by gate and minute.
     FLOW = "SELECT minute, gate_id, entered, exited, refused, without_ticket FROM flow
         WHERE organization_id = $1 AND event_id = $2 AND minute >= $3 AND (entered <> 0 OR exited <> 0 OR refused <> 0 OR without_ticket <> 0)
         ORDER BY minute, gate_id";
-    /// Forgets an event's flow.
+    /// Deletes all rows of an event's flow.
     DELETE_FLOW = "DELETE FROM flow WHERE organization_id = $1 AND event_id = $2";
-    /// An event's counters.
+    /// The counters of an event.
     OCCUPANCY = "SELECT inside, inside_over, entered, over, exited, subjects, walk_ins, staff, crew, child, other FROM occupancy WHERE organization_id = $1 AND event_id = $2";
-    /// Counters by gate.
+    /// The counters of an event by gate.
     OCCUPANCY_GATES = "SELECT gate_id, entered, exited, without_ticket FROM occupancy_gates WHERE organization_id = $1 AND event_id = $2";
     /// Adds to an event's counters.
     ADD_OCCUPANCY = "INSERT INTO occupancy (organization_id, event_id, serial, inside, inside_over, entered, over, exited, subjects,
@@ -85,31 +86,31 @@ statements! {
         subjects = occupancy.subjects + excluded.subjects, walk_ins = occupancy.walk_ins + excluded.walk_ins,
         staff = occupancy.staff + excluded.staff, crew = occupancy.crew + excluded.crew,
         child = occupancy.child + excluded.child, other = occupancy.other + excluded.other";
-    /// Forgets an event's counters.
+    /// Deletes an event's counters.
     DELETE_OCCUPANCY = "DELETE FROM occupancy WHERE organization_id = $1 AND event_id = $2";
-    /// Forgets an event's counters by gate.
+    /// Deletes an event's counters by gate.
     DELETE_OCCUPANCY_GATES = "DELETE FROM occupancy_gates WHERE organization_id = $1 AND event_id = $2";
 }
 bulks! {
-    /// Stores states.
+    /// Stores states, and overwrites the former states of the same subjects.
     PUT_STATES = "states" {
         organization_id: Text, event_id: Text, subject: Text, serial: Int, scans: Int, persons: Int, inside: Int, entered_at: Int,
         first_at: Int, last_at: Int, outcomes: Int, digest: Blob, judgement: Blob,
     }, "ON CONFLICT (organization_id, event_id, subject) DO UPDATE SET serial = excluded.serial, scans = excluded.scans,
         persons = excluded.persons, inside = excluded.inside, entered_at = excluded.entered_at, first_at = excluded.first_at, last_at = excluded.last_at, outcomes = excluded.outcomes,
         digest = excluded.digest, judgement = excluded.judgement";
-    /// Notes which scans wait for a person.
+    /// Stores which scans wait for a person's decision.
     INSERT_WAITING = "waiting" {
         organization_id: Text, event_id: Text, subject: Text, device_id: Text, scan_id: Text, digest: Blob,
     };
-    /// Adds to the flow.
+    /// Adds numbers to the flow, by gate and minute.
     ADD_FLOW = "flow" {
         organization_id: Text, event_id: Text, minute: Int, gate_id: Text, entered: Int, exited: Int, refused: Int,
         without_ticket: Int,
     }, "ON CONFLICT (organization_id, event_id, minute, gate_id) DO UPDATE SET entered = flow.entered + excluded.entered,
         exited = flow.exited + excluded.exited, refused = flow.refused + excluded.refused,
         without_ticket = flow.without_ticket + excluded.without_ticket";
-    /// Adds to counters by gate.
+    /// Adds numbers to the counters by gate.
     ADD_OCCUPANCY_GATES = "occupancy_gates" {
         organization_id: Text, event_id: Text, gate_id: Text, entered: Int, exited: Int, without_ticket: Int,
     }, "ON CONFLICT (organization_id, event_id, gate_id) DO UPDATE SET entered = occupancy_gates.entered + excluded.entered,
@@ -124,11 +125,11 @@ bulks! {
 fn read_state(row: &mut Row) -> Result<StateRecord> {
     Ok(read_judged(row)?.0)
 }
-/// A state that was joined to another row, if there is one.
+/// Reads a state from a row that an outer join may leave empty. `None`: the subject has no state.
 pub(crate) fn read_joined(row: &mut Row) -> Result<Option<StateRecord>> {
     row.joined(COLUMNS, read_state)
 }
-/// A state with its scans' verdicts.
+/// Reads a state together with the verdicts of its scans.
 fn read_judged(row: &mut Row) -> Result<(StateRecord, Vec<ScanVerdict>)> {
     let (subject_key, digest, serial) = (row.text()?, row.hash()?, row.count()?);
     let Judgement { state, occupancy, effective, verdicts } = read_judgement(row)?;
@@ -138,14 +139,15 @@ fn read_judgement(row: &mut Row) -> Result<Judgement> {
     judgement::from_bytes(&row.blob()?).map_err(|error| Error::Bug(error.to_string()))
 }
 
-/// The bit of `outcomes` for an outcome that some verdict of a subject has.
+/// The bit of the column `outcomes` that says that some verdict of the subject has this outcome.
 pub(crate) fn outcome_bit(outcome: Outcome) -> i64 {
     1 << Outcome::ALL.iter().position(|one| *one == outcome).unwrap_or_default()
 }
-/// The bit that says that some verdict is in conflict; behind those of all outcomes.
+/// The bit of the column `outcomes` that says that some verdict is in conflict. It comes after the bits of all
+/// outcomes.
 pub(crate) const CONFLICT_BIT: i64 = 1 << 32;
 
-/// Which outcomes a subject's verdicts have, and whether one is in conflict.
+/// The value of the column `outcomes`: a bit for each outcome of the verdicts, and one for a conflict.
 fn outcomes(verdicts: &[ScanVerdict]) -> i64 {
     let bits = verdicts.iter().map(|one| outcome_bit(one.outcome) | if one.conflict { CONFLICT_BIT } else { 0 });
     bits.fold(0, |all, one| all | one)
@@ -157,7 +159,7 @@ fn state_values<'a>(
     verdicts: &[ScanVerdict],
 ) -> [Value<'a>; COLUMNS_STORED] {
     let times = || verdicts.iter().map(|verdict| verdict.at);
-    // A state without scans stands nowhere, whatever it said before: who counts looks at persons alone.
+    // A state without scans counts nowhere. Statements that count look only at the number of persons.
     let entries = if verdicts.is_empty() { &[][..] } else { &state.state.entries[..] };
     let (persons, inside) = if verdicts.is_empty() { (0, 0) } else { (state.state.persons(), state.state.inside()) };
     [
@@ -202,7 +204,7 @@ impl<D: Driver> SqlTx<'_, D> {
         states.dedup_by(|(a, _), (b, _)| a.subject_key == b.subject_key);
         Ok(states)
     }
-    /// The verdicts of each of these subjects that has any, in order.
+    /// The verdicts of the given subjects, in the order of scans. A subject without verdicts is absent.
     pub(crate) fn load_verdicts(
         &mut self,
         event_id: &EventId,
@@ -226,7 +228,8 @@ impl<D: Driver> SqlTx<'_, D> {
         self.queue_each(&DELETE_WAITING, &key, &subjects)?;
         self.store_states(event_id, states)
     }
-    /// States and verdicts, and which scans wait, where none of these subjects' did.
+    /// Stores states with their verdicts, and the scans that wait. The caller knows that no scan of these subjects
+    /// waited before.
     pub(crate) fn store_states(
         &mut self,
         event_id: &EventId,
@@ -292,7 +295,7 @@ impl<D: Driver> SqlTx<'_, D> {
         let values = [(&id).into(), event_id.into(), before.into()];
         Ok(self.one(&COUNT_SUBJECTS_BEFORE, &values, Row::count)?.unwrap_or_default())
     }
-    /// Adds to an event's counters when the transaction ends, or when somebody asks for them.
+    /// Adds to an event's counters. The store writes them when the transaction ends, or before they are read.
     pub(crate) fn add_counters(&mut self, event_id: &EventId, delta: &Occupancy, serial: u64) -> Result<()> {
         if !self.writes() {
             return Err(Error::Bug("a read was asked to write".into()));
@@ -302,7 +305,7 @@ impl<D: Driver> SqlTx<'_, D> {
         *at = serial;
         Ok(())
     }
-    /// Stores what is still to be added to counters.
+    /// Writes the numbers to the counters that are still to be added.
     pub(crate) fn store_counters(&mut self) -> Result<()> {
         for (event_id, (delta, serial)) in std::mem::take(&mut self.held.counters) {
             self.store_delta(&event_id, &delta, serial)?;
@@ -368,7 +371,7 @@ impl<D: Driver> SqlTx<'_, D> {
             Ok((gate_id, GateFlow { entered, exited, without_ticket }))
         };
         let gates = gates.into_iter().map(flow).collect::<Result<Vec<_>>>()?;
-        // A gate whose flows were all taken back is a gate without flow, as in core.
+        // A gate whose flow was all undone is a gate without flow, as in core.
         let gates = gates.into_iter().filter(|(_, flow)| *flow != GateFlow::default()).collect();
         Ok(Occupancy { gates, ..totals.transpose()?.unwrap_or_default() })
     }

@@ -1,12 +1,12 @@
-//! Searching text the same way in both backends.
+//! Text search that gives the same result in both backends.
 
 use admit_core::search::{NameQuery, Term};
 
 use crate::value::Value;
 
-/// Whether guest `g` is found by a name: a condition over [`NAME_TERMS`] terms of [`PER_TERM`] parameters each, whose
-/// numbers it is given. Each parameter is a LIKE pattern of `g.words`. A term that is absent is true; a query without terms
-/// finds nobody.
+/// A condition: the name of guest `g` matches. It has [`NAME_TERMS`] terms of [`PER_TERM`] parameters each; the macro
+/// gets the numbers of the parameters. Each parameter is a LIKE pattern for `g.words`. An absent term is true; a query
+/// without terms finds nobody.
 macro_rules! found_by_name {
     ($a:literal $b:literal $c:literal $(, $word:literal $plain:literal $joined:literal)*) => {
         concat!(
@@ -19,12 +19,12 @@ macro_rules! found_by_name {
 }
 pub(crate) use found_by_name;
 
-/// Terms of a query that a statement takes.
+/// The number of words of a query that the condition uses.
 pub(crate) const NAME_TERMS: usize = admit_core::limits::SEARCH_WORDS;
-/// Parameters of a term.
+/// The number of parameters of one term.
 pub(crate) const PER_TERM: usize = 3;
 
-/// The parameters of [`found_by_name`], in the order of the numbers it is given.
+/// The parameters of [`found_by_name`], in the order of their numbers.
 pub(crate) fn name_patterns(text: Option<&str>) -> Vec<Value<'static>> {
     let query = text.map(NameQuery::new);
     let terms = query.as_ref().map_or(&[][..], NameQuery::terms);

@@ -1,4 +1,4 @@
-//! Tickets and their codes.
+//! Statements about tickets and their codes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,12 +27,11 @@ macro_rules! ticket_columns {
     };
 }
 
-/// The tickets of an event with their guests and states. A ticket may have codes of which only the hash is kept. The
-/// parameters:
+/// The tickets of an event with their guests and states. For some codes only the hash is stored. The parameters:
 ///
 /// - $3: text to find, from $6 and $8: its words, $4: the text's hash;
-/// - $5: the text as orders are compared, $30 and $31: the hashes of its short code;
-/// - $32: the text where a code's beginning finds.
+/// - $5: the text in the form of order ids, $30 and $31: the hashes of its short code;
+/// - $32: the text, where the beginning of a code may match.
 macro_rules! found_tickets {
     () => {
         concat!(" FROM tickets t
@@ -49,7 +48,7 @@ macro_rules! found_tickets {
 }
 
 statements! {
-    /// One ticket of any event.
+    /// One ticket by id, of any event of the organisation.
     TICKET = concat!("SELECT ", ticket_columns!(), " FROM tickets t WHERE t.organization_id = $1 AND t.ticket_id = $2");
     /// Tickets of one event.
     TICKETS_BY_ID = concat!("SELECT ", ticket_columns!(), " FROM tickets t
@@ -63,26 +62,27 @@ statements! {
         AND (CAST($35 AS TEXT) IS NULL OR t.status = $35)
         AND (CAST($36 AS BOOLEAN) IS NULL OR (COALESCE(s.persons, 0) > 0) = $36)
         ORDER BY t.created_at DESC, t.ticket_id DESC LIMIT $37");
-    /// How many of them there are: all, active with nobody let in, with somebody let in, voided, refunded.
+    /// Counts of the tickets that match: all, active with nobody let in, with somebody let in, voided, refunded.
     COUNT_FOUND_TICKETS = concat!("SELECT COUNT(*),
         COUNT(CASE WHEN t.status = 'active' AND COALESCE(s.persons, 0) = 0 THEN 1 END), COUNT(CASE WHEN s.persons > 0 THEN 1 END),
         COUNT(CASE WHEN t.status = 'voided' THEN 1 END), COUNT(CASE WHEN t.status = 'refunded' THEN 1 END)", found_tickets!());
-    /// Which tickets ever held codes.
+    /// The tickets that have, or once had, the given codes.
     FIND_CODES = "SELECT barcode_hash, ticket_id FROM codes WHERE organization_id = $1 AND event_id = $2 AND barcode_hash IN ($3)", by 0 of [];
-    /// The same of codes whose hash is in a range.
+    /// The tickets of codes whose hash lies in a range.
     FIND_CODES_BETWEEN = "SELECT barcode_hash, ticket_id FROM codes WHERE organization_id = $1 AND event_id = $2 AND barcode_hash BETWEEN $3 AND $4 ORDER BY barcode_hash";
-    /// Which of these tickets, as subjects, some scan made a state of.
+    /// Which of the given tickets (as subjects) have a state from at least one scan.
     SCANNED_TICKETS = "SELECT subject FROM states WHERE organization_id = $1 AND event_id = $2 AND scans > 0 AND subject IN ($3)", by 0 of ["states"];
-    /// Every code with its ticket, by hash.
+    /// Every code of an event with its ticket, by hash.
     MANIFEST_ROWS = concat!("SELECT c.barcode_hash, ", ticket_columns!(), " FROM codes c CROSS JOIN tickets t
         WHERE t.organization_id = c.organization_id AND t.ticket_id = c.ticket_id AND c.organization_id = $1 AND c.event_id = $2 ORDER BY c.barcode_hash");
-    /// The same of tickets whose rules or codes changed after a serial.
+    /// The codes with their tickets, for tickets whose rules or codes changed after a serial.
     MANIFEST_ROWS_SINCE = concat!("SELECT c.barcode_hash, ", ticket_columns!(), " FROM tickets t CROSS JOIN codes c
         WHERE c.organization_id = t.organization_id AND c.event_id = t.event_id AND c.ticket_id = t.ticket_id AND t.organization_id = $1 AND t.event_id = $2 AND t.rules_serial > $3 ORDER BY c.barcode_hash");
-    /// Tickets and the persons they admit.
+    /// The number of tickets, and of the persons that they admit.
     COUNT_TICKETS = "SELECT COUNT(*) - (SELECT COUNT(*) FROM withdrawn_tickets w WHERE w.organization_id = $1 AND w.event_id = $2),
         CAST(COALESCE(SUM(CASE WHEN status IN ('active', 'used') THEN entry_limit ELSE 0 END), 0) AS BIGINT) FROM tickets WHERE organization_id = $1 AND event_id = $2";
-    /// Tickets whose newest change is by scans, after (serial, id). $5: rules up to here don't count as change.
+    /// Tickets whose newest change is by scans, after (serial, id). $5: changes by rules up to this serial do not
+    /// count.
     CHANGED_BY_SCANS = concat!("SELECT ", ticket_columns!(), ", s.serial FROM states s CROSS JOIN tickets t
         WHERE t.organization_id = s.organization_id AND t.event_id = s.event_id AND t.ticket_id = substr(s.subject, 8)
         AND s.organization_id = $1 AND s.event_id = $2 AND s.serial >= $3 AND substr(s.subject, 1, 7) = 'ticket:'
@@ -116,7 +116,7 @@ bulks! {
     INSERT_CODES = "codes" { organization_id: Text, event_id: Text, barcode_hash: Blob, ticket_id: Text };
 }
 
-/// A ticket and the serial of its newest change.
+/// Reads a ticket and the serial of its newest change.
 pub(crate) fn read_changed(row: &mut Row) -> Result<(TicketRecord, u64)> {
     Ok((read_ticket(row)?, row.count()?))
 }
@@ -142,7 +142,7 @@ fn read_ticket(row: &mut Row) -> Result<TicketRecord> {
         created_at: row.at()?,
     })
 }
-/// The parameters of [`found_tickets`], in order.
+/// The parameter values of [`found_tickets`], in order.
 fn found_values(organization_id: &OrganizationId, event_id: &EventId, sought: Option<&Sought>) -> Vec<Value<'static>> {
     let text = sought.map(|sought| sought.text.as_str());
     let bytes = |hash: BarcodeHash| hash.0.to_vec();
@@ -217,7 +217,7 @@ impl<D: Driver> SqlTx<'_, D> {
 }
 
 impl<D: Driver> SqlTx<'_, D> {
-    /// The only ticket of which a code has this short code.
+    /// The ticket with a code that has this short code. `None`: no ticket or more than one has it.
     pub(super) fn ticket_of_short_code(&mut self, event_id: &EventId, short: ShortCode) -> Result<Option<TicketId>> {
         let id = self.organization_id.clone();
         let (least, greatest) = (short.least(), short.greatest());
@@ -244,7 +244,7 @@ impl<D: Driver> TxTickets for SqlTx<'_, D> {
             let hashes: Vec<BarcodeHash> = tickets.iter().flat_map(|ticket| ticket.barcode_hashes.clone()).collect();
             let known: BTreeMap<BarcodeHash, TicketId> = self.find_codes(event_id, &hashes)?.into_iter().collect();
             let held = tickets.iter().flat_map(|ticket| ticket.barcode_hashes.iter().map(move |hash| (*ticket, hash)));
-            // A code of another ticket is left among the new ones: the unique key refuses it by its name.
+            // A code of another ticket stays among the new ones, so that the unique key refuses it by its name.
             let new = held.filter(|(ticket, hash)| known.get(hash) != Some(&ticket.ticket_id));
             self.put_codes(new.collect::<Vec<_>>())?;
         }
@@ -301,7 +301,7 @@ impl<D: Driver> TxTickets for SqlTx<'_, D> {
     fn resolve_codes(&mut self, event_id: &EventId, hashes: &[BarcodeHash]) -> Result<Vec<ResolvedCode>> {
         let codes = self.find_codes(event_id, hashes)?;
         let id = self.organization_id.clone();
-        // Two looks by key: asked as one, PostgreSQL may read every state of the event instead.
+        // These are two queries by key. As one query, PostgreSQL may read every state of the event.
         let subjects: Vec<String> = codes.iter().map(|(_, id)| Subject::Ticket(id.clone()).key()).collect();
         let list: Vec<Value<'_>> = subjects.iter().map(Value::from).collect();
         let scanned = self.each(&SCANNED_TICKETS, &[(&id).into(), event_id.into()], &list, |row| row.text())?;

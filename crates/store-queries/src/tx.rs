@@ -1,4 +1,5 @@
-//! The one transaction both backends drive: every noun of `admit_app::ports::Tx`, in SQL they share.
+//! The one transaction that both backends drive. It implements every trait of `admit_app::ports::Tx` with the shared
+//! SQL.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,27 +14,27 @@ use crate::driver::{Asked, Bulk, Driver, RunFor, Stmt};
 use crate::heads::{self, EventHead, OrganizationHead};
 use crate::value::{Row, Value};
 
-/// The knowledge of a transaction that holds the heads of its events, or reads a snapshot; and the rows that it has
-/// still to store when it ends. Writes that share a transaction hand it on from one to the next.
+/// What a transaction knows while it holds the heads of its events or reads a snapshot, and the rows that it must
+/// store at its end. Writes that share a transaction pass it from one to the next.
 #[derive(Clone, Default)]
 pub(crate) struct Held {
     pub heads: BTreeMap<EventId, EventHead>,
-    /// Rules of events whose head is held.
+    /// The rules of events whose head this transaction holds.
     pub books: BTreeMap<EventId, Arc<EventBook>>,
-    /// The sums still to be added to counters, and the serial at which they are added.
+    /// The numbers still to be added to each event's counters, and the serial to store with them.
     pub counters: BTreeMap<EventId, (Occupancy, u64)>,
     pub epoch: Option<Epoch>,
 }
 
-/// A transaction scoped to an organisation. A statement that fails ends it: whatever the operation makes of the error,
-/// nothing of the transaction is kept (PostgreSQL can only do so; SQLite then does the same).
+/// A transaction that is limited to one organisation. A failed statement ends it: nothing of the transaction is
+/// stored, even if the operation ignores the error. PostgreSQL can only work so, and SQLite does the same.
 pub struct SqlTx<'a, D: Driver> {
     driver: &'a mut D,
     pub(crate) organization_id: OrganizationId,
     writes: bool,
     pub(crate) held: Held,
     pub(crate) organization_head: Option<OrganizationHead>,
-    /// Scans stored so far by this write: their order within its serial.
+    /// The number of scans that this write has stored. It orders them within the serial.
     pub(crate) scans_stored: i64,
     failed: Option<Error>,
 }
@@ -47,7 +48,7 @@ pub fn run_read<D: Driver>(driver: &mut D, organization_id: &OrganizationId, op:
 }
 
 impl<'a, D: Driver> SqlTx<'a, D> {
-    /// One that knows what is held.
+    /// A transaction that begins with the knowledge `held`.
     pub(crate) fn new(driver: &'a mut D, organization_id: &OrganizationId, writes: bool, held: Held) -> Self {
         let organization_id = organization_id.clone();
         Self { driver, organization_id, writes, held, organization_head: None, scans_stored: 0, failed: None }
@@ -55,7 +56,7 @@ impl<'a, D: Driver> SqlTx<'a, D> {
 }
 
 impl<D: Driver> SqlTx<'_, D> {
-    /// Runs an operation that writes; the end of it is what the next one in this transaction may know.
+    /// Runs an operation that writes. Gives the knowledge that the next operation of the same transaction may use.
     pub(crate) fn run(mut self, events: &[EventId], op: &mut WriteOp) -> Result<Held> {
         self.held.heads.values_mut().for_each(|head| head.stamp = None);
         let result = op(&mut self);
@@ -67,7 +68,7 @@ impl<D: Driver> SqlTx<'_, D> {
     }
     fn finish(mut self, events: &[EventId]) -> Result<Held> {
         let mut held = std::mem::take(&mut self.held);
-        // An event that this operation made is none that the next one holds.
+        // The next operation does not hold an event that this operation made.
         let made = held.heads.extract_if(.., |event_id, _| !events.contains(event_id));
         for (event_id, head) in made.filter(|(_, head)| head.changed) {
             heads::write(self.driver, &self.organization_id, &event_id, &head)?;
@@ -78,7 +79,7 @@ impl<D: Driver> SqlTx<'_, D> {
         }
         Ok(held)
     }
-    /// The end of the transaction: stores what was held back.
+    /// Ends the transaction: writes the counters and heads that were kept back.
     pub(crate) fn store_held(mut self) -> Result<()> {
         self.store_counters()?;
         for (event_id, head) in self.held.heads.iter().filter(|(_, head)| head.changed) {
@@ -87,14 +88,14 @@ impl<D: Driver> SqlTx<'_, D> {
         Ok(())
     }
 
-    /// Runs `work` on the driver; remembers its error, and answers it from then on.
+    /// Runs `work` on the driver. After an error it returns that same error for all later calls.
     pub(crate) fn with<T>(&mut self, work: impl FnOnce(&mut D, &OrganizationId) -> Result<T>) -> Result<T> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
         work(self.driver, &self.organization_id).inspect_err(|error| self.failed = Some(error.clone()))
     }
-    /// The same for a change: refused on a read snapshot.
+    /// Runs a change, like [`SqlTx::with`]. A transaction that only reads refuses it.
     pub(crate) fn change<T>(&mut self, work: impl FnOnce(&mut D, &OrganizationId) -> Result<T>) -> Result<T> {
         if !self.writes {
             return Err(Error::Bug("a read was asked to write".into()));
@@ -104,7 +105,7 @@ impl<D: Driver> SqlTx<'_, D> {
     pub(crate) fn query(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<Vec<Row>> {
         self.with(|driver, _| driver.query(stmt, params))
     }
-    /// The only row, read by `read`.
+    /// Reads the only row of a statement with `read`; `None` if there is no row.
     pub(crate) fn one<T>(
         &mut self,
         stmt: &'static Stmt,
@@ -113,7 +114,7 @@ impl<D: Driver> SqlTx<'_, D> {
     ) -> Result<Option<T>> {
         self.query(stmt, params)?.into_iter().next().map(|mut row| read(&mut row)).transpose()
     }
-    /// The only row about `item`, read by `read`.
+    /// Reads the only row about `item` with `read`; `None` if there is no row.
     pub(crate) fn one_of<T>(
         &mut self,
         stmt: &'static Stmt,
@@ -124,7 +125,7 @@ impl<D: Driver> SqlTx<'_, D> {
         let rows = self.with(|driver, _| driver.query_each(stmt, params, &[item]))?;
         rows.into_iter().next().map(|mut row| read(&mut row)).transpose()
     }
-    /// Every row, read by `read`.
+    /// Reads every row of a statement with `read`.
     pub(crate) fn all<T>(
         &mut self,
         stmt: &'static Stmt,
@@ -134,7 +135,7 @@ impl<D: Driver> SqlTx<'_, D> {
         let mut read = read;
         self.query(stmt, params)?.into_iter().map(|mut row| read(&mut row)).collect()
     }
-    /// Every row of a statement with a list, read by `read`; nothing is asked for an empty list.
+    /// Reads every row of a statement with a list with `read`. Sends nothing for an empty list.
     pub(crate) fn each<T>(
         &mut self,
         stmt: &'static Stmt,
@@ -149,14 +150,15 @@ impl<D: Driver> SqlTx<'_, D> {
         let rows = self.with(|driver, _| driver.query_each(stmt, params, list))?;
         rows.into_iter().map(|mut row| read(&mut row)).collect()
     }
-    /// The rows of several questions at once; an empty list has none, and is not asked.
+    /// Gives the rows of several queries that are sent together. A query with an empty list is not sent and has no
+    /// rows.
     pub(crate) fn ask<const N: usize>(&mut self, asked: [Asked<'_>; N]) -> Result<[Vec<Row>; N]> {
         let real = |asked: &Asked<'_>| asked.list.is_none_or(|list| !list.is_empty());
         let questions: Vec<Asked<'_>> = asked.iter().filter(|asked| real(asked)).copied().collect();
         let mut answers = self.with(|driver, _| driver.ask(&questions))?.into_iter();
         Ok(asked.map(|asked| if real(&asked) { answers.next().unwrap_or_default() } else { Vec::new() }))
     }
-    /// Prefetches the questions that will probably come next: see [`Driver::prefetch`].
+    /// Prefetches the queries that will probably come next: see [`Driver::prefetch`].
     pub(crate) fn prefetch(&mut self, asked: &[Asked<'_>]) {
         self.driver.prefetch(asked);
     }
@@ -170,19 +172,19 @@ impl<D: Driver> SqlTx<'_, D> {
         self.change(|driver, _| driver.execute_many(bulk, values))
     }
 
-    /// A change that can only fail by a fault of ours, and then fails the commit at the latest: see
-    /// [`Driver::queue_change`]. Never one whose conflict a use case answers by name.
+    /// Runs a change that fails only because of a bug of ours; a failure shows at the commit at the latest
+    /// ([`Driver::queue_change`]). Never use it for a change whose conflict a use case answers by name.
     pub(crate) fn queue(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<()> {
         self.change(|driver, _| driver.queue_change(stmt, params))
     }
-    /// The same with a list.
+    /// Runs a change with a list, like [`SqlTx::queue`].
     pub(crate) fn queue_each(&mut self, stmt: &'static Stmt, params: &[Value<'_>], list: &[Value<'_>]) -> Result<()> {
         if list.is_empty() {
             return Ok(());
         }
         self.change(|driver, _| driver.execute_each_later(stmt, params, list))
     }
-    /// The same for many rows.
+    /// Runs a bulk change, like [`SqlTx::queue`].
     pub(crate) fn queue_many(&mut self, bulk: &'static Bulk, values: &[Value<'_>]) -> Result<()> {
         if values.is_empty() {
             return Ok(());
@@ -190,11 +192,11 @@ impl<D: Driver> SqlTx<'_, D> {
         self.change(|driver, _| driver.execute_many_later(bulk, values))
     }
 
-    /// Whether this is a write, not a read snapshot.
+    /// Whether this transaction may write; false on a read snapshot.
     pub(crate) fn writes(&self) -> bool {
         self.writes
     }
-    /// The present epoch, asked once a transaction.
+    /// The newest epoch. The store asks for it once per transaction.
     pub(crate) fn present_epoch(&mut self) -> Result<Epoch> {
         if let Some(epoch) = self.held.epoch {
             return Ok(epoch);
@@ -204,7 +206,7 @@ impl<D: Driver> SqlTx<'_, D> {
         self.held.epoch = Some(epoch);
         Ok(epoch)
     }
-    /// An event's head: the one this write holds, or, on events outside its scope, the committed one.
+    /// The head of an event: the locked one if this write holds it, else the committed one.
     pub(crate) fn event_head(&mut self, event_id: &EventId) -> Result<EventHead> {
         if let Some(head) = self.held.heads.get(event_id) {
             return Ok(head.clone());
@@ -216,13 +218,13 @@ impl<D: Driver> SqlTx<'_, D> {
         }
         Ok(head)
     }
-    /// The head of an event of this write's scope.
+    /// The head of an event in this write's scope. Another event is an error.
     pub(crate) fn held_head(&mut self, event_id: &EventId) -> Result<&mut EventHead> {
         if !self.writes {
             return Err(Error::Bug("a read was asked to write".into()));
         }
         if !self.held.heads.contains_key(event_id) {
-            // Not held: either there is no such event, or the use case forgot to name it in its scope.
+            // The head is not held. Either there is no such event, or the use case did not name it in its scope.
             self.event_head(event_id)?;
             return Err(Error::Bug(format!("event {event_id} is not in this write's scope")));
         }

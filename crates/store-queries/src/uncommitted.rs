@@ -1,4 +1,5 @@
-//! A store over one open transaction, for looking at what a move wrote before it is committed. It reads only.
+//! A store over one open transaction. `admit migrate-store` checks through it what a move wrote before the commit. It
+//! only reads.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -14,15 +15,15 @@ use futures_util::future::{BoxFuture, FutureExt, ready};
 
 use crate::moving::Side;
 
-/// The store. Every answer is ready when it is asked for.
+/// The store. Its futures are always ready, because every read runs in place.
 pub struct Uncommitted(Mutex<Box<dyn Side>>);
 
 impl Uncommitted {
-    /// Over a side of a move.
+    /// A store over one side of a move.
     pub fn new(side: Box<dyn Side>) -> Self {
         Self(Mutex::new(side))
     }
-    /// The side.
+    /// The side of the move that this store reads.
     pub fn side(&self) -> MutexGuard<'_, Box<dyn Side>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,4 @@
-//! The values of statements and rows: the four kinds that both backends have in common.
+//! The values of parameters and columns: NULL and the four kinds that both backends have in common.
 
 use std::borrow::Cow;
 
@@ -7,31 +7,31 @@ use admit_core::barcode::BarcodeHash;
 use admit_core::scan::Digest;
 use admit_core::time::Timestamp;
 
-/// A parameter or a column.
+/// The value of a parameter or of a column.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Value<'a> {
     /// SQL NULL.
     Null,
-    /// `INTEGER`, `BIGINT`.
+    /// An integer: `INTEGER` in SQLite, `BIGINT` in PostgreSQL.
     Int(i64),
-    /// `TEXT`.
+    /// A text: `TEXT` in both databases.
     Text(Cow<'a, str>),
-    /// `BLOB`, `BYTEA`.
+    /// Bytes: `BLOB` in SQLite, `BYTEA` in PostgreSQL.
     Blob(Cow<'a, [u8]>),
-    /// `BOOLEAN`; 0 or 1 in SQLite.
+    /// A truth value: `BOOLEAN` in PostgreSQL, 0 or 1 in SQLite.
     Bool(bool),
 }
 
 /// The kind of a column, for statements that send whole columns at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// [`Value::Int`].
+    /// The column has values of [`Value::Int`].
     Int,
-    /// [`Value::Text`].
+    /// The column has values of [`Value::Text`].
     Text,
-    /// [`Value::Blob`].
+    /// The column has values of [`Value::Blob`].
     Blob,
-    /// [`Value::Bool`].
+    /// The column has values of [`Value::Bool`].
     Bool,
 }
 
@@ -91,7 +91,7 @@ impl From<u8> for Value<'_> {
     }
 }
 impl From<u64> for Value<'_> {
-    /// A number above `i64::MAX` (a device may claim any) is kept as the largest that can be.
+    /// A number above `i64::MAX` is stored as `i64::MAX`: a device may claim any number.
     fn from(number: u64) -> Self {
         Self::Int(i64::try_from(number).unwrap_or(i64::MAX))
     }
@@ -138,7 +138,7 @@ from_ids!(
     IncidentId
 );
 
-/// A row, read column by column in the order of the statement.
+/// A row, which is read column by column in the order of the statement.
 #[derive(Debug)]
 pub struct Row {
     columns: std::vec::IntoIter<Value<'static>>,
@@ -149,11 +149,11 @@ fn damaged(what: &str, found: Option<&Value<'_>>) -> Error {
 }
 
 impl Row {
-    /// A row of these columns.
+    /// Makes a row of these columns.
     pub fn new(columns: Vec<Value<'static>>) -> Self {
         Self { columns: columns.into_iter() }
     }
-    /// The columns that are left.
+    /// The columns that are not read yet.
     pub fn into_values(self) -> impl Iterator<Item = Value<'static>> {
         self.columns
     }
@@ -169,11 +169,11 @@ impl Row {
         let number = self.int()?;
         N::try_from(number).map_err(|_| damaged("a number in its range", Some(&Value::Int(number))))
     }
-    /// The next column as a moment.
+    /// The next column as a time.
     pub fn at(&mut self) -> Result<Timestamp> {
         self.int().map(Timestamp::clamped)
     }
-    /// The next column as truth.
+    /// The next column as a boolean.
     pub fn bool(&mut self) -> Result<bool> {
         match self.columns.next() {
             Some(Value::Bool(truth)) => Ok(truth),
@@ -200,7 +200,7 @@ impl Row {
         let bytes = self.blob()?;
         <[u8; 32]>::try_from(bytes.as_slice()).map_err(|_| damaged("32 bytes", Some(&Value::Blob(Cow::Owned(bytes)))))
     }
-    /// The next column as an identifier, a word of a vocabulary, or whatever else is read from text.
+    /// The next column as text, parsed as an identifier, a word of a vocabulary, or another type.
     pub fn parsed<T: std::str::FromStr>(&mut self) -> Result<T> {
         let text = self.text()?;
         text.parse().map_err(|_| damaged(std::any::type_name::<T>(), Some(&Value::Text(text.into()))))
@@ -210,7 +210,8 @@ impl Row {
         let text = self.text()?;
         admit_core::wire::stored::from_text(what, &text).map_err(|error| Error::Bug(error.to_string()))
     }
-    /// The next `columns` columns read by `read`, or `None` where the first is NULL: a row that an outer join may lack.
+    /// The next `columns` columns, read by `read`. `None`: the first of them is NULL, because an outer join found no
+    /// row.
     pub fn joined<T>(&mut self, columns: usize, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<Option<T>> {
         match self.columns.as_slice().first() {
             Some(Value::Null) => {
@@ -220,7 +221,7 @@ impl Row {
             _ => read(self).map(Some),
         }
     }
-    /// The next column read by `read`, or `None` where it is NULL.
+    /// The next column, read by `read`; `None` if it is NULL.
     pub fn option<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<Option<T>> {
         match self.columns.as_slice().first() {
             Some(Value::Null) => {
@@ -232,7 +233,7 @@ impl Row {
     }
 }
 
-/// Text that a database cannot keep: PostgreSQL has no NUL character in text, so neither backend takes one.
+/// Refuses text that a database cannot store. PostgreSQL has no NUL character in text, so neither backend accepts one.
 pub fn check_text(text: &str) -> Result<()> {
     if text.as_bytes().contains(&0) {
         return Err(Error::invalid("", "text must not hold the NUL character"));

@@ -1,4 +1,4 @@
-//! Names of guests whom staff added at a door: kept apart from their scans, so that they can be erased.
+//! Names of guests whom staff added at a door. They are stored apart from the scans, so that they can be erased.
 
 use admit_app::error::{Error, Result};
 use admit_app::ports::TxWalkIns;
@@ -10,11 +10,11 @@ use crate::tx::SqlTx;
 use crate::value::Value;
 
 statements! {
-    /// The name that came with the scan which made a ticket.
+    /// The name that came with the scan that made a ticket.
     WALK_IN_NAME = "SELECT name, salt FROM walk_in_names WHERE organization_id = $1 AND event_id = $2 AND ticket_id = $3";
 }
 bulks! {
-    /// Keeps names; the first that came for a ticket stays.
+    /// Stores names; the first name for a ticket stays.
     PUT_WALK_IN_NAMES = "walk_in_names" { organization_id: Text, event_id: Text, ticket_id: Text, name: Text, salt: Blob },
         "ON CONFLICT (organization_id, event_id, ticket_id) DO NOTHING";
 }

@@ -1,4 +1,4 @@
-//! Webhook endpoints and what came to them.
+//! Statements about webhook endpoints and the messages that they received.
 
 use admit_app::error::{Error, Result};
 use admit_app::ports::TxWebhooks;
@@ -29,30 +29,30 @@ statements! {
     /// One endpoint.
     WEBHOOK_ENDPOINT = concat!("SELECT ", endpoint_columns!(), " FROM webhook_endpoints
         WHERE organization_id = $1 AND endpoint_id = $2");
-    /// Overwrites an endpoint but for its health.
+    /// Overwrites an endpoint except its health.
     UPDATE_WEBHOOK_ENDPOINT = "UPDATE webhook_endpoints SET name = $3, columns = $4, sealed_secret = $5, former_secret = $6,
         former_until = $7, disabled_at = $8 WHERE organization_id = $1 AND endpoint_id = $2";
-    /// A message was taken in.
+    /// Sets the time at which an endpoint last accepted a message.
     NOTE_WEBHOOK_RECEIVED = "UPDATE webhook_endpoints SET received_at = $3 WHERE organization_id = $1 AND endpoint_id = $2";
-    /// A message was refused.
+    /// Sets the time at which an endpoint last refused a message, and the reason.
     NOTE_WEBHOOK_REFUSED = "UPDATE webhook_endpoints SET refused_at = $3, problem = $4 WHERE organization_id = $1 AND endpoint_id = $2";
-    /// A message that was taken in.
+    /// A message that was accepted before, by endpoint and `webhook-id`.
     WEBHOOK_MESSAGE = "SELECT endpoint_id, webhook_id, digest, answer, received_at FROM webhook_messages
         WHERE organization_id = $1 AND endpoint_id = $2 AND webhook_id = $3";
-    /// Remembers a message.
+    /// Stores an accepted message with its answer, so that a repeat gets the same answer.
     INSERT_WEBHOOK_MESSAGE = "INSERT INTO webhook_messages (organization_id, endpoint_id, webhook_id, digest, answer, received_at)
         VALUES ($1, $2, $3, $4, $5, $6)";
-    /// Forgets messages of long ago.
+    /// Deletes messages received before a moment.
     FORGET_WEBHOOK_MESSAGES = "DELETE FROM webhook_messages WHERE organization_id = $1 AND endpoint_id = $2 AND received_at < $3";
-    /// How far a row is known.
+    /// The newest state that an endpoint received of a row: sequence, time of change, and hashes of its fields.
     WEBHOOK_ROW = "SELECT endpoint_id, external_id, sequence, changed_us, deleted_at, said FROM webhook_rows
         WHERE organization_id = $1 AND endpoint_id = $2 AND external_id = $3";
-    /// Another endpoint of the event, in use, that knows a row of this id.
+    /// Another endpoint of the event that is switched on and knows a row of this id.
     OTHER_WEBHOOK_OF_ROW = "SELECT e.name FROM webhook_endpoints e JOIN webhook_rows r
         ON r.organization_id = e.organization_id AND r.endpoint_id = e.endpoint_id
         WHERE e.organization_id = $1 AND e.event_id = $2 AND e.endpoint_id <> $3 AND e.disabled_at IS NULL
         AND r.external_id = $4 ORDER BY e.created_at, e.endpoint_id LIMIT 1";
-    /// Makes or overwrites that.
+    /// Stores the newest state of a row, and overwrites the former one.
     PUT_WEBHOOK_ROW = "INSERT INTO webhook_rows (organization_id, endpoint_id, external_id, sequence, changed_us, deleted_at, said)
         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (organization_id, endpoint_id, external_id) DO UPDATE SET
         sequence = excluded.sequence, changed_us = excluded.changed_us, deleted_at = excluded.deleted_at, said = excluded.said";

@@ -1,4 +1,4 @@
-//! Writes that share a transaction.
+//! Writes that share one transaction.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,19 +13,20 @@ use crate::heads;
 use crate::prefetch;
 use crate::tx::{Held, SqlTx};
 
-/// Runs an operation between the backend's begin and commit: takes the heads of its events, runs it, writes the heads
-/// back. The backend rolls back when this fails.
+/// Runs an operation between the backend's begin and commit: locks the heads of its events, runs it, writes the heads
+/// back. If this fails the backend rolls back.
 pub fn run_write<D: Driver>(driver: &mut D, scope: &Scope, op: &mut WriteOp) -> Result<()> {
     let mut group = WriteGroup::begin(driver, &[scope])?;
     group.run(driver, scope, op)?;
     group.end(driver)
 }
 
-/// The same, one write after another of a transaction of which nobody else may write: what those before read of events'
-/// rules need not be read again.
+/// Runs an operation like [`run_write`], as one of several writes in a transaction while nobody else may write. The
+/// rules of events that earlier writes read are kept in `books` and not read again.
 pub fn run_write_after<D: Driver>(driver: &mut D, books: &mut Books, scope: &Scope, op: &mut WriteOp) -> Result<()> {
     let mut group = WriteGroup::begin(driver, &[scope])?;
-    // Taken out: if the operation fails, what it did to them is taken back, and nothing is known of them.
+    // The books are taken out. If the operation fails, its changes to them are rolled back, so nothing is known of
+    // them.
     group.held.books = books.take(&scope.organization_id, &scope.events);
     group.run(driver, scope, op)?;
     let read = group.held.books.clone();
@@ -34,12 +35,13 @@ pub fn run_write_after<D: Driver>(driver: &mut D, books: &mut Books, scope: &Sco
     Ok(())
 }
 
-/// Rules of events as this transaction read them. For as long as nobody else may write; to be forgotten when it ends.
+/// The rules of events as this transaction read them. They are valid while nobody else may write, and end with the
+/// transaction.
 #[derive(Debug, Default)]
 pub struct Books(BTreeMap<(OrganizationId, EventId), Arc<EventBook>>);
 
 impl Books {
-    /// Something other than a use case's write came between.
+    /// Forgets all rules, because something other than a use case's write ran in between.
     pub fn forget(&mut self) {
         self.0.clear();
     }
@@ -53,14 +55,15 @@ impl Books {
     }
 }
 
-/// Writes of the same organisation and events that share a transaction: the heads are taken once and written back once.
+/// Writes of the same organisation and events that share a transaction. The heads are locked once and written back
+/// once.
 pub struct WriteGroup {
     organization_id: OrganizationId,
     held: Held,
 }
 
 impl WriteGroup {
-    /// Takes the heads, and looks at what the operations will need.
+    /// Locks the heads, and prefetches what the operations will read.
     pub fn begin<D: Driver>(driver: &mut D, scopes: &[&Scope]) -> Result<Self> {
         let first = scopes.first().ok_or_else(|| Error::Bug("a transaction of nobody".into()))?;
         let organization_id = first.organization_id.clone();
@@ -72,7 +75,7 @@ impl WriteGroup {
         driver.send_prefetch()?;
         Ok(Self { organization_id, held: Held { heads, ..Held::default() } })
     }
-    /// Runs one of the operations. If it fails and changed nothing, the others are untouched.
+    /// Runs one of the operations. If it fails and changed nothing, the others are not affected.
     pub fn run<D: Driver>(&mut self, driver: &mut D, scope: &Scope, op: &mut WriteOp) -> Result<()> {
         if scope.events.is_empty() {
             driver.drop_prefetched(); // No head keeps other nodes out.
@@ -80,7 +83,7 @@ impl WriteGroup {
         self.held = SqlTx::new(driver, &self.organization_id, true, self.held.clone()).run(&scope.events, op)?;
         Ok(())
     }
-    /// Stores what was held back. The backend commits.
+    /// Writes what the operations kept back. The backend commits afterwards.
     pub fn end<D: Driver>(self, driver: &mut D) -> Result<()> {
         SqlTx::new(driver, &self.organization_id, true, self.held).store_held()
     }

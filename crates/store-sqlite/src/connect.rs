@@ -1,4 +1,4 @@
-//! Opening a database: settings read back, migrations, the first epoch.
+//! Opening a database: the settings (each is read back), the migrations, the first epoch.
 
 use std::path::Path;
 use std::time::Duration;
@@ -16,14 +16,14 @@ mod embedded {
     refinery::embed_migrations!("migrations");
 }
 
-/// The WAL-reset corruption bug is fixed from here on.
+/// The oldest allowed SQLite version, as a number. Older ones have the WAL-reset bug, which corrupts a database.
 const OLDEST_SQLITE: i32 = 3_051_003;
-/// How long another process on the same file may hold the write lock.
+/// How long to wait while another process holds the file's write lock.
 const BUSY: Duration = Duration::from_secs(10);
-/// Prepared statements kept by each connection: all of them.
+/// The most prepared statements that a connection keeps. It is enough for all statements.
 const STATEMENTS: usize = 256;
 
-/// While it is opened, nobody waits for an answer that could be tried again: what is wrong is said as it is.
+/// Turns an error while a database is opened into an error for the operator. No client waits here that could retry.
 pub(crate) fn check<T>(what: &str, result: rusqlite::Result<T>) -> Result<T> {
     result.map_err(|error| match meaning(what, &error) {
         (Error::Later { .. }, Harm::Fatal) => Error::Bug(format!("opening the database: {what}: {error}")),
@@ -32,21 +32,21 @@ pub(crate) fn check<T>(what: &str, result: rusqlite::Result<T>) -> Result<T> {
     })
 }
 
-/// Makes a file that only its owner may read: SQLite would make one by the umask, and gives the files beside it the same
-/// rights. Names and addresses of guests are in it.
+/// Makes a file that only its owner may read, because guests' names and addresses are in it. SQLite would use the
+/// umask. It gives the files beside this one the same rights.
 pub(crate) fn make_private(path: &Path) -> Result<()> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     match options.open(path) {
-        // Another process made it meanwhile, or it was there.
+        // Another process made the file meanwhile, or it existed before.
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
         made => made.map(drop).map_err(|error| Error::Bug(format!("making {}: {error}", path.display()))),
     }
 }
 
-/// Sets a pragma and reads it back: SQLite ignores what it cannot do.
+/// Sets a pragma and reads it back, because SQLite ignores a value that it does not support.
 pub(crate) fn pragma(conn: &Connection, name: &str, value: &str, must_read: &str) -> Result<()> {
     // Some pragmas answer with a row when set, some don't.
     check(name, conn.execute_batch(&format!("PRAGMA {name} = {value}")))?;
@@ -64,9 +64,11 @@ pub(crate) fn pragma(conn: &Connection, name: &str, value: &str, must_read: &str
     }
 }
 
-/// Pages kept in memory by the connection that writes, in KiB (negative: not in pages): every scan looks up a few.
+/// The page cache of the connection that writes, in KiB (a negative number means KiB). Every scan looks up a few
+/// pages.
 const WRITER_PAGES: &str = "-16384";
-/// By each of the others: they mostly read along, and the system keeps the file's pages anyway.
+/// The page cache of each other connection, in KiB. These mostly read new pages, and the system caches the file
+/// anyway.
 const READER_PAGES: &str = "-2048";
 
 fn settle(conn: &Connection, in_memory: bool, pages: &str) -> Result<()> {
@@ -76,30 +78,32 @@ fn settle(conn: &Connection, in_memory: bool, pages: &str) -> Result<()> {
     }
     check("busy_timeout", conn.busy_timeout(BUSY))?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
-    // Without it a statement that compares a range is planned anew whenever its values change: a third of all work.
+    // Without this setting SQLite plans a statement with a range again whenever its values change, a third of all
+    // work.
     check("planner", conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true))?;
     if in_memory {
         pragma(conn, "journal_mode", "memory", "memory")?;
     } else {
         pragma(conn, "journal_mode", "wal", "wal")?;
         pragma(conn, "synchronous", "FULL", "2")?;
-        // A commit that finds the journal as long as this folds all of it back itself, and everybody waits for it. The
-        // threads see to it far earlier; only while a reader is always in their way it comes to this, and to 400 MB.
+        // A commit that finds a journal of this many pages (400 MB) copies all of it back itself, while all others
+        // wait. The checkpoint thread normally does it far earlier. It comes to this only while a reader is always in
+        // its way.
         pragma(conn, "wal_autocheckpoint", "100000", "100000")?;
         pragma(conn, "cache_size", pages, pages)?;
     }
-    // What is erased is gone from the file, not only from its rows.
+    // Deleted values are overwritten in the file, not only removed from their rows.
     pragma(conn, "secure_delete", "ON", "1")?;
     pragma(conn, "foreign_keys", "ON", "1")?;
     pragma(conn, "recursive_triggers", "ON", "1")?;
     pragma(conn, "temp_store", "MEMORY", "2")
 }
 
-/// A connection that writes, on a database whose schema is up to date.
+/// Opens a connection that writes, and brings the schema up to date. Without a path the database is in memory.
 pub(crate) fn writer(path: Option<&Path>, options: &Options) -> Result<Connection> {
     let conn = match path {
         Some(path) => {
-            // An empty file is an empty database.
+            // SQLite takes an empty file for an empty database.
             make_private(path)?;
             Connection::open(path)
         }
@@ -108,14 +112,15 @@ pub(crate) fn writer(path: Option<&Path>, options: &Options) -> Result<Connectio
     let mut conn = check("open", conn)?;
     settle(&conn, path.is_none(), WRITER_PAGES)?;
     if path.is_some() {
-        // What a crash left is not added to: a server that falls again and again would fill the disk with it.
+        // Copies a journal that a crash left back into the file. Otherwise a server that crashes again and again fills
+        // the disk.
         fold(&conn);
     }
     migrate(&mut conn, options)?;
     Ok(conn)
 }
 
-/// A connection that writes, to a database in memory; one without tables is given today's.
+/// Prepares a connection that writes to a database in memory. Unless `migrated`, it creates the tables.
 pub(crate) fn in_memory(mut conn: Connection, migrated: bool, options: &Options) -> Result<Connection> {
     settle(&conn, true, WRITER_PAGES)?;
     if !migrated {
@@ -134,12 +139,12 @@ fn migrate(conn: &mut Connection, options: &Options) -> Result<()> {
     check("commit", transaction.commit())
 }
 
-/// Folds the journal back into the file as far as nobody has to wait for it, and says how many pages it has. Where all
-/// of it is in the file, the next write begins it anew.
+/// Copies the journal (WAL) back into the file as far as nobody has to wait for it, and gives its length in pages. If
+/// all of it is in the file, the next write starts the journal at its beginning.
 pub(crate) fn fold(conn: &Connection) -> i64 {
     let pages = conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| row.get("log"));
     pages.unwrap_or_else(|error| {
-        // The next commit finds out for itself whether the disk is failing.
+        // If the disk is failing, the next commit finds that out itself.
         tracing::warn!(%error, "folding the journal back");
         0
     })
@@ -154,7 +159,7 @@ pub(crate) fn reader(path: &Path) -> Result<Connection> {
     Ok(conn)
 }
 
-/// A connection that only folds the journal back.
+/// Opens a connection that only copies the journal back into the file.
 pub(crate) fn checkpointer(path: &Path) -> Result<Connection> {
     let conn = check("open", Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE))?;
     settle(&conn, false, READER_PAGES)?;

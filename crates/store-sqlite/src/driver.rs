@@ -1,4 +1,4 @@
-//! Statements on one SQLite connection, and what its errors mean.
+//! Runs statements on one SQLite connection, and translates its errors.
 
 use std::time::Instant;
 
@@ -13,27 +13,27 @@ use rusqlite::{CachedStatement, Connection, ErrorCode, ffi};
 
 use crate::options::{Options, StatementFault};
 
-/// How bad an error is for the whole store.
+/// What an error means for the whole store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Harm {
     /// Only this operation failed.
     None,
-    /// The disk is full: nothing can be written until it isn't.
+    /// The disk is full. Nothing can be written until it has room again.
     Full,
-    /// The file or the disk is failing: what is committed is unknown. The store stops.
+    /// The file or the disk is failing, so it is unknown what was committed. The store stops.
     Fatal,
 }
 
-/// The answer to everything once the store stopped.
+/// The error for every operation after the store stopped.
 pub(crate) fn unavailable() -> Error {
     Error::Later { code: "store_unavailable", retry_after_ms: 5_000 }
 }
-/// The answer while the disk is full.
+/// The error for a write while the disk is full.
 pub(crate) fn storage_full() -> Error {
     Error::Later { code: "storage_full", retry_after_ms: 30_000 }
 }
 
-/// The meaning of an SQLite error to the caller and to the store.
+/// What an SQLite error means for the caller and for the whole store. `what` names the failed statement.
 pub(crate) fn meaning(what: &str, error: &rusqlite::Error) -> (Error, Harm) {
     let bug = || Error::Bug(format!("{what}: {error}"));
     let rusqlite::Error::SqliteFailure(failure, message) = error else { return (bug(), Harm::None) };
@@ -65,10 +65,10 @@ pub(crate) fn meaning(what: &str, error: &rusqlite::Error) -> (Error, Harm) {
 pub(crate) struct SqliteDriver<'c> {
     conn: &'c Connection,
     options: &'c Options,
-    /// Writes go through the simulator's hook.
+    /// Whether statements call the simulator's hook: true for writes.
     hooked: bool,
     deadline: Option<Instant>,
-    /// The worst that happened so far.
+    /// The worst error of this transaction so far.
     pub harm: Harm,
 }
 
@@ -85,7 +85,7 @@ impl rusqlite::ToSql for Bind<'_> {
     }
 }
 
-/// Reads text that other programs put there as well as it can be read.
+/// Text of a column. Bytes that are not UTF-8, which other programs may have written, are replaced.
 fn text(bytes: &[u8]) -> String {
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes).into_owned(), str::to_owned)
 }
@@ -126,16 +126,16 @@ pub(crate) fn contents(conn: &Connection) -> rusqlite::Result<Contents> {
 }
 
 impl<'c> SqliteDriver<'c> {
-    /// On a connection whose transaction has begun.
+    /// A driver for a connection whose transaction has begun.
     pub fn new(conn: &'c Connection, options: &'c Options, hooked: bool, deadline: Option<Instant>) -> Self {
         Self { conn, options, hooked, deadline, harm: Harm::None }
     }
-    /// As SQLite does by itself on some errors.
+    /// Rolls the transaction back, as SQLite itself does after some errors.
     #[cfg(test)]
     pub fn roll_back_for_test(&mut self) {
         self.conn.execute_batch("ROLLBACK").unwrap_or_default();
     }
-    /// Makes the group's own commit fail.
+    /// Commits inside the operation, so that the group's own commit fails.
     #[cfg(test)]
     pub fn commit_for_test(&mut self) {
         self.conn.execute_batch("COMMIT").unwrap_or_default();
@@ -240,7 +240,7 @@ impl Driver for SqliteDriver<'_> {
     }
 }
 
-/// The database's clock.
+/// The time of the database's clock.
 pub(crate) fn now(options: &Options) -> Timestamp {
     let ms = match &options.clock {
         Some(clock) => clock(),

@@ -15,7 +15,7 @@ use crate::driver::{Harm, SqliteDriver, meaning, storage_full, unavailable};
 use crate::memory::Memory;
 use crate::options::{CommitFault, Options};
 
-/// A statement or two of the whole server, outside any organisation.
+/// One or two statements about the whole server, outside any organisation.
 pub(crate) type ServerOp = Box<dyn FnMut(&mut SqliteDriver<'_>) -> Result<()> + Send>;
 
 /// The work of a job.
@@ -24,13 +24,13 @@ pub(crate) enum Work {
     Write(Scope, WriteOp),
     /// A use case's read.
     Read(OrganizationId, ReadOp),
-    /// A write of the whole server.
+    /// A write about the whole server.
     Server(ServerOp),
-    /// A read of the whole server.
+    /// A read about the whole server.
     Look(ServerOp),
 }
 
-/// A waiting operation.
+/// A waiting operation, with the channel for its answer.
 pub(crate) struct Job {
     pub work: Work,
     pub spans: WriteSpans,
@@ -38,9 +38,9 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// Answers; a caller that left does not matter.
+    /// Sends the answer. If the caller has given up, nothing happens.
     pub fn answer(self, result: Result<()>) {
-        // Before whoever waits goes on: their span must not end before these.
+        // The spans end before the caller goes on, because the caller's span must not end before these.
         drop(self.spans);
         let _ = self.reply.send(result);
     }
@@ -49,29 +49,29 @@ impl Job {
 /// The connection that writes.
 pub(crate) struct Writer {
     pub conn: Connection,
-    /// The memory that it writes to, where the store is in memory and images of it are taken; else absent.
+    /// The memory that this connection writes to, for a store in memory with snapshots; else `None`.
     pub memory: Option<Memory>,
     pub options: Options,
-    /// Why the store stopped itself.
+    /// Whether the store has stopped itself.
     pub stopped: bool,
-    /// Rules of events that the running transaction read.
+    /// The rules of events that the running transaction has read.
     pub books: Books,
 }
 
 /// The result of one operation inside the group's transaction.
 enum Ran {
-    /// It stays or it was taken back; the others are untouched.
+    /// The operation was kept or rolled back by itself; the others are not affected.
     Answer(Result<()>),
-    /// SQLite rolled the whole transaction back: nobody of the group is kept.
+    /// SQLite rolled back the whole transaction, so no operation of the group is kept.
     AllLost(Error),
 }
 
-/// Longest time operations are grouped into one transaction (architecture §4).
+/// How long operations may join one transaction (architecture §4).
 const FOLDING: Duration = Duration::from_millis(20);
 
 impl Writer {
-    /// Runs jobs in one transaction, for as long as operations may be grouped, and answers each after its commit.
-    /// Jobs that are not taken from `jobs` then are the next transaction's.
+    /// Runs jobs in one transaction while operations may join, and answers each after the commit. Jobs that are then
+    /// still in `jobs` run in the next transaction.
     pub fn run(&mut self, jobs: &mut impl Iterator<Item = Job>) {
         if self.stopped {
             jobs.for_each(|job| job.answer(Err(unavailable())));
@@ -80,7 +80,7 @@ impl Writer {
         }
     }
 
-    /// One operation in its own transaction: the simulator's way.
+    /// Runs one operation in a transaction of its own. The simulator uses this.
     pub fn run_one(&mut self, mut work: Work) -> Result<()> {
         if self.stopped {
             return Err(unavailable());
@@ -115,8 +115,8 @@ impl Writer {
                 return;
             }
             if matches!(job.work, Work::Read(..) | Work::Look(_)) {
-                // Reads share the writer's connection only in memory: they see what the group did so far, so they wait
-                // for its commit like everybody else.
+                // Only a store in memory reads on the writer's connection. Such a read sees what the group did so far,
+                // so it waits for the commit like the writes.
                 let result = self.read_inside(&mut job.work);
                 results.push(result);
                 jobs.push(job);
@@ -151,7 +151,8 @@ impl Writer {
         }
     }
 
-    /// The first of a group: the transaction itself is its savepoint, which would cost a copy of every page it changes.
+    /// Runs the first operation of a group without a savepoint. The transaction serves as its savepoint; a savepoint
+    /// would copy every page that changes.
     fn alone(&mut self, work: &mut Work) -> Ran {
         match self.attempt(work) {
             Ok(()) if self.conn.is_autocommit() => self.ended(unavailable()),
@@ -180,7 +181,7 @@ impl Writer {
                 Err(error) => self.ended(error),
             },
             Err(error) => {
-                // After FULL, IOERR, NOMEM SQLite may have rolled back everything by itself.
+                // After FULL, IOERR or NOMEM, SQLite may have rolled back everything by itself.
                 if self.conn.is_autocommit() || self.stopped {
                     return self.ended(error);
                 }
@@ -196,13 +197,13 @@ impl Writer {
         Ran::AllLost(error)
     }
 
-    /// Runs one write. An operation that panics is an operation that failed.
+    /// Runs one write. A panic of the operation becomes an error.
     fn attempt(&mut self, work: &mut Work) -> Result<()> {
         let mut driver = SqliteDriver::new(&self.conn, &self.options, true, None);
         let result = catch_unwind(AssertUnwindSafe(|| match work {
             Work::Write(scope, op) => run_write_after(&mut driver, &mut self.books, scope, op),
             Work::Server(op) | Work::Look(op) => {
-                // It may begin an epoch, which is in every book.
+                // The operation may begin an epoch, and every book contains the epoch.
                 self.books.forget();
                 op(&mut driver)
             }
@@ -226,7 +227,7 @@ impl Writer {
         result.unwrap_or_else(|_| Err(Error::Bug("an operation panicked".into())))
     }
 
-    /// Commits, and tells each operation that succeeded until now the result of the commit.
+    /// Commits, and sets the commit's result for each operation that succeeded.
     fn commit(&mut self, results: &mut [Result<()>]) {
         let fault = self.options.before_commit.as_ref().map_or(CommitFault::Proceed, |hook| hook());
         let committed = match fault {
@@ -245,8 +246,9 @@ impl Writer {
     fn commit_now(&mut self) -> Result<()> {
         let Err(error) = run_prepared(&self.conn, "COMMIT") else { return Ok(()) };
         let (error, harm) = meaning("COMMIT", &error);
-        // A full disk and a busy file leave the transaction open: it certainly did not commit. Anything else at a commit
-        // is unknown (trust §2): stop, start again, look.
+        // A full disk or a locked file leaves the transaction open, so it certainly did not commit. After any other
+        // error at a commit the result is unknown (trust §2): the store stops, and the next start reads what was
+        // committed.
         let known = harm == Harm::Full || matches!(error, Error::Later { code: "store_busy", .. });
         self.note(if known { harm } else { Harm::Fatal });
         if known { Err(error) } else { Err(unavailable()) }
@@ -277,8 +279,8 @@ impl Writer {
     }
 }
 
-/// Runs what begins or ends a transaction. Every operation has one of each: read anew every time, they would be a tenth of
-/// a small one.
+/// Runs a prepared statement that begins or ends a transaction. Every operation has one of each. Parsing them each
+/// time would take a tenth of a small operation.
 pub(crate) fn run_prepared(conn: &Connection, sql: &'static str) -> rusqlite::Result<()> {
     conn.prepare_cached(sql)?.raw_execute().map(|_| ())
 }
@@ -287,7 +289,7 @@ pub(crate) fn run_prepared(conn: &Connection, sql: &'static str) -> rusqlite::Re
 pub(crate) fn read_with(driver: &mut SqliteDriver<'_>, work: &mut Work) -> Result<()> {
     match work {
         Work::Read(organization_id, op) => {
-            // A read runs once: what it was is taken out of its box.
+            // A read runs once, so its closure is moved out of its box.
             let taken = std::mem::replace(op, Box::new(|_| Err(Error::Bug("a read ran twice".into()))));
             run_read(driver, organization_id, taken)
         }

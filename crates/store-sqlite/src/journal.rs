@@ -1,7 +1,8 @@
-//! The journal file of a terminal scanner (`admit scan`): the rows of its engine, and the bodies that the engine wants back
-//! at the next start.
+//! The journal file of a terminal scanner (`admit scan`). It holds the rows of the engine, and the bodies (such as the
+//! list) that the engine wants back at the next start.
 //!
-//! An append is one transaction that is flushed when it returns: a verdict is told after that and not before (law 10).
+//! An append is one transaction that is on the disk when the call returns. The verdict is shown only after that (law
+//! 10).
 
 use std::path::Path;
 
@@ -11,37 +12,37 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Transaction, Trans
 
 use crate::connect::{check, make_private, pragma};
 
-/// Says in the file's head that it is a scanner's journal: "AdmJ".
+/// The application id in the file's header, which marks it as a scanner's journal: "AdmJ".
 const APPLICATION: i64 = 0x4164_6d4a;
-/// The schema stays for ever: rows are opaque text, so nothing that the engine learns asks for another one.
+/// The version of the schema. It never changes: rows are opaque text, so a newer engine needs no other schema.
 const VERSION: i64 = 1;
 const SCHEMA: &str = "
     CREATE TABLE rows (n INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;
     CREATE TABLE bodies (key TEXT PRIMARY KEY, body BLOB NOT NULL) STRICT;
     CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;";
 
-/// The rows and caches that a start finds.
+/// The rows and bodies that the file holds when it is opened.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// The journal, in order.
+    /// The rows of the journal, in order.
     pub rows: Vec<Row>,
-    /// Bodies by key.
+    /// The stored bodies with their keys.
     pub bodies: Vec<(String, Vec<u8>)>,
 }
 
-/// Why an append did not happen, one word for the engine.
+/// Why an append failed. The engine gets it as one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AppendError {
     /// The disk is full.
     Quota,
-    /// The rows do not continue the journal.
+    /// The first row does not have the number after the last stored one.
     OutOfStep,
-    /// Anything else.
+    /// Any other failure.
     Closed,
 }
 
 impl AppendError {
-    /// The word.
+    /// The word that the engine knows for this failure.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Quota => "quota",
@@ -60,14 +61,14 @@ pub struct DeviceJournal {
 }
 
 impl DeviceJournal {
-    /// Opens the file, makes it if there is none, and reads all of it. Refuses a database that is no journal.
+    /// Opens the file, creates it if it is missing, and reads all of it. Refuses a database that is no journal.
     pub fn open(path: &Path) -> Result<(Self, Found)> {
         make_private(path)?;
         let mut conn = check("open", Connection::open(path))?;
         belongs(&conn, path)?;
         pragma(&conn, "journal_mode", "wal", "wal")?;
         pragma(&conn, "synchronous", "FULL", "2")?;
-        // What is forgotten may be guests' names: nothing of it stays in the file.
+        // Deleted bodies may hold guests' names, so SQLite must overwrite them in the file.
         pragma(&conn, "secure_delete", "ON", "1")?;
         check("making the journal", make(&mut conn))?;
         let found = check("reading the journal", read(&conn))?;
@@ -92,7 +93,7 @@ impl DeviceJournal {
         Ok(())
     }
 
-    /// Writes a row in the place of the one with its number and removes all before it. Where it fails every row is as it was.
+    /// Replaces the row with this number and deletes all rows before it. If it fails, every row is unchanged.
     pub fn purge(&mut self, row: &Row) -> rusqlite::Result<()> {
         self.write(|tx| {
             let changed = tx.execute("UPDATE rows SET text = ?2 WHERE n = ?1", params![row.n as i64, row.text])?;
@@ -103,30 +104,30 @@ impl DeviceJournal {
         })
     }
 
-    /// Keeps a body under a key.
+    /// Stores a body under a key.
     pub fn save(&mut self, key: &str, body: &[u8]) -> rusqlite::Result<()> {
         self.write(|tx| {
             tx.execute("INSERT OR REPLACE INTO bodies (key, body) VALUES (?1, ?2)", params![key, body]).map(drop)
         })
     }
 
-    /// Removes a body.
+    /// Deletes the body with this key.
     pub fn forget(&mut self, key: &str) -> rusqlite::Result<()> {
         self.write(|tx| tx.execute("DELETE FROM bodies WHERE key = ?1", [key]).map(drop))
     }
 
-    /// Removes every body, also from the log beside the file.
+    /// Deletes every body, also from the write-ahead log beside the file.
     pub fn wipe(&mut self) -> rusqlite::Result<()> {
         self.write(|tx| tx.execute("DELETE FROM bodies", []).map(drop))?;
         self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
     }
 
-    /// A setting of this file.
+    /// A setting of this file; `None` if it is not set.
     pub fn setting(&self, name: &str) -> rusqlite::Result<Option<String>> {
         self.conn.query_row("SELECT value FROM settings WHERE name = ?1", [name], |row| row.get(0)).optional()
     }
 
-    /// Keeps a setting.
+    /// Stores a setting.
     pub fn set(&mut self, name: &str, value: &str) -> rusqlite::Result<()> {
         self.write(|tx| {
             tx.execute("INSERT OR REPLACE INTO settings (name, value) VALUES (?1, ?2)", [name, value]).map(drop)
@@ -140,7 +141,7 @@ impl DeviceJournal {
     }
 }
 
-/// Whether the file is a journal, or empty. A server's database must not get a scanner's tables.
+/// Checks that the file is a journal or empty. A server's database must not get a scanner's tables.
 fn belongs(conn: &Connection, path: &Path) -> Result<()> {
     let number = |name: &str| conn.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0));
     let application = check("reading its head", number("application_id"))?;

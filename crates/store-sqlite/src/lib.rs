@@ -1,6 +1,6 @@
-//! The embedded store: SQLite on one writer thread, with readers beside it, or in place for the simulator.
+//! The embedded store: SQLite with one thread that writes and several that read, or in place for the simulator.
 //!
-//! Modules in reading order; a file imports only from those above it (law 12).
+//! Modules are listed in reading order; a file imports only from those above it (law 12).
 
 mod options;
 mod driver;
@@ -38,7 +38,7 @@ use memory::Memory;
 pub use options::{ClockHook, CommitFault, CommitHook, Options, StatementFault, StatementHook, StopHook};
 use threads::Threads;
 
-/// The embedded store. Cloning gives another handle to the same one.
+/// The embedded store. A clone is another handle to the same store.
 #[derive(Clone)]
 pub struct Sqlite {
     inner: Arc<Inner>,
@@ -51,24 +51,25 @@ struct Inner {
 }
 
 enum Mode {
-    /// Everything on the calling thread.
+    /// Every operation runs on the calling thread.
     Inline(Box<Mutex<Writer>>),
-    /// Everything on threads of its own.
+    /// Operations run on the store's own threads.
     Threads(Threads),
 }
 
 impl Sqlite {
-    /// Opens the database in a file, makes it if there is none, brings it up to date. Fails when its durability settings
-    /// do not hold, when a newer version wrote it, or when the file cannot be opened.
+    /// Opens the database in a file, creates it if it is missing, and brings its schema up to date. Fails when a
+    /// durability setting does not take effect, when a newer version wrote the file, or when the file cannot be
+    /// opened.
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Self> {
         Self::start(Some(path.as_ref()), options)
     }
-    /// A database in memory: for tests and the simulator.
+    /// Makes a new database in memory, for tests and the simulator.
     pub fn memory(options: Options) -> Result<Self> {
         Self::start(None, options)
     }
-    /// One in memory that begins as an image of [`Sqlite::snapshot`]: a simulator's seeds all begin alike, and making the
-    /// tables takes longer than copying them.
+    /// Makes a database in memory with the content of an image from [`Sqlite::snapshot`]. All seeds of the simulator
+    /// begin alike, and copying the tables is faster than creating them.
     pub fn memory_of(image: &[u8], options: Options) -> Result<Self> {
         let mut memory = Memory::empty()?;
         memory.put(image)?;
@@ -93,14 +94,15 @@ impl Sqlite {
         Ok(Self { inner: Arc::new(Inner { options, path: path.map(Path::to_owned), mode }) })
     }
 
-    /// The last committed image of an inline store in memory. Fails on others: [`Sqlite::backup`] serves them.
+    /// An image of the committed content of an inline store in memory. Fails on other stores; use [`Sqlite::backup`]
+    /// there.
     pub fn snapshot(&self) -> Result<Vec<u8>> {
         let mut writer = self.inline()?;
         let image = writer.conn.serialize(rusqlite::MAIN_DB).map_err(|error| meaning("snapshot", &error).0)?;
         Ok(image.to_vec())
     }
-    /// Puts an image of [`Sqlite::snapshot`] in place of an inline store's present content: restoring an old backup, or a
-    /// store that begins anew for the next seed. Statements stay prepared.
+    /// Replaces the content of an inline store by an image of [`Sqlite::snapshot`]. The simulator restores backups so,
+    /// and resets the store for the next seed. Statements stay prepared.
     pub fn restore(&self, image: &[u8]) -> Result<()> {
         let mut writer = self.inline()?;
         let memory = writer.memory.as_mut();
@@ -108,8 +110,8 @@ impl Sqlite {
         writer.stopped = false;
         Ok(())
     }
-    /// The process of an inline store dies and starts again on what was committed last. Whatever was open is rolled
-    /// back, caches are gone, and a store that stopped itself runs again.
+    /// Acts as if the process of an inline store died and started again. Open transactions are rolled back, caches are
+    /// empty, and a store that stopped itself runs again.
     pub fn crash(&self) -> Result<()> {
         let mut writer = self.inline()?;
         let memory = writer.memory.as_ref();
@@ -118,7 +120,8 @@ impl Sqlite {
         writer.stopped = false;
         Ok(())
     }
-    /// The same with the connection left as it is, statements prepared: what it holds is what was committed, too.
+    /// Acts like [`Sqlite::crash`], but keeps the connection with its prepared statements. Its content is what was
+    /// committed.
     pub fn start_again(&self) -> Result<()> {
         self.inline()?.stopped = false;
         Ok(())
@@ -141,15 +144,16 @@ impl Sqlite {
         }
     }
 
-    /// Copies the database, as committed now, into a new file, and has it on the disk when it returns. Others go on
-    /// reading and writing meanwhile. Blocks: call it from a thread that may.
+    /// Copies the committed content into a new file, which is on the disk when the call returns. Others may read and
+    /// write meanwhile. The call blocks, so make it from a thread that may block.
     pub fn backup(&self, to: &Path) -> Result<()> {
         let path = self.inner.path.as_ref();
         let path = path.ok_or_else(|| Error::Bug("a database in memory has no backup".into()))?;
         Self::backup_of(path, to)
     }
 
-    /// The same of a database that another process may have open: nothing is migrated, nothing but the copy is written.
+    /// Copies a database that another process may have open, like [`Sqlite::backup`]. It migrates nothing and writes
+    /// only the copy.
     pub fn backup_of(path: &Path, to: &Path) -> Result<()> {
         let failed = |error: std::io::Error| Error::Bug(format!("writing the backup: {error}"));
         let target = to.to_str().ok_or_else(|| Error::invalid("path", "must be UTF-8"))?;
@@ -164,17 +168,18 @@ impl Sqlite {
         std::fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)
     }
 
-    /// The damage in the file of a database, at most twenty lines; none where it is whole. Reads all of it.
+    /// Damage in the file of a database, as at most twenty lines; empty if the file is whole. It reads the whole file.
     pub fn damage_of(path: &Path) -> Result<Vec<String>> {
         let conn = connect::checkpointer(path)?;
         let lines = conn.prepare("PRAGMA integrity_check(20)").and_then(|mut statement| {
             statement.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()
         });
         let lines = lines.map_err(|error| Error::Bug(format!("checking the database: {error}")))?;
-        // One line may tell several things.
+        // One row of the answer may hold several lines.
         Ok(lines.iter().flat_map(|line| line.lines()).filter(|line| *line != "ok").map(str::to_owned).collect())
     }
-    /// A setting in the file of a database that another process may have open; nothing is migrated.
+    /// A setting in the file of a database that another process may have open; `None` if it is not set. It migrates
+    /// nothing.
     pub fn setting_of(path: &Path, name: &str) -> Result<Option<String>> {
         let conn = connect::checkpointer(path)?;
         let options = Options::default();
@@ -184,7 +189,8 @@ impl Sqlite {
 
     fn run(&self, work: Work, pace: Pace) -> BoxFuture<'static, Result<()>> {
         match &self.inner.mode {
-            // At once, not when polled: a caller that leaves cancels nothing, in either mode.
+            // The operation runs now, not when the future is polled. So in both modes a caller that gives up cancels
+            // nothing.
             Mode::Inline(writer) => ready(writer.lock().unwrap_or_else(PoisonError::into_inner).run_one(work)).boxed(),
             Mode::Threads(threads) => {
                 let (reply, answer) = oneshot::channel();
@@ -196,7 +202,7 @@ impl Sqlite {
             }
         }
     }
-    /// Runs a statement or two of the whole server, and gives back what they answered.
+    /// Runs one or two statements about the whole server, and gives their result.
     fn server<T: Send + 'static>(
         &self,
         writes: bool,

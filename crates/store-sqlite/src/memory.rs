@@ -1,5 +1,5 @@
-//! Databases in memory of which images are taken and put back: the simulator's. A connection that reads one goes on
-//! with its statements prepared. To prepare them again would take a fourth of a small world's time.
+//! Databases in memory whose content the simulator copies and replaces. A connection that reads such a database keeps
+//! its prepared statements. Preparing them again would take a fourth of a small world's time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,29 +9,29 @@ use rusqlite::{Connection, MAIN_DB, OpenFlags};
 
 use crate::connect::{check, pragma};
 
-/// A database in memory, for as long as this is kept: a second connection to it, through which all of it is replaced.
+/// A database in memory. It holds a second connection, which keeps the database alive and replaces its content.
 pub(crate) struct Memory {
     name: String,
     keeper: Connection,
 }
 
 impl Memory {
-    /// An empty one.
+    /// Makes an empty database.
     pub fn empty() -> Result<Self> {
         static MADE: AtomicU64 = AtomicU64::new(0);
         let name = format!("file:/admit-{}?vfs=memdb", MADE.fetch_add(1, Ordering::Relaxed));
         let keeper = connect(&name)?;
-        // It never takes back what it did: a journal of its own is of no use.
+        // This connection never rolls back, so it needs no journal.
         pragma(&keeper, "journal_mode", "off", "off")?;
         Ok(Self { name, keeper })
     }
 
-    /// Another connection to it.
+    /// Opens another connection to this database.
     pub fn connect(&self) -> Result<Connection> {
         connect(&self.name)
     }
 
-    /// Puts an image in place of what it holds. Nobody may be inside a transaction.
+    /// Replaces the content by an image. No connection may be inside a transaction.
     pub fn put(&mut self, image: &[u8]) -> Result<()> {
         let mut from = check("open", Connection::open_in_memory())?;
         check("restore", from.deserialize_read_exact(MAIN_DB, image, image.len(), true))?;
@@ -39,7 +39,8 @@ impl Memory {
         if check("restore", done)? != StepResult::Done {
             return Err(Error::Bug("an image was put in place of a database in use".into()));
         }
-        // A copy is said to have another schema, so that everybody prepares anew; this one is of the schema that it says.
+        // SQLite gives a copy a new schema version, so that all connections prepare again. This sets the version of
+        // the image.
         let version: i64 = check("restore", from.query_row("PRAGMA schema_version", [], |row| row.get(0)))?;
         check("restore", self.keeper.pragma_update(None, "schema_version", version))
     }

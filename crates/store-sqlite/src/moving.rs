@@ -16,7 +16,7 @@ use crate::connect;
 use crate::driver::{Bind, SqliteDriver, meaning};
 use crate::options::Options;
 
-/// A database in a file. Dropping it without a commit keeps nothing.
+/// A database in a file, with one open transaction. Dropping it without a commit rolls back.
 pub struct SqliteSide {
     conn: Connection,
     options: Options,
@@ -27,18 +27,18 @@ fn failed(what: &str) -> impl Fn(rusqlite::Error) -> Error {
 }
 
 impl SqliteSide {
-    /// The database that is read. It is not brought up to date and nothing in it is changed.
+    /// Opens the source of a move. It is neither migrated nor changed.
     pub fn source(path: &Path) -> Result<Self> {
         let conn = connect::checkpointer(path)?;
         connect::pragma(&conn, "query_only", "ON", "1")?;
         Self::begun(conn, "BEGIN")
     }
-    /// The database that is written: made where there is none, and brought up to date.
+    /// Opens the target of a move: creates it if it is missing, and migrates it.
     pub fn target(path: &Path) -> Result<Self> {
         Self::begun(connect::writer(Some(path), &Options::default())?, "BEGIN IMMEDIATE")
     }
     fn begun(conn: Connection, begin: &str) -> Result<Self> {
-        // A table without a key is sorted as a whole: on the disk, since it may be larger than the memory.
+        // A table without a key is sorted as a whole. SQLite sorts it on disk, since it may be larger than the memory.
         connect::pragma(&conn, "temp_store", "FILE", "1")?;
         conn.execute_batch(begin).map_err(failed("begin"))?;
         Ok(Self { conn, options: Options::default() })
@@ -101,7 +101,7 @@ fn unknown(table: &str, column: &str, what: &str) -> Error {
     Error::Bug(format!("a move does not know what to do with the column {table}.{column} ({what})"))
 }
 
-/// A stored value as it is: text that is no UTF-8 is not repaired, since the copy would then differ.
+/// A stored value without any change. Text that is not UTF-8 is an error, since a repaired copy would differ.
 fn value(table: &Table, value: ValueRef<'_>) -> Result<Value<'static>> {
     Ok(match value {
         ValueRef::Null => Value::Null,
@@ -159,7 +159,7 @@ impl Side for SqliteSide {
         let sql = format!("DELETE FROM {}", quoted(&table.name));
         self.conn.execute(&sql, []).map(|_| ()).map_err(failed("clearing"))
     }
-    /// Counts no other users: the process that serves a data folder holds its lock, so nobody is looked for here.
+    /// Always 0. The process that serves a data folder holds its lock, so no other user needs to be counted.
     fn others(&mut self) -> Result<u64> {
         Ok(0)
     }
@@ -179,7 +179,7 @@ impl Side for SqliteSide {
         self.conn.execute_batch("COMMIT").map_err(failed("commit"))
     }
     fn roll_back(&mut self) {
-        // It is rolled back by itself where this cannot be said.
+        // If this fails, SQLite rolls back by itself.
         self.conn.execute_batch("ROLLBACK").unwrap_or_default();
     }
 }

@@ -1,4 +1,4 @@
-//! Settings, and the hooks through which a simulator plants faults.
+//! The store's settings, and the hooks through which the simulator injects faults.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,30 +6,30 @@ use std::time::Duration;
 use admit_core::rule::Epoch;
 pub use admit_store_queries::hooks::{ClockHook, CommitFault, CommitHook, StatementFault, StatementHook};
 
-/// Told why the store stopped: the process must end, and look again at what was committed when it starts.
+/// Is called with the reason when the store stops. The process must then end; its next start reads what was committed.
 pub type StopHook = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// How the store is opened.
 #[derive(Clone)]
 pub struct Options {
-    /// Runs everything in place, on the calling thread, with futures that are always ready: the simulator's mode.
+    /// Runs everything on the calling thread, with futures that are always ready. The simulator uses this.
     pub inline: bool,
-    /// The clock; the system's when absent.
+    /// The clock; `None` uses the system's clock.
     pub clock: Option<ClockHook>,
-    /// Faults at commits.
+    /// Hook for faults at commits; `None` outside the simulator.
     pub before_commit: Option<CommitHook>,
-    /// Faults at statements.
+    /// Hook for faults at statements; `None` outside the simulator.
     pub before_statement: Option<StatementHook>,
-    /// The epoch a new database begins with; begun at the clock's time with SQLite's randomness when absent.
+    /// The first epoch of a new database. `None`: it begins at the clock's time with a random part from SQLite.
     pub first_epoch: Option<Epoch>,
-    /// Threads that read.
+    /// The number of threads that read.
     pub readers: usize,
-    /// A reader older than this is ended: it would keep the journal from being folded back.
+    /// The longest time of one read. An older read is ended, because it would keep the journal from being copied back.
     pub reader_limit: Duration,
-    /// Pages (4 KiB) of the journal from which on it is begun anew even while writes never pause: the writer folds the
-    /// little that the thread beside has left over.
+    /// Length of the journal, in pages of 4 KiB, from which the writer copies the rest back itself. So the journal
+    /// starts again even while writes never pause.
     pub journal_pages: i64,
-    /// Called once when the store stops itself.
+    /// Is called once when the store stops itself.
     pub on_stop: Option<StopHook>,
 }
 
@@ -50,7 +50,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The simulator's: everything in place.
+    /// The simulator's options: everything on the calling thread.
     pub fn inline() -> Self {
         Self { inline: true, ..Self::default() }
     }

@@ -1,4 +1,4 @@
-//! Jobs on their way to a thread, and who has its turn.
+//! The queue of jobs for a thread, and the order in which they run.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -8,13 +8,13 @@ use admit_app::ports::Pace;
 use crate::driver::unavailable;
 use crate::group::Job;
 
-/// Waiting operations grouped into one transaction (architecture §4).
+/// The most operations in one transaction (architecture §4).
 const GROUP: usize = admit_core::limits::LANE_REQUESTS;
-/// Of those that may wait, so many by themselves: the next job waits for their commit.
+/// The most patient jobs in a transaction of their own. The next job may have to wait for their commit.
 const PATIENT: usize = 24;
-/// And so many beside others, which wait for them too.
+/// The most patient jobs in a transaction with others, which wait for them too.
 const PATIENT_BESIDE: usize = 2;
-/// Most operations that wait; further ones are told to come again.
+/// The most operations that wait. Further ones are refused with a request to retry.
 pub(crate) const QUEUE: usize = 10_000;
 
 #[derive(Default)]
@@ -22,7 +22,7 @@ struct Waiting {
     urgent: VecDeque<Job>,
     usual: VecDeque<Job>,
     patient: VecDeque<Job>,
-    /// The last turn was over before any of the patient had theirs.
+    /// Whether the last turn ended before any patient job ran.
     passed_over: bool,
     closing: bool,
 }
@@ -39,7 +39,7 @@ impl Waiting {
     }
 }
 
-/// Jobs on their way to a thread.
+/// The jobs that wait for a thread.
 pub(crate) struct Queue {
     waiting: Mutex<Waiting>,
     wakeup: Condvar,
@@ -52,7 +52,7 @@ impl Queue {
     fn lock(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    /// Hands a job over; refused when too many wait or the store is closing.
+    /// Adds a job. It is refused when too many wait or the store is closing.
     pub fn push(&self, job: Job, pace: Pace) {
         let mut waiting = self.lock();
         if waiting.closing || waiting.len() >= QUEUE {
@@ -68,7 +68,7 @@ impl Queue {
         drop(waiting);
         self.wakeup.notify_one();
     }
-    /// The next job, urgent ones first; waits for one. `None` when closing and nothing is left.
+    /// The next job, urgent ones first. Blocks until there is one. `None`: the store is closing and no job is left.
     pub fn take(&self) -> Option<Job> {
         let mut waiting = self.lock();
         loop {
@@ -79,7 +79,7 @@ impl Queue {
             waiting = self.wakeup.wait(waiting).unwrap_or_else(PoisonError::into_inner);
         }
     }
-    /// Jobs for one transaction; waits until there are some. `None` when closing and nothing is left.
+    /// The jobs of the next transaction. Blocks until there are some. `None`: the store is closing and no job is left.
     pub fn turn(&self) -> Option<Turn<'_>> {
         let mut waiting = self.lock();
         loop {
@@ -101,21 +101,21 @@ impl Queue {
     }
 }
 
-/// Jobs that share a transaction, each handed out when the one before it is done.
+/// Jobs that share a transaction. Each is given out when the one before it is done.
 ///
-/// A turn begins with the hurried jobs that wait, and adds a few patient ones after them. The patient ones come first
-/// where the last turn ended before it came to them. Where no hurried job waits, patient ones run by themselves until
-/// a hurried job comes. That job joins the open transaction, which commits with both.
+/// A turn begins with the urgent and usual jobs that wait, and adds a few patient ones after them. The patient ones
+/// come first if the last turn ended before it reached them. If only patient jobs wait, they run by themselves until
+/// another job comes. That job joins the open transaction, which commits with both.
 ///
-/// So patient work makes a hurried job wait for one operation, and for the commit that it needs anyway. The exception
-/// is a job that comes during the patient jobs' commit.
+/// So a patient job delays another job by one operation, and by the commit that it needs anyway. The exception is a
+/// job that comes during the commit of patient jobs.
 pub(crate) struct Turn<'q> {
     queue: &'q Queue,
-    /// How many in a hurry are left to hand out; `None` as long as none came.
+    /// The number of urgent and usual jobs still to give out; `None` as long as none came.
     hurried: Option<usize>,
-    /// Patient ones that come first.
+    /// The number of patient jobs that come first.
     first: usize,
-    /// Patient ones handed out.
+    /// The number of patient jobs given out so far.
     patient: usize,
 }
 
@@ -179,7 +179,7 @@ mod tests {
         push(&queue, Pace::Urgent, urgent);
         queue
     }
-    /// How many of each are left: urgent, usual, patient.
+    /// The number of jobs that wait in each class: urgent, usual, patient.
     fn left(queue: &Queue) -> [usize; 3] {
         let waiting = queue.lock();
         [waiting.urgent.len(), waiting.usual.len(), waiting.patient.len()]
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn a_turn_that_was_over_early_leaves_the_patient_the_beginning_of_the_next() {
         let many = queue(0, 3 * GROUP, 40);
-        // The time for folding is over after the first.
+        // After the first job the time for grouping is over.
         assert_eq!(many.turn().unwrap().take(1).count(), 1);
         assert_eq!(left(&many), [0, 3 * GROUP - 1, 40]);
         assert_eq!(many.turn().unwrap().take(3).count(), 3);
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!((turn.next().is_some(), left(&many)), (true, [0, 2, 39]), "the urgent one is next");
         assert_eq!(turn.by_ref().take(2).count(), 2);
         assert_eq!(left(&many), [0, 0, 39]);
-        // Whoever comes now has a transaction of their own: else those that joined would never be answered.
+        // A job that comes now gets a transaction of its own. Otherwise the jobs that joined would never be answered.
         push(&many, Pace::Usual, 1);
         assert_eq!((turn.count(), left(&many)), (1, [0, 1, 38]), "as many of the patient as beside others");
     }

@@ -1,4 +1,4 @@
-//! All that is stored as text: for tests that prove that something did not change.
+//! The whole content of a database as text, for tests that prove that nothing changed.
 
 #![allow(clippy::expect_used, reason = "a test that cannot read what is stored fails, loudly")]
 
@@ -6,8 +6,8 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 
-/// Every row of every table of a database in a file, as committed now: the table's name, a space, the row's values.
-/// Sorted. Panics where it cannot be read.
+/// Every row of every table in a file, as committed now: the table's name, a space, the row's values. The lines are
+/// sorted. Panics if the file cannot be read.
 pub fn rows(path: &Path) -> Vec<String> {
     let conn = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).expect("the database opens");
     let names = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name";

@@ -36,7 +36,7 @@ fn every_statement_fits_the_schema() {
     }
 }
 
-/// Statements that are meant to read all of an event or an organisation: lists, rebuilds, the manifest.
+/// Statements that may read all rows of an event or an organisation: lists, rebuilds, the manifest.
 const WIDE: &[&str] = &[
     "UNERASED",
     "PAST_RETENTION",
@@ -60,7 +60,7 @@ const WIDE: &[&str] = &[
     "GUEST_LISTS",
     "ALL_STATES",
     "SUBJECTS",
-    // From the index alone, when an event's times change.
+    // Runs on the index alone, when an event's times change.
     "SUBJECTS_OUTSIDE",
     "COUNT_SUBJECTS_BEFORE",
     "SUBJECTS_INSIDE",
@@ -89,7 +89,7 @@ const WIDE: &[&str] = &[
     "LOGS",
     "AUDIT",
     "AUDIT_FROM",
-    // Backwards from the last line of the organisation's own ledger, hourly: those of the last hour.
+    // Reads backwards from the end of the organisation's own ledger once per hour: the lines of the last hour.
     "NEWEST_AUDIT",
     "COUNT_OPEN",
     "COUNT_DECIDED",
@@ -98,7 +98,7 @@ const WIDE: &[&str] = &[
     "ANY_REVIEW",
     "OCCUPANCY_GATES",
     "DELETE_OCCUPANCY_GATES",
-    // A person counts everybody inside a few times a night.
+    // People make a recount only a few times per night.
     "RECOUNTS",
     "CLEAR_RECOUNTS",
     "KEYS",
@@ -279,7 +279,8 @@ fn an_older_image_is_put_back_whole() {
     });
 }
 
-/// A seed begins on what the one before left: preparing every statement anew would take a fourth of its time.
+/// A seed begins with the store of the seed before it. Preparing every statement again would take a fourth of its
+/// time.
 #[test]
 fn an_image_put_in_place_leaves_statements_prepared() {
     let full = Sqlite::memory(Options::inline()).unwrap();
@@ -382,7 +383,7 @@ fn a_store_that_stopped_answers_nothing_more_and_says_why_once() {
     let store: TestStore = Arc::new(sqlite.clone());
     drive(async {
         with_event(&store).await;
-        // A commit inside the operation: the group's own COMMIT then fails in a way that is neither full nor busy.
+        // A commit inside the operation makes the group's own COMMIT fail with an error that is neither full nor busy.
         let broken = sqlite.server(true, |driver| {
             driver.commit_for_test();
             Ok(0_u64)
@@ -442,8 +443,8 @@ fn text_with_a_nul_character_is_refused_as_the_other_store_must() {
     });
 }
 
-/// S2 §9 "Connection pool: never exhausted": whatever waits, waits in one bounded queue; beyond it a write is told at once to
-/// come again, and everything that waited is done.
+/// S2 §9 "Connection pool: never exhausted". All writes wait in one bounded queue. Beyond its bound a write is told at
+/// once to retry, and all waiting writes are done.
 #[test]
 fn ten_thousand_writes_wait_and_the_next_is_told_to_come_again() {
     let folder = tempfile::tempdir().unwrap();
@@ -474,14 +475,14 @@ fn ten_thousand_writes_wait_and_the_next_is_told_to_come_again() {
     });
 }
 
-/// How often the journal was begun anew: SQLite counts it in the header.
+/// How often the journal was started again. SQLite counts it in the header.
 fn begun_anew(journal: &std::path::Path) -> u32 {
     let mut header = [0; 16];
     std::io::Read::read_exact(&mut std::fs::File::open(journal).unwrap(), &mut header).unwrap();
     u32::from_be_bytes([header[12], header[13], header[14], header[15]])
 }
 
-/// Else it grows by tens of megabytes a second, until a commit folds all of it back with everybody waiting.
+/// Otherwise it grows by tens of megabytes per second, until a commit copies all of it back while all others wait.
 #[test]
 fn the_journal_is_begun_anew_while_writes_never_pause() {
     let folder = tempfile::tempdir().unwrap();
@@ -501,7 +502,7 @@ fn the_journal_is_begun_anew_while_writes_never_pause() {
     });
 }
 
-/// A server that falls again and again would else fill the disk with it.
+/// Otherwise a server that crashes again and again would fill the disk with it.
 #[test]
 fn a_journal_that_a_crash_left_is_folded_back_before_it_grows() {
     let (before, after) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

@@ -1,4 +1,4 @@
-//! One thread that writes, a few that read, one that folds the journal back.
+//! The threads of the store: one that writes, several that read, one that copies the journal back into the file.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -16,12 +16,12 @@ use crate::group::{Job, Work, Writer, read_with, run_prepared};
 use crate::options::Options;
 use crate::queue::Queue;
 
-/// How often the journal is folded back, if anything was written.
+/// How often the journal is copied back into the file, if anything was written.
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
-/// SQLite's virtual machine steps between two looks at a reader's age.
+/// Steps of SQLite's virtual machine between two checks of a read's age.
 const STEPS: i32 = 10_000;
 
-/// The threads of an open store; dropping them finishes what waits.
+/// The threads of an open store. Dropping it finishes the waiting jobs.
 pub(crate) struct Threads {
     pub writes: Arc<Queue>,
     pub reads: Arc<Queue>,
@@ -35,7 +35,7 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<
 }
 
 impl Threads {
-    /// Starts the threads. Without a file (in memory) the writer reads too.
+    /// Starts the threads. For a store in memory (no path) the writer reads too.
     pub fn start(mut writer: Writer, path: Option<&Path>) -> Result<Self> {
         let writes = Queue::new();
         let mut threads =
@@ -77,7 +77,7 @@ impl Drop for Threads {
         self.reads.close();
         for handle in self.handles.drain(..) {
             handle.thread().unpark();
-            // The last owner may be a thread of ours that just answered its caller: it cannot wait for itself.
+            // The last owner may be one of these threads that has just answered its caller. It cannot wait for itself.
             if handle.thread().id() != std::thread::current().id() {
                 let _ = handle.join();
             }
@@ -85,13 +85,13 @@ impl Drop for Threads {
     }
 }
 
-/// Folds the journal back into the file from a connection of its own, so that no write waits for it. While writes never
-/// pause there is always more of it at the end than at the beginning: then the writer is `asked` for the rest.
+/// Copies the journal back into the file on a connection of its own, so that no write waits for it. While writes never
+/// pause, the journal keeps growing meanwhile. Then `asked` tells the writer to copy the rest.
 fn fold_journal(conn: &Connection, long: i64, closing: &AtomicBool, dirty: &AtomicBool, asked: &AtomicBool) {
     while !closing.load(Ordering::Relaxed) {
         std::thread::park_timeout(CHECKPOINT_EVERY);
         if dirty.swap(false, Ordering::Relaxed) && connect::fold(conn) > long {
-            // Once more, what was written meanwhile: everybody waits while the writer folds.
+            // Once more for what was written meanwhile, because all writes wait while the writer copies the rest.
             connect::fold(conn);
             asked.store(true, Ordering::Relaxed);
         }
@@ -103,7 +103,7 @@ struct Reader {
     conn: Connection,
     path: PathBuf,
     options: Options,
-    /// When the running read must end, in milliseconds since `epoch`; `i64::MAX` for none.
+    /// The end of the running read, in milliseconds since `epoch`; `i64::MAX` if no read runs.
     deadline: Arc<AtomicI64>,
     epoch: Instant,
 }
@@ -124,7 +124,7 @@ impl Reader {
         let result = self.snapshot(&mut job.work);
         self.deadline.store(i64::MAX, Ordering::Relaxed);
         if !self.conn.is_autocommit() && run_prepared(&self.conn, "ROLLBACK").is_err() {
-            // A connection that cannot even end its snapshot is replaced.
+            // A connection that cannot end its snapshot is replaced by a new one.
             match Self::open(&self.path, &self.options) {
                 Ok(fresh) => *self = fresh,
                 Err(error) => tracing::error!(%error, "reopening a read connection"),

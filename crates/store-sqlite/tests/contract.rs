@@ -1,4 +1,4 @@
-//! The store contract on SQLite: in place, on threads in memory, on threads on a file.
+//! The store contract on SQLite in three modes: in place, on threads in memory, on threads on a file.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The journal file of a terminal scanner.
+//! Tests of the journal file of a terminal scanner.
 
 use admit_core::wire::engine::Row;
 use admit_store_sqlite::journal::{AppendError, DeviceJournal};
@@ -26,7 +26,7 @@ fn what_was_appended_is_there_after_a_start_and_rows_never_leave_a_hole() {
     assert_eq!(found.rows, [row(1, "a"), row(2, "b"), row(3, "c")]);
     assert_eq!(found.bodies, [("list".to_owned(), b"two".to_vec())]);
     assert_eq!(journal.setting("server").unwrap().as_deref(), Some("https://tickets.example.org"));
-    // A purge leaves one row for those before it, and the numbers go on.
+    // A purge replaces all rows before it by one row, and the numbers continue.
     assert!(journal.purge(&row(9, "sum")).is_err());
     journal.purge(&row(2, "sum")).unwrap();
     journal.append(&[row(4, "d")]).unwrap();

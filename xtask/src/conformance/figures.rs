@@ -1,15 +1,15 @@
-//! `docs/figures.md`: the figures of `make bench` that rows of the list name as their proof. No test asserts a time, so a
-//! row that asks for one names what was measured.
+//! `docs/figures.md`: the figures of `make bench` that rows of the list name as their proof. No test asserts a time,
+//! so a row that requires one names a figure.
 
 use super::table::{Row, cells};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The figures, a row each.
+/// The path of the page of figures, one row per figure.
 pub const FIGURES: &str = "docs/figures.md";
-/// First cell of the table's head.
+/// The first cell of the table's header.
 const HEAD: &str = "Figure";
 
-/// The named figures with their lines, and what is wrong with the page: (line, what to do about it).
+/// Reads the named figures with their lines, and the faults of the page: (line, how to fix it).
 pub fn read(text: &str) -> (BTreeMap<String, usize>, Vec<(usize, String)>) {
     let (mut figures, mut found) = (BTreeMap::new(), Vec::new());
     for (index, line) in text.lines().enumerate().filter(|(_, line)| line.starts_with("| ")) {
@@ -27,7 +27,7 @@ pub fn read(text: &str) -> (BTreeMap<String, usize>, Vec<(usize, String)>) {
     (figures, found)
 }
 
-/// The faults of the page beside the list: it holds what rows need, and no more.
+/// Finds the faults of the page. It may have no figure that no row of the list names.
 pub fn faults(text: &str, rows: &[Row]) -> Vec<(usize, String)> {
     let (figures, mut found) = read(text);
     let named: BTreeSet<&str> = rows.iter().flat_map(|row| &row.figures).map(String::as_str).collect();

@@ -1,32 +1,32 @@
-//! A test by its file and name, and whether the file really has it.
+//! A test named by its file and its name, and a check that the file has it.
 
-/// `crates/core/src/rate.rs: the_name` or `web/e2e/story.test.ts: the title`.
+/// A named test, such as `crates/core/src/rate.rs: the_name` or `web/e2e/story.test.ts: the title`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named {
-    /// From the root, with forward slashes.
+    /// The file's path from the repository's root, with forward slashes.
     pub path: String,
-    /// The function, or the title.
+    /// The name of the function, or the title of a web test.
     pub name: String,
 }
 
-/// The contract that every store runs: its functions become tests in each store crate by the macro in this file.
+/// The tests that every store must pass. The macro in this file makes its functions tests of each store crate.
 const SUITE: &str = "crates/app/src/store_suite.rs";
 const SUITE_FOLDER: &str = "crates/app/src/store_suite/";
 
 impl Named {
-    /// Reads `path: name`.
+    /// Reads `path: name`. `None` if the text has another form or the file cannot have tests.
     pub fn read(text: &str) -> Option<Named> {
         let (path, name) = text.split_once(": ")?;
         let source = path.ends_with(".rs") || path.ends_with(".test.ts");
         (source && !name.is_empty()).then(|| Named { path: path.to_owned(), name: name.to_owned() })
     }
 
-    /// Whether it is a contract of the store suite.
+    /// Whether the test is in the store suite.
     pub fn of_suite(&self) -> bool {
         self.path.starts_with(SUITE_FOLDER)
     }
 
-    /// Looks for it in its file. The error says what is wrong.
+    /// Checks that the file has this test and does not ignore it. The error says what is wrong.
     pub fn exists(&self, read: &dyn Fn(&str) -> Option<String>) -> Result<(), String> {
         let Named { path, name } = self;
         let text = read(path).ok_or_else(|| format!("there is no {path}"))?;
@@ -74,7 +74,7 @@ fn title(text: &str, name: &str) -> bool {
         text.match_indices(&quoted).any(|(at, _)| {
             let line = text[..at].rfind('\n').map_or(0, |end| end + 1);
             let before = text[..at].trim_end();
-            // The call may stand a line above its title.
+            // The call may be on the line above its title.
             let start = before.rfind(['\n', ';', '{']).map_or(0, |end| end + 1);
             let call = before[start.min(line.max(start))..].trim_start();
             let runs = call.starts_with("test") || call.starts_with("it(") || call.starts_with("it.");

@@ -1,28 +1,28 @@
-//! `docs/faults.md` and `docs/promises.md`: each fault and each promise names the tests that show it. The README keeps a
-//! line of each promise and links the page.
+//! `docs/faults.md` and `docs/promises.md`: each fault and each promise names the tests that show it. The README has
+//! one line per promise and links the page.
 
 use super::named::Named;
 use super::table::{Proof, Row, cells};
 use std::collections::BTreeSet;
 
-/// The faults and bad inputs, a row each.
+/// The path of the page of faults and bad inputs, one row per fault.
 pub const FAULTS: &str = "docs/faults.md";
-/// The promises and their tests.
+/// The path of the page of promises and their tests.
 pub const PROMISES: &str = "docs/promises.md";
-/// Where a reader meets the promises first.
+/// The path of the README, which also lists the promises.
 pub const README: &str = "README.md";
-/// The part of `docs/promises.md` that promises.
+/// The heading in `docs/promises.md` under which the promises are.
 const HEADING: &str = "# What Admit promises";
-/// The part of the README that has a line of each promise.
+/// The heading in the README under which each promise has a line.
 const README_HEADING: &str = "## What Admit promises";
-/// From `docs/promises.md` to the root, at which the paths of tests begin.
+/// The prefix of links in `docs/promises.md` to files from the repository's root.
 const TO_ROOT: &str = "../";
 const FAULT_ROWS: usize = 40;
 const PROMISE_ROWS: usize = 8;
-/// The words that stand where a test is missing, before its reason.
+/// The words that replace a missing test, before the reason.
 const OPEN: [&str; 2] = ["not built yet: ", "not proven yet: "];
 
-/// The rows of `docs/faults.md`, and what is wrong with the page: (line, what to do about it).
+/// Reads the rows of `docs/faults.md` and the faults of that page: (line, how to fix it).
 pub fn faults(text: &str, read: &dyn Fn(&str) -> Option<String>) -> (Vec<Row>, Vec<(usize, String)>) {
     let (mut rows, mut found) = (Vec::new(), Vec::new());
     for (index, line) in text.lines().enumerate().filter(|(_, line)| is_fault(line)) {
@@ -35,7 +35,7 @@ pub fn faults(text: &str, read: &dyn Fn(&str) -> Option<String>) -> (Vec<Row>, V
     (rows, found)
 }
 
-/// The promises of `docs/promises.md`, and what is wrong with them.
+/// Reads the promises of `docs/promises.md` and the faults of that page: (line, how to fix it).
 pub fn promises(text: &str, read: &dyn Fn(&str) -> Option<String>) -> (Vec<Row>, Vec<(usize, String)>) {
     let (mut rows, mut found) = (Vec::new(), Vec::new());
     for (line, item) in items(text, HEADING) {
@@ -62,7 +62,7 @@ pub fn promises(text: &str, read: &dyn Fn(&str) -> Option<String>) -> (Vec<Row>,
     (rows, found)
 }
 
-/// The faults of the README: it has a line of each promise, and links the page with their tests.
+/// Finds the faults of the README: it must have a line per promise, and link `docs/promises.md`.
 pub fn readme(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     if !text.contains(&format!("]({PROMISES})")) {
@@ -75,14 +75,14 @@ pub fn readme(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// The numbered items under a heading, each with its line.
+/// The numbered items under a heading, each with the number of its first line.
 fn items(text: &str, heading: &str) -> Vec<(usize, String)> {
     let mut items: Vec<(usize, String)> = Vec::new();
     let section = text.lines().enumerate().skip_while(|(_, line)| *line != heading).skip(1);
     for (index, line) in section.take_while(|(_, line)| !line.starts_with("## ")) {
         match (line.split_once(". "), items.last_mut()) {
             (Some((number, _)), _) if number.parse::<usize>().is_ok() => items.push((index + 1, line.to_owned())),
-            // A promise goes on in lines that are set in.
+            // Indented lines continue the promise above.
             (_, Some((_, item))) if line.starts_with("   ") => {
                 item.push(' ');
                 item.push_str(line.trim());
@@ -93,7 +93,7 @@ fn items(text: &str, heading: &str) -> Vec<(usize, String)> {
     items
 }
 
-/// That each number is there once, and each test in its file.
+/// Adds a fault for each number that is missing, repeated or too high, and for each named test that does not exist.
 fn checked(
     rows: &[Row],
     (word, count): (&str, usize),
@@ -136,7 +136,7 @@ fn fault(line: usize, text: &str) -> Result<Row, String> {
     Ok(Row { line, reference: format!("fault {number}"), proof: Proof::Tests, tests, figures: Vec::new() })
 }
 
-/// The tests linked as ``[`name`](file)``.
+/// The tests that are linked as ``[`name`](file)``.
 fn links(text: &str) -> Vec<Named> {
     let link = |piece: &str| {
         let (name, rest) = piece.split_once("`](")?;

@@ -1,4 +1,4 @@
-//! The result of every single test of a run, by whichever runner.
+//! The result of each test of a run, from cargo and from vitest.
 
 use super::named::Named;
 use super::table::{Proof, Row};
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-/// Of what kind a row can be, and whether the kind is told where no row is of it.
+/// The kinds of rows in the last line's counts, and whether a kind is named if its count is 0.
 const KINDS: [(&str, bool); 8] = [
     ("proven by tests", true),
     ("measured", true),
@@ -24,22 +24,23 @@ const KINDS: [(&str, bool); 8] = [
 /// One test that ran.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Ran {
-    /// The file its program is built from: `crates/core/src/lib.rs`, `crates/core/tests/laws/main.rs`, `web/e2e/a.test.ts`.
+    /// The main file of its test program: `crates/core/src/lib.rs`, `crates/core/tests/laws/main.rs`,
+    /// `web/e2e/a.test.ts`.
     root: String,
-    /// With its modules, or the title.
+    /// The test's name with its modules, or the title of a web test.
     name: String,
-    /// `passed`, `failed` or `skipped`.
+    /// The result: `passed`, `failed` or `skipped`.
     result: String,
 }
 
-/// All of them, and which commit they ran on.
+/// All tests that ran.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Results {
     ran: Vec<Ran>,
 }
 
-/// The lines that cargo printed while it ran tests. Its names of programs and their lines come through two channels.
-/// Programs run one after the other, so the n-th name is that of the n-th group of lines.
+/// The lines that cargo printed while it ran tests. Names of programs come by standard error, their tests by standard
+/// output. Programs run one after the other, so the n-th name belongs to the n-th group of lines.
 #[derive(Debug, Default)]
 pub struct CargoLines {
     programs: Vec<String>,
@@ -47,7 +48,8 @@ pub struct CargoLines {
 }
 
 impl CargoLines {
-    /// A line of standard error: `Running tests/it/main.rs (target/proof/deps/it-0a1b)` or `Doc-tests admit_core`.
+    /// Reads a line of standard error, such as `Running tests/it/main.rs (target/proof/deps/it-0a1b)` or `Doc-tests
+    /// x`.
     pub fn error_line(&mut self, line: &str) {
         let line = line.trim();
         if let Some((_, program)) = line.strip_prefix("Running ").and_then(|rest| rest.rsplit_once('(')) {
@@ -57,7 +59,7 @@ impl CargoLines {
         }
     }
 
-    /// A line of standard output: `running 3 tests` or `test the::name ... ok`.
+    /// Reads a line of standard output, such as `running 3 tests` or `test the::name ... ok`.
     pub fn line(&mut self, line: &str) {
         let words: Vec<&str> = line.split(' ').collect();
         if matches!(words[..], ["running", number, "test" | "tests"] if number.parse::<u64>().is_ok()) {
@@ -77,7 +79,7 @@ impl CargoLines {
 }
 
 impl Results {
-    /// Adds what cargo ran. `roots` says which program is built from which file.
+    /// Adds the tests that cargo ran. `roots` maps each test program to its main file.
     pub fn cargo(&mut self, lines: CargoLines, roots: &BTreeMap<String, String>) -> Result<()> {
         let CargoLines { programs, groups } = lines;
         if programs.len() != groups.len() {
@@ -110,18 +112,18 @@ impl Results {
         Ok(())
     }
 
-    /// The tests of Rust that failed; those of the web tell why as well, in their own report.
+    /// The failed Rust tests. Failed web tests are in vitest's own report, with their reasons.
     pub fn failed_in_rust(&self) -> Vec<String> {
         let failed = self.ran.iter().filter(|ran| ran.result == "failed" && !ran.root.ends_with(".test.ts"));
         failed.map(|ran| format!("{}: {}", ran.root, ran.name)).collect()
     }
 
-    /// Whether nothing is known.
+    /// Whether there is no result.
     pub fn is_empty(&self) -> bool {
         self.ran.is_empty()
     }
 
-    /// Keeps them in `target/test-results.json`.
+    /// Writes the results to `target/test-results.json`.
     pub fn keep(&self) -> Result<()> {
         let all: Vec<Value> =
             self.ran.iter().map(|ran| json!({"file": ran.root, "test": ran.name, "result": ran.result})).collect();
@@ -129,7 +131,7 @@ impl Results {
         fs::write(file(), text).with_context(|| format!("could not write {}", file().display()))
     }
 
-    /// Those of the last run; none if there was none.
+    /// Reads the results of the last run. They are empty if no run has left any.
     pub fn kept() -> Result<Results> {
         let Ok(text) = fs::read_to_string(file()) else { return Ok(Results::default()) };
         let kept: Value = serde_json::from_str(&text).with_context(|| format!("{} is not JSON", file().display()))?;
@@ -139,7 +141,7 @@ impl Results {
         Ok(Results { ran: tests.map(ran).collect() })
     }
 
-    /// The result of one test: the worst of all its runs.
+    /// The worst result of one named test among all its runs; `None` if it did not run.
     fn one(&self, test: &Named) -> Option<&str> {
         let last = |name: &str| name.rsplit("::").next().unwrap_or_default() == test.name;
         let found: Vec<&Ran> = if test.path.ends_with(".test.ts") {
@@ -147,7 +149,7 @@ impl Results {
         } else {
             let all = self.ran.iter().filter(|ran| last(&ran.name));
             let all: Vec<(&Ran, String)> = all.filter_map(|ran| Some((ran, modules(test, &ran.root)?))).collect();
-            // Two modules of one program may have a test of the same name; a macro may wrap modules of its own around it.
+            // Two modules of one program may have a test of the same name, and a macro may add modules around a test.
             let exact = all.iter().filter(|(ran, modules)| ran.name.starts_with(modules.as_str()));
             let exact: Vec<&Ran> = exact.map(|(ran, _)| *ran).collect();
             if exact.is_empty() { all.into_iter().map(|(ran, _)| ran).collect() } else { exact }
@@ -156,13 +158,13 @@ impl Results {
         worst.into_iter().find(|result| found.iter().any(|ran| ran.result == *result))
     }
 
-    /// The worst result of a row's tests; absent where the row names none.
+    /// The worst result of a row's tests; `None` if the row names none.
     fn worst(&self, row: &Row) -> Option<&'static str> {
         let results: Vec<&str> = row.tests.iter().map(|test| self.one(test).unwrap_or("not run")).collect();
         ["failed", "not run", "skipped", "passed"].into_iter().find(|result| results.contains(result))
     }
 
-    /// The last column: what became of each row's tests.
+    /// The last column of the list: each row's result by its reference.
     pub fn of(&self, rows: &[Row]) -> BTreeMap<String, String> {
         let result = |row: &Row| {
             let beside = |kind: &str| match self.worst(row) {
@@ -180,8 +182,8 @@ impl Results {
         rows.iter().map(|row| (row.reference.clone(), result(row))).collect()
     }
 
-    /// The line a run ends with: each row counts once. A row whose test did not pass counts as that, whatever else stands
-    /// behind it.
+    /// The last line of a run, in which each row counts once. A row with a test that did not pass counts as that
+    /// result.
     pub fn count(&self, rows: &[Row]) -> String {
         let kind = |row: &Row| match (row.proof, self.worst(row)) {
             (Proof::Later, _) => "later",
@@ -202,7 +204,7 @@ impl Results {
         line
     }
 
-    /// The tests that rows name and that never ran.
+    /// The tests that rows name and that did not run, one line per test.
     pub fn never_ran(&self, rows: &[Row]) -> Vec<String> {
         let tests = rows.iter().flat_map(|row| row.tests.iter().map(move |test| (row, test)));
         let never = tests.filter(|(_, test)| self.one(test).is_none());
@@ -214,7 +216,7 @@ fn file() -> PathBuf {
     exec::root().join("target/test-results.json")
 }
 
-/// The modules in which a test of a program stands, with a `::` behind each; none if it is of another program.
+/// The modules of a test within a program, each followed by `::`. `None` if the test belongs to another program.
 fn modules(test: &Named, root: &str) -> Option<String> {
     if test.of_suite() {
         return (root.starts_with("crates/store-") && root.contains("/tests/")).then(String::new);
@@ -222,7 +224,8 @@ fn modules(test: &Named, root: &str) -> Option<String> {
     if test.path == root {
         return Some(String::new());
     }
-    // `src/lib.rs` and `tests/it/main.rs` stand beside their modules, `tests/it.rs` above its own.
+    // Modules of `src/lib.rs` and `tests/it/main.rs` are in the same folder; those of `tests/it.rs` are in
+    // `tests/it/`.
     let folder = match root.strip_suffix("/main.rs").or_else(|| root.strip_suffix("/lib.rs")) {
         Some(folder) => folder,
         None => root.strip_suffix(".rs")?,

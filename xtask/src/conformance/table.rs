@@ -1,48 +1,48 @@
-//! The list as text: rows of five cells in Markdown tables.
+//! Reads and writes the list: rows of five cells in Markdown tables.
 
 use super::named::Named;
 use std::collections::BTreeMap;
 
-/// The proof of a row. Of several pieces the last of this order counts: half a proof is none.
+/// The proof of a row. If a row has several kinds, the one that comes last here counts, because half a proof is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Proof {
-    /// The tests it names.
+    /// The row names tests.
     Tests,
-    /// The figures it names: a time that `make bench` measures and no test asserts.
+    /// The row names figures: times that `make bench` measures and no test asserts.
     Measured,
-    /// The specification decided otherwise, and nothing is left to be shown.
+    /// The specification decided otherwise, so there is nothing to prove.
     Decided,
-    /// It comes with later work: a row that says so is counted, and is a fault.
+    /// Later work will prove it. Such a row is counted, and it is a fault.
     Later,
     /// No test shows it yet, or not all of it.
     Unproven,
 }
 
-/// A row: `| Row | What it says | Decided | Proof | Result |`.
+/// One row: `| Row | What it says | Decided | Proof | Result |`.
 #[derive(Debug)]
 pub struct Row {
-    /// In the list, from 1.
+    /// The line in the list, counted from 1.
     pub line: usize,
-    /// `S1 §5.2 …`.
+    /// The first cell, such as `S1 §5.2 …`.
     pub reference: String,
-    /// The proof of the row.
+    /// The kind of proof that counts.
     pub proof: Proof,
-    /// The tests it names; some also where the proof is still to come.
+    /// The tests that the row names. An unproven row may name some too.
     pub tests: Vec<Named>,
-    /// The figures it names, as they are called in `docs/figures.md`.
+    /// The figures that the row names, as `docs/figures.md` calls them.
     pub figures: Vec<String>,
 }
 
-/// The rows, and how many of them may be unproven: (line, number).
+/// The list: its rows, and how many of them may be unproven.
 pub struct Table {
-    /// From top to bottom.
+    /// The rows from top to bottom.
     pub rows: Vec<Row>,
-    /// `Unproven rows allowed: N`.
+    /// The line `Unproven rows allowed: N`, as (line number, N). `None` if the list has none.
     pub allowed: Option<(usize, usize)>,
 }
 
 impl Table {
-    /// Reads the list. Lines that can't be read are reported by their number.
+    /// Reads the list. For each row that cannot be read it gives (line number, reason).
     pub fn read(text: &str) -> (Table, Vec<(usize, String)>) {
         let (mut table, mut found) = (Table { rows: Vec::new(), allowed: None }, Vec::new());
         for (index, line) in text.lines().enumerate() {
@@ -102,7 +102,7 @@ fn row(line: usize, text: &str) -> Result<Row, String> {
     Ok(Row { line, reference: reference.to_owned(), proof: mark, tests, figures })
 }
 
-/// Before the name of a figure.
+/// The text before a figure's name.
 const MEASURED: &str = "measured: ";
 
 fn named(piece: &str) -> Option<Named> {
@@ -113,7 +113,7 @@ fn is_later(piece: &str) -> bool {
     piece.strip_prefix("later: ").is_some_and(|what| what.starts_with("issue ") || what.starts_with("spec §"))
 }
 
-/// The same list with its last column anew: a row that `results` does not know is left empty.
+/// Writes the list with a new last column. A row that `results` lacks gets an empty cell.
 pub fn with_results(text: &str, results: &BTreeMap<String, String>) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.lines() {

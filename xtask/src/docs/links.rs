@@ -1,26 +1,26 @@
-//! Links of the documentation: whether they lead somewhere, and what they are called within the book.
+//! Checks the links of the documentation, and rewrites them for the book.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use anyhow::Result;
 
-/// The table of contents.
+/// The path of the table of contents.
 pub const SUMMARY: &str = "docs/SUMMARY.md";
 
-/// What is wrong with a link: the page, the line (from 1), the message.
+/// What is wrong with a link: the page, the line (counted from 1), the message.
 pub type Problem = (String, usize, String);
 
-/// The pages of the book by their paths in the repository, and the repository around them.
+/// The pages of the book, and the repository that they come from.
 pub struct Site<'a> {
-    /// Text of each page. A page without text is one that only the binary can write.
+    /// The text of each page by its path in the repository. It is empty for a page that only the binary can write.
     pub pages: &'a BTreeMap<String, String>,
     /// Whether the repository has this file or folder.
     pub exists: &'a dyn Fn(&str) -> bool,
 }
 
 impl Site<'_> {
-    /// The links of a page that lead nowhere.
+    /// Finds the links of a page whose target does not exist.
     pub fn problems(&self, page: &str, text: &str) -> Vec<Problem> {
         let mut found = Vec::new();
         for (line, range) in links(text) {
@@ -43,7 +43,8 @@ impl Site<'_> {
         found
     }
 
-    /// The page as the book has it: each link leads to a page of the book, or to a copy of the file, which `copy` makes.
+    /// Writes the page for the book. Each link then leads to a page of the book, or to a copy of a file that `copy`
+    /// makes.
     pub fn rewritten(&self, page: &str, text: &str, copy: &mut dyn FnMut(&str) -> Result<()>) -> Result<String> {
         let up = "../".repeat(place(page).matches('/').count());
         let (mut out, mut at) = (String::with_capacity(text.len()), 0);
@@ -71,28 +72,28 @@ impl Site<'_> {
     }
 }
 
-/// The pages that a table of contents names, by their paths in the repository.
+/// The paths in the repository of the pages that a table of contents names.
 pub fn pages(summary: &str) -> Vec<String> {
     let named = links(summary).into_iter();
     named.filter_map(|(_, range)| inner(SUMMARY, &summary[range])?.0).collect()
 }
 
-/// Where a page of the repository stands within the book. mdBook calls a README by another name, but not in links.
+/// The path in the book of a page of the repository. mdBook renames a README, but not the links to it.
 pub fn place(path: &str) -> String {
     let path = path.strip_suffix("README.md").map_or_else(|| path.to_owned(), |folder| format!("{folder}index.md"));
     path.strip_prefix("docs/").map_or_else(|| format!("repository/{path}"), str::to_owned)
 }
 
-/// Where the copy of a file or folder that is no page stands within the book. A browser shows a text of any kind. mdBook takes
-/// whatever has `.md` in its name for a page.
+/// The path in the book of a copied file or folder. Most get the ending `.txt`, which a browser shows. mdBook takes
+/// any name with `.md` for a page.
 pub fn copied(path: &str) -> String {
     let path = path.strip_suffix(".md").unwrap_or(path);
     let shown = [".png", ".svg", ".txt"].iter().any(|end| path.ends_with(end));
     if shown { place(path) } else { format!("{}.txt", place(path)) }
 }
 
-/// What a link within the repository leads to: the path, unless it points above the repository, and the heading. `None`
-/// for an address elsewhere.
+/// The target of a link within the repository: its path and its heading. The path is absent if it is above the
+/// repository. `None` for an address elsewhere.
 fn inner(page: &str, target: &str) -> Option<(Option<String>, Option<String>)> {
     if target.contains("://") || target.starts_with("mailto:") {
         return None;
@@ -115,7 +116,7 @@ fn inner(page: &str, target: &str) -> Option<(Option<String>, Option<String>)> {
     Some((Some(parts.join("/")), anchor))
 }
 
-/// Every link outside code: its line, counted from 1, and where its target stands.
+/// Every link outside code: its line (counted from 1) and the range of its target in the text.
 fn links(text: &str) -> Vec<(usize, Range<usize>)> {
     let mut found = Vec::new();
     for (index, at, line) in prose(text) {
@@ -131,7 +132,7 @@ fn links(text: &str) -> Vec<(usize, Range<usize>)> {
     found
 }
 
-/// The lines outside blocks of code: number from 0, place in the text, line.
+/// The lines outside code blocks: number (counted from 0), offset in the text, line.
 fn prose(text: &str) -> Vec<(usize, usize, &str)> {
     let (mut found, mut at, mut in_block) = (Vec::new(), 0, false);
     for (index, line) in text.split_inclusive('\n').enumerate() {
@@ -145,10 +146,10 @@ fn prose(text: &str) -> Vec<(usize, usize, &str)> {
     found
 }
 
-/// The line with code within it blotted out, in as many bytes.
+/// The line with inline code replaced by as many bytes of `x`.
 fn without_code(line: &str) -> String {
     let parts: Vec<&str> = line.split('`').collect();
-    // An even number of pieces: a backtick is left over, and what follows it is prose.
+    // With an odd number of backticks the last one opens nothing, so the text after it is prose.
     let last = parts.len() - 1;
     let blot = |(index, part): (usize, &&str)| {
         if index % 2 == 1 && index < last { "x".repeat(part.len()) } else { (*part).to_owned() }
@@ -156,7 +157,7 @@ fn without_code(line: &str) -> String {
     parts.iter().enumerate().map(blot).collect::<Vec<_>>().join("`")
 }
 
-/// What the headings of a page are called in links, as mdBook calls them.
+/// The anchors of a page's headings, as mdBook makes them.
 fn anchors(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for (_, _, line) in prose(text) {

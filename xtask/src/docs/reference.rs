@@ -1,5 +1,5 @@
-//! The pages that the binary describes itself: its commands and its HTTP interface. Its settings are a page
-//! of the repository, docs/settings.md, which a test of the binary compares.
+//! Writes the pages that describe the binary's commands and its HTTP interface, from the binary itself. Its settings
+//! are a page of the repository, docs/settings.md; a test of the binary compares it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,12 +11,12 @@ use serde_json::Value;
 /// The pages, by the paths that they would have in the repository.
 pub const PAGES: [&str; 3] = ["docs/reference/cli.md", "docs/reference/http.md", "docs/reference/http-types.md"];
 
-/// An answer that so many routes give is told once for all of them.
+/// An answer that at least this many routes give is described once for all of them.
 const COMMON: usize = 20;
-/// The methods of a path, in the order of the page.
+/// HTTP methods in the order in which the page lists them.
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 
-/// Writes all of them.
+/// Writes all pages: their texts by path.
 pub fn pages(binary: &str) -> Result<BTreeMap<String, String>> {
     let mut cli = String::from(CLI);
     command(binary, &[], &mut cli)?;
@@ -25,7 +25,7 @@ pub fn pages(binary: &str) -> Result<BTreeMap<String, String>> {
     Ok(PAGES.iter().map(|path| (*path).to_owned()).zip(texts).collect())
 }
 
-/// What the binary prints. Help shows the values of variables that are set, and those of this shell are nobody's business.
+/// The output of the binary. Help prints the values of set variables, so this shell's environment is not passed on.
 fn said(binary: &str, arguments: &[&str]) -> Result<String> {
     let run =
         Command::new(binary).args(arguments).env_clear().output().with_context(|| format!("starting {binary}"))?;
@@ -40,7 +40,7 @@ fn said(binary: &str, arguments: &[&str]) -> Result<String> {
 const CLI: &str = "# The command line\n\nThe binary wrote this page: it is what `admit help COMMAND` prints. `admit manual pages FOLDER` writes \
                    manual pages, and `admit manual completions SHELL` what completes commands in a shell.\n";
 
-/// A command, then those below it.
+/// Writes a command's help, then that of its subcommands.
 fn command(binary: &str, path: &[&str], page: &mut String) -> Result<()> {
     let help = said(binary, &[path, &["--help"]].concat())?;
     let name = path.join(" ");
@@ -71,7 +71,7 @@ fn list<'a>(value: &'a Value, field: &str) -> &'a [Value] {
     value[field].as_array().map_or(&[], Vec::as_slice)
 }
 
-/// Every route: path, method, what the document says of it.
+/// Every route of the OpenAPI document: path, method, operation.
 fn operations(document: &Value) -> Vec<(&str, &str, &Value)> {
     let paths = document["paths"].as_object().into_iter().flatten();
     let mut all = Vec::new();
@@ -143,7 +143,7 @@ fn route_section(page: &mut String, path: &str, method: &str, route: &Value, cou
     }
 }
 
-/// Who may ask: roles of members, a device, anybody.
+/// Who may call a route: roles of members, a device, anybody.
 fn who(route: &Value) -> String {
     let roles: Vec<&str> = list(route, "x-roles").iter().filter_map(Value::as_str).collect();
     let rights: Vec<&str> = list(route, "x-actions").iter().filter_map(Value::as_str).collect();

@@ -5,21 +5,21 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 use std::path::Path;
 
-/// How much of a failure's own words the end of a run repeats: a log is often read from its end, and only there.
+/// The number of lines of a failure's message that the end of a run repeats. Many people read only the end of a log.
 const LINES: usize = 16;
 const LETTERS: usize = 2_000;
 
-/// The runner's report in JSON.
+/// Vitest's report in JSON.
 #[derive(Debug)]
 pub struct Report(Value);
 
 impl Report {
-    /// Reads what the runner wrote.
+    /// Reads the JSON that vitest wrote.
     pub fn read(text: &str) -> Result<Report> {
         serde_json::from_str(text).map(Report).context("the report of vitest is not JSON")
     }
 
-    /// One entry for each failure: where, its title, and the first lines of why.
+    /// One entry per failure: the file, the title, and the first lines of the message.
     pub fn failures(&self) -> Vec<String> {
         let mut all = Vec::new();
         for file in self.files() {
@@ -53,7 +53,7 @@ fn title(test: &Value) -> &str {
     test["title"].as_str().unwrap_or_default()
 }
 
-/// The file from the root: `web/e2e/story.test.ts`.
+/// The test file's path from the repository's root: `web/e2e/story.test.ts`.
 fn place(file: &Value) -> String {
     let path = Path::new(file["name"].as_str().unwrap_or_default());
     path.strip_prefix(exec::root()).unwrap_or(path).display().to_string()

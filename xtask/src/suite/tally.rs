@@ -1,14 +1,14 @@
-//! The number of tests that passed and failed, by whichever runner.
+//! Counts the passed and failed tests of cargo and vitest.
 
 use anyhow::{Context, Result};
 use std::fmt;
 
-/// The sum so far.
+/// The counts so far.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Tests that held.
+    /// Tests that passed.
     pub passed: u64,
-    /// Tests that did not.
+    /// Tests that failed.
     pub failed: u64,
     skipped: u64,
 }

@@ -1,26 +1,26 @@
-//! The input and output of the checks.
+//! The input and the output of the checks.
 
 /// A file of the repository.
 pub struct File {
-    /// From the root, with forward slashes.
+    /// The path from the repository's root, with forward slashes.
     pub path: String,
     /// The file's text.
     pub text: String,
 }
 
-/// A fault and its place.
+/// One fault that a check found, and its place.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Complaint {
-    /// The file.
+    /// The path of the file.
     pub path: String,
-    /// Counted from 1; 0 speaks of the whole file.
+    /// The line, counted from 1; 0 means the whole file.
     pub line: usize,
-    /// The action that mends the fault.
+    /// How to fix the fault.
     pub message: String,
 }
 
 impl Complaint {
-    /// About one line of a file.
+    /// A complaint about one line of a file.
     pub fn new(file: &File, line: usize, message: impl Into<String>) -> Complaint {
         Complaint { path: file.path.clone(), line, message: message.into() }
     }

@@ -1,4 +1,4 @@
-//! Laws about the shape of the tree: how long a file may be, what a crate must say, and a map that is true.
+//! Laws about the repository's files: their length, the lints of each crate, and the file names in ARCHITECTURE.md.
 
 use super::complaint::{Complaint, File};
 
@@ -7,15 +7,15 @@ const LONGEST: usize = 600;
 /// Files that may be longer, each with its reason.
 const LONG_FILES: &[(&str, &str)] = &[];
 
-/// Checks that read one file by itself.
+/// Runs the checks that read one file alone.
 pub fn check(file: &File, found: &mut Vec<Complaint>) {
     not_too_long(file, found, LONG_FILES);
     takes_the_lints(file, found);
 }
 
-/// A file that cannot be read in one sitting is two files.
+/// Complains about a source file that is too long to read at once.
 fn not_too_long(file: &File, found: &mut Vec<Complaint>, long_files: &[(&str, &str)]) {
-    // A migration that has run anywhere is never touched again, not even to split it.
+    // A migration that has run anywhere must not change, so it may be long.
     if file.path.contains("/migrations/") {
         return;
     }
@@ -30,7 +30,7 @@ fn not_too_long(file: &File, found: &mut Vec<Complaint>, long_files: &[(&str, &s
     }
 }
 
-/// `unsafe_code = "forbid"` and the rest hold only where a crate says that they do.
+/// Complains about a crate that does not take the workspace's lints, such as `unsafe_code = "forbid"`.
 fn takes_the_lints(file: &File, found: &mut Vec<Complaint>) {
     let of_a_crate =
         (file.path.starts_with("crates/") || file.path.starts_with("xtask/")) && file.path.ends_with("/Cargo.toml");
@@ -44,7 +44,7 @@ fn takes_the_lints(file: &File, found: &mut Vec<Complaint>) {
     }
 }
 
-/// Every file that ARCHITECTURE.md names is there: a map that lies is worse than none.
+/// Complains about a file that ARCHITECTURE.md names and that does not exist.
 pub fn map_is_true(files: &[File], found: &mut Vec<Complaint>) {
     let Some(map) = files.iter().find(|file| file.path == "ARCHITECTURE.md") else {
         let missing = Complaint { path: "ARCHITECTURE.md".to_owned(), line: 0, message: "is missing".to_owned() };
@@ -61,7 +61,7 @@ pub fn map_is_true(files: &[File], found: &mut Vec<Complaint>) {
     }
 }
 
-/// The file paths in a backticked piece: none for a pattern, several for `a/{b,c}.rs`.
+/// The file paths in a backticked text: none for a pattern, several for `a/{b,c}.rs`.
 fn named_files(quoted: &str) -> Vec<String> {
     let path = quoted.trim().trim_start_matches("./");
     let source = [".rs", ".ts", ".svelte", ".sql"].iter().any(|end| path.ends_with(end));

@@ -1,5 +1,5 @@
 //! Law 12: within a crate a file names only modules declared above its own in the reading order. The `mod` lines of
-//! `lib.rs` (and of any module with children) write this order down. No two files name each other.
+//! `lib.rs`, and of any module with children, are that order. No two files name each other.
 //!
 //! A path counts as naming: `crate::…`, `super::…`, `self::…`, or a child by its bare name. Tests are exempt.
 
@@ -12,11 +12,11 @@ type Path = Vec<String>;
 struct Module<'a> {
     file: &'a File,
     code: String,
-    /// In the order of their `mod` lines.
+    /// The names of its children, in the order of their `mod` lines.
     children: Vec<String>,
 }
 
-/// Every crate, each from its roots.
+/// Checks every crate, from each of its roots (`lib.rs`, `main.rs`).
 pub fn check(files: &[File], found: &mut Vec<Complaint>) {
     for root in files {
         let Some(folder) = root.path.strip_suffix("lib.rs").or_else(|| root.path.strip_suffix("main.rs")) else {
@@ -32,7 +32,7 @@ pub fn check(files: &[File], found: &mut Vec<Complaint>) {
     }
 }
 
-/// A module and all below it. `folder` is where the files of its children lie.
+/// Reads a module and all modules below it into `modules`. `folder` has the files of its children.
 fn read<'a>(files: &'a [File], file: &'a File, folder: String, path: Path, modules: &mut BTreeMap<Path, Module<'a>>) {
     let code = source::product(&mask(&file.text, Language::Rust, Keep::Code));
     let children = declared(&code);
@@ -42,14 +42,14 @@ fn read<'a>(files: &'a [File], file: &'a File, folder: String, path: Path, modul
         if let Some(below) = files.iter().find(|file| places.contains(&file.path)) {
             read(files, below, format!("{folder}{child}/"), path, modules);
         } else {
-            // Its file lies elsewhere (`#[path]`) and names nothing here: it has a place in the order all the same.
+            // The module's file is elsewhere (`#[path]`) and is not read, but the module has a place in the order.
             modules.insert(path, Module { file, code: String::new(), children: Vec::new() });
         }
     }
     modules.insert(path, Module { file, code, children });
 }
 
-/// The names of `mod x;` lines.
+/// The names in `mod x;` lines.
 fn declared(code: &str) -> Vec<String> {
     let mut names = Vec::new();
     for at in source::words(code, "mod") {
@@ -76,7 +76,7 @@ fn of_a_crate(modules: &BTreeMap<Path, Module>, found: &mut Vec<Complaint>) {
         for (to, &line) in targets {
             let shared = from.iter().zip(to).take_while(|(a, b)| a == b).count();
             let (Some(mine), Some(foreign)) = (from.get(shared), to.get(shared)) else {
-                // One lies inside the other: both directions at once would be a circle.
+                // One module contains the other. If each names the other, they form a circle.
                 if to.len() < from.len() && reaches(&edges, to, from) {
                     let message = format!(
                         "names {} and is named by it: a circle. Move what both need into a module above",
@@ -117,7 +117,7 @@ fn reaches(edges: &BTreeMap<&Path, BTreeMap<Path, usize>>, from: &Path, to: &Pat
     false
 }
 
-/// The modules that a module names, each with where.
+/// The modules that a module names, each with the offset in its code.
 fn named(modules: &BTreeMap<Path, Module>, path: &Path, module: &Module) -> Vec<(Path, usize)> {
     let bytes = module.code.as_bytes();
     let mut found = Vec::new();
@@ -148,7 +148,7 @@ fn named(modules: &BTreeMap<Path, Module>, path: &Path, module: &Module) -> Vec<
     found
 }
 
-/// Calls `leaf` with every full path of a use tree or plain path at `at`, and returns where it ends.
+/// Calls `leaf` with every full path of the use tree or plain path at `at`. Gives the offset where it ends.
 fn leaves(code: &str, mut at: usize, mut path: Path, leaf: &mut impl FnMut(&[String])) -> usize {
     let bytes = code.as_bytes();
     let skip_space = |at: usize| at + bytes[at..].iter().take_while(|b| b.is_ascii_whitespace()).count();
@@ -158,7 +158,7 @@ fn leaves(code: &str, mut at: usize, mut path: Path, leaf: &mut impl FnMut(&[Str
             at = skip_space(at + 1);
             while at < bytes.len() && bytes[at] != b'}' {
                 let next = leaves(code, at, path.clone(), leaf);
-                // Whatever else stands before the comma (`as name`) names nothing.
+                // Other words before the comma, such as `as name`, name no module.
                 at = next + bytes[next..].iter().take_while(|&&b| b != b',' && b != b'}').count();
                 if bytes.get(at) == Some(&b',') {
                     at += 1;
@@ -184,7 +184,7 @@ fn leaves(code: &str, mut at: usize, mut path: Path, leaf: &mut impl FnMut(&[Str
     at
 }
 
-/// The innermost module on the way: what follows it is an item, not a file.
+/// The innermost module of a path. The rest of the path is an item, not a file.
 fn deepest(modules: &BTreeMap<Path, Module>, path: &[String]) -> Path {
     (0..=path.len()).rev().map(|end| path[..end].to_vec()).find(|path| modules.contains_key(path)).unwrap_or_default()
 }

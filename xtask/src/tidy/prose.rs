@@ -1,10 +1,10 @@
-//! How long a sentence may be: documents and rustdoc are read at night, during an outage, in a second language.
+//! Limits the length of sentences. People read documents and rustdoc at night, during an outage, in a second language.
 
 use super::complaint::{Complaint, File};
 
-/// Most words of a sentence.
+/// The largest number of words per sentence.
 const WORDS: usize = 30;
-/// Tables that `cargo xtask conformance` reads and writes: a sentence there is a cell.
+/// How a line of a table begins. Tables are skipped, because their cells are no sentences.
 const TABLES: &str = "|";
 
 /// Complains about each sentence of a document or of rustdoc that has more than [`WORDS`] words.
@@ -26,7 +26,7 @@ pub fn check(file: &File, found: &mut Vec<Complaint>) {
     }
 }
 
-/// Paragraphs with the line each begins on. Headings, tables and code are none.
+/// The paragraphs of Markdown, each with its first line. Headings, tables and code are left out.
 fn of_markdown(text: &str) -> Vec<(usize, String)> {
     let mut paragraphs = Paragraphs::default();
     let mut in_code = false;
@@ -43,7 +43,7 @@ fn of_markdown(text: &str) -> Vec<(usize, String)> {
     paragraphs.all()
 }
 
-/// The same of `///` and `//!`.
+/// The paragraphs of `///` and `//!` comments, each with its first line.
 fn of_rustdoc(text: &str) -> Vec<(usize, String)> {
     let mut paragraphs = Paragraphs::default();
     let mut in_code = false;
@@ -70,7 +70,7 @@ struct Paragraphs {
 }
 
 impl Paragraphs {
-    /// A line: of the paragraph that is open, or the first of a new one.
+    /// Adds a line to the open paragraph, or begins a new one.
     fn add(&mut self, line: usize, text: &str) {
         let is_item =
             text.starts_with(['-', '*', '>', '|']) || text.split_once(". ").is_some_and(|(n, _)| is_number(n));
@@ -97,8 +97,8 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Splits where a sentence, or a part of one that a semicolon ends, is over. What stands between backticks is one word, and
-/// a link is its text.
+/// Splits a paragraph into sentences; a semicolon ends one too. Text between backticks is one word, and a link counts
+/// by its text.
 fn sentences(paragraph: &str) -> Vec<String> {
     let text = without_links(&without_code(paragraph));
     let (mut out, mut open) = (Vec::new(), String::new());
@@ -119,7 +119,7 @@ fn begins_small(mut rest: impl Iterator<Item = char>) -> bool {
     rest.find(|c| !c.is_whitespace()).is_some_and(char::is_lowercase)
 }
 
-/// A list of such words is one word too: a vocabulary is no long sentence.
+/// Replaces inline code by one word. A list of codes becomes one word too, so a list of names is no long sentence.
 fn without_code(text: &str) -> String {
     let mut out: String =
         text.split('`').enumerate().map(|(at, part)| if at % 2 == 0 { part } else { "Code" }).collect();

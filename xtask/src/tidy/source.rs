@@ -1,25 +1,24 @@
-//! Source text seen three ways: code without comments and strings, strings alone, and where tests begin.
+//! Source text in three views: code without comments and strings, strings alone, and code without tests.
 
-/// The parts of the source to leave standing. Everything else becomes spaces, so that lines and columns stay where
-/// they are.
+/// The part of the source to keep. Everything else becomes spaces, so that lines and columns stay the same.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
-    /// Code, with comments and the insides of strings blanked.
+    /// Code, without comments and without the contents of strings.
     Code,
-    /// The insides of strings.
+    /// The contents of strings.
     Strings,
 }
 
-/// The two families of syntax we read.
+/// The two kinds of syntax that the checks read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Language {
-    /// Raw strings, lifetimes, nested comments.
+    /// Rust: raw strings, lifetimes, nested comments.
     Rust,
-    /// Three kinds of quotes. Also good enough for the script part of a Svelte file.
+    /// TypeScript, with three kinds of quotes. It is also good enough for the script part of a Svelte file.
     TypeScript,
 }
 
-/// Blanks out what is not wanted.
+/// Replaces everything but the wanted part by spaces.
 pub fn mask(text: &str, language: Language, keep: Keep) -> String {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
@@ -49,7 +48,7 @@ pub fn mask(text: &str, language: Language, keep: Keep) -> String {
         }
         at += length;
     }
-    // Only ASCII bytes were replaced one by one or whole runs at once, so this holds; a loss would only be cosmetic.
+    // Bytes were only replaced singly if they are ASCII, or as whole runs, so this is valid UTF-8.
     String::from_utf8_lossy(&out).into_owned()
 }
 
@@ -72,7 +71,8 @@ fn block_comment(rest: &[u8], language: Language) -> usize {
     rest.len()
 }
 
-/// A string or character at `at`: (length of its opening, whole length, length of its closing).
+/// The string or character at `at`: the lengths of its opening, of all of it, and of its closing. `None` if there is
+/// none.
 fn string(bytes: &[u8], at: usize, language: Language) -> Option<(usize, usize, usize)> {
     let rest = &bytes[at..];
     let quote = *rest.first()?;
@@ -81,7 +81,7 @@ fn string(bytes: &[u8], at: usize, language: Language) -> Option<(usize, usize, 
         Language::TypeScript => None,
         Language::Rust if quote == b'"' => quoted(rest, 1, b'"', false),
         Language::Rust if quote == b'\'' => {
-            // 'a' and '\n' are characters, 'a alone is a lifetime.
+            // `'a'` and `'\n'` are characters; `'a` alone is a lifetime.
             let long = rest.get(1) == Some(&b'\\');
             let length = if long { quoted(rest, 1, b'\'', true)?.1 } else { 2 + character(rest)? };
             (length <= rest.len()).then_some((1, length, 1))
@@ -106,7 +106,8 @@ fn quoted(rest: &[u8], open: usize, quote: u8, one_line: bool) -> Option<(usize,
         match rest[at] {
             b'\\' => at += 2,
             byte if byte == quote => return Some((open, at + 1, 1)),
-            // A lone quote, as in a regular expression or in the text of a page, opens nothing.
+            // A single quote without a partner on its line, as in a regular expression or in a page's text, opens
+            // nothing.
             b'\n' if one_line => return None,
             _ => at += 1,
         }
@@ -114,7 +115,7 @@ fn quoted(rest: &[u8], open: usize, quote: u8, one_line: bool) -> Option<(usize,
     None
 }
 
-/// The bytes of the one character between two single quotes.
+/// The number of bytes of the one character between two single quotes.
 fn character(rest: &[u8]) -> Option<usize> {
     let text = std::str::from_utf8(&rest[1..rest.len().min(5)]);
     let valid = match &text {
@@ -125,12 +126,12 @@ fn character(rest: &[u8]) -> Option<usize> {
     (rest.get(1 + length) == Some(&b'\'')).then_some(length)
 }
 
-/// Part of an identifier.
+/// Whether the byte can be part of an identifier.
 pub fn is_word(byte: u8) -> bool {
     byte == b'_' || byte.is_ascii_alphanumeric()
 }
 
-/// Where `word` stands as a whole word. It may contain `::`, dots and the like.
+/// The offsets at which `word` is a whole word. `word` may contain `::` or dots.
 pub fn words(code: &str, word: &str) -> Vec<usize> {
     let bytes = code.as_bytes();
     let whole = |at: usize| {
@@ -142,12 +143,12 @@ pub fn words(code: &str, word: &str) -> Vec<usize> {
     code.match_indices(word).map(|(at, _)| at).filter(|&at| whole(at)).collect()
 }
 
-/// The line of an offset, from 1.
+/// The line of an offset, counted from 1.
 pub fn line_of(text: &str, at: usize) -> usize {
     text.as_bytes()[..at].iter().filter(|&&b| b == b'\n').count() + 1
 }
 
-/// Whether line `line` or the one above gives a reason to look away.
+/// Whether `line` or the line above has `tidy-allow:` with a reason of at least 8 bytes.
 pub fn allowed(text: &str, line: usize) -> bool {
     let reason = |number: usize| {
         let line = number.checked_sub(1).and_then(|index| text.lines().nth(index))?;
@@ -157,7 +158,7 @@ pub fn allowed(text: &str, line: usize) -> bool {
     reason(line).or_else(|| reason(line.wrapping_sub(1))).is_some()
 }
 
-/// Masked code of a Rust file with its `#[cfg(test)]` items blanked: what the product is made of.
+/// The masked code of a Rust file, with its `#[cfg(test)]` items replaced by spaces.
 pub fn product(code: &str) -> String {
     let ranges = tests(code);
     let mut out = code.as_bytes().to_vec();
@@ -171,7 +172,7 @@ pub fn product(code: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// The items under `#[cfg(test)]` of masked code.
+/// The ranges of the `#[cfg(test)]` items in masked code.
 pub fn tests(code: &str) -> Vec<std::ops::Range<usize>> {
     let bytes = code.as_bytes();
     let mut found: Vec<std::ops::Range<usize>> = Vec::new();

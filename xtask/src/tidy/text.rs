@@ -1,9 +1,9 @@
-//! Laws about single files: waiting, time, order, SQL, wire shapes.
+//! Laws about single files: fixed waits, time, order, SQL, serialised types.
 
 use super::complaint::{Complaint, File};
 use super::source::{self, Keep, Language, allowed, line_of, mask, words};
 
-/// Runs every check that reads one file by itself.
+/// Runs the checks that read one file alone.
 pub fn check(file: &File, found: &mut Vec<Complaint>) {
     no_fixed_sleeps(file, found);
     no_hash_order(file, found);
@@ -13,7 +13,7 @@ pub fn check(file: &File, found: &mut Vec<Complaint>) {
     core_depends_on_nothing_impure(file, found);
 }
 
-/// A test that waits a fixed time is slow on a good day and wrong on a bad one.
+/// Complains about tests that wait a fixed time. Such a test is slow on a good day and wrong on a bad one.
 fn no_fixed_sleeps(file: &File, found: &mut Vec<Complaint>) {
     const ADVICE: &str = "waits a fixed time: wait for what must become true, and mark a poll loop's own pause with \
                           `tidy-allow: why`";
@@ -41,7 +41,7 @@ fn no_fixed_sleeps(file: &File, found: &mut Vec<Complaint>) {
             report(line_of(&code, at), "waitForTimeout");
         }
         for at in words(&code, "setTimeout") {
-            // Nought is no wait: it lets what is due happen first.
+            // A wait of 0 only lets due work happen first.
             if last_argument(&code[at..]).is_some_and(|time| is_number(time) && time != "0") {
                 report(line_of(&code, at), "setTimeout");
             }
@@ -75,7 +75,7 @@ fn is_number(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_digit()) && text.bytes().all(|b| b.is_ascii_digit() || b"_.eE".contains(&b))
 }
 
-/// The same history must give the same bytes on every machine.
+/// Complains about hashed collections, because the same history must give the same bytes on every machine.
 fn no_hash_order(file: &File, found: &mut Vec<Complaint>) {
     if !in_crates(&file.path, &["core", "app", "sim"]) {
         return;
@@ -92,9 +92,9 @@ fn no_hash_order(file: &File, found: &mut Vec<Complaint>) {
     }
 }
 
-/// SQL has one home, where a test prepares every statement against both schemas.
+/// Complains about SQL outside the store crates. There, a test prepares every statement against both schemas.
 fn no_sql_outside_stores(file: &File, found: &mut Vec<Complaint>) {
-    // This crate talks about SQL in the tests of this very check.
+    // This crate has SQL in the tests of this check.
     let home = file.path.starts_with("crates/store-") || file.path.starts_with("xtask/");
     if home {
         return;
@@ -110,7 +110,7 @@ fn no_sql_outside_stores(file: &File, found: &mut Vec<Complaint>) {
         [("SELECT", " FROM "), ("INSERT", " INTO "), ("UPDATE", " SET "), ("DELETE", " FROM "), ("CREATE", " TABLE ")]
     {
         for at in words(&strings, verb) {
-            // A statement may run over lines; it does not run over a page.
+            // A statement may span several lines, but not a page.
             let tail: String = strings[at..].chars().take(400).collect();
             let flat = tail.split_whitespace().collect::<Vec<_>>().join(" ");
             let line = line_of(&strings, at);
@@ -123,7 +123,7 @@ fn no_sql_outside_stores(file: &File, found: &mut Vec<Complaint>) {
     }
 }
 
-/// The wire shapes are written down in one folder, and nothing else can leak out by a derive.
+/// Complains about `Serialize` outside the folder of wire types, so that no other type can be sent by accident.
 fn wire_alone_serializes(file: &File, found: &mut Vec<Complaint>) {
     let wire = file.path.starts_with("crates/core/src/wire/") || file.path == "crates/core/src/wire.rs";
     if !file.path.starts_with("crates/core/src/") || wire || !file.path.ends_with(".rs") {
@@ -138,7 +138,7 @@ fn wire_alone_serializes(file: &File, found: &mut Vec<Complaint>) {
     }
 }
 
-/// Time, randomness, files, threads and logs are arguments of the core or they are not there at all.
+/// Complains about time, randomness, files, threads and output in the core. Callers pass such values in as arguments.
 fn core_is_pure(file: &File, found: &mut Vec<Complaint>) {
     if !file.path.starts_with("crates/core/src/") || !file.path.ends_with(".rs") {
         return;
@@ -171,7 +171,7 @@ fn core_is_pure(file: &File, found: &mut Vec<Complaint>) {
     }
 }
 
-/// The same law, read from the list of dependencies.
+/// Checks the same law in the core's list of dependencies.
 fn core_depends_on_nothing_impure(file: &File, found: &mut Vec<Complaint>) {
     if file.path != "crates/core/Cargo.toml" {
         return;

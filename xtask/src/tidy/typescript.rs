@@ -1,10 +1,10 @@
-//! No circles among the web code's files either.
+//! Checks that the files of the web code do not import each other in a circle.
 
 use super::complaint::{Complaint, File};
 use super::source::{Keep, Language, line_of, mask, words};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Follows relative imports; reports the import that closes a circle.
+/// Follows relative imports, and complains about the import that closes a circle.
 pub fn check(files: &[File], found: &mut Vec<Complaint>) {
     let ours: Vec<&File> = files
         .iter()
@@ -15,7 +15,7 @@ pub fn check(files: &[File], found: &mut Vec<Complaint>) {
         ours.iter().map(|file| (file.path.as_str(), imports(file, &names))).collect();
     for file in &ours {
         for (target, line) in &graph[file.path.as_str()] {
-            // Each circle is told once, at its first file by name.
+            // Each circle is reported once, at its first file by name.
             if let Some(way) = way(&graph, target, &file.path).filter(|way| way.iter().all(|step| *step >= file.path)) {
                 let circle = way.iter().map(|step| step.as_str()).collect::<Vec<_>>().join(" → ");
                 found.push(Complaint::new(file, *line, format!("imports in a circle: {} → {circle}", file.path)));
@@ -61,7 +61,7 @@ fn resolve(from: &str, import: &str, names: &BTreeSet<&str>) -> Option<String> {
     places.into_iter().find(|place| names.contains(place.as_str()))
 }
 
-/// The shortest way from one file to another along imports.
+/// The shortest path from one file to another along imports; `None` if there is none.
 fn way(graph: &BTreeMap<&str, Vec<(String, usize)>>, from: &str, to: &str) -> Option<Vec<String>> {
     let mut open = std::collections::VecDeque::from([vec![from.to_owned()]]);
     let mut seen = BTreeSet::new();

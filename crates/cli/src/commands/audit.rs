@@ -30,12 +30,12 @@ pub struct Verify {
 }
 
 impl Audit {
-    /// Does it.
+    /// Runs the command. The exit code is 1 if a chain is broken.
     pub async fn run(self) -> anyhow::Result<ExitCode> {
         let Self::Verify(verify) = self;
         let app = parts::open_app(&verify.place).await?;
         let mut events: BTreeMap<OrganizationId, Vec<EventId>> = BTreeMap::new();
-        // Every organisation has a ledger of its own, events or not.
+        // Every organisation has a ledger of its own, also one without events.
         for organization_id in app.store.organizations().await? {
             events.entry(organization_id).or_default();
         }

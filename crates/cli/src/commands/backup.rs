@@ -1,4 +1,4 @@
-//! `admit backup` and `admit restore`: a copy of everything, and the way back to it (spec §8, §3 "Epoch and witness").
+//! `admit backup` copies all data, and `admit restore` puts such a copy back (spec §8, §3 "Epoch and witness").
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ pub struct Backup {
 }
 
 impl Backup {
-    /// Copies; a server on the same folder goes on serving meanwhile.
+    /// Runs the command. A server on the same folder may go on serving meanwhile.
     pub async fn run(self) -> anyhow::Result<()> {
         if self.place.database_url.is_some() {
             bail!(
@@ -50,7 +50,7 @@ impl Backup {
         if self.to.exists() {
             bail!("{} exists already: name a folder that doesn't, with --to", self.to.display());
         }
-        // Made complete under another name: a folder with the right name is a whole copy.
+        // The copy is made under another name first. So a folder with the right name is a complete copy.
         let draft = beside(&self.to, "part")?;
         make_folder(&draft)?;
         let progress = Progress::spinner("copying the database", self.outcome.json);
@@ -77,7 +77,7 @@ impl Backup {
             let text = self.place.secret_there_is()?;
             let text =
                 text.context("there is no secret to copy: give ADMIT_SECRET, or leave it out by --without-secret")?;
-            // A copy with a secret that does not open it would be found out when it is needed.
+            // Without this check, a secret that does not open the copy would be noticed only at the restore.
             parts::check_secret_of(&draft.join(DATABASE_FILE), &Secret::new(&text)?, self.place.secret_named())?;
             let path = draft.join(SECRET_FILE);
             write_private(&path, &text).with_context(|| format!("writing {}", path.display()))?;
@@ -132,9 +132,9 @@ impl Restore {
         Ok(())
     }
 
-    /// Makes the copy ready in a folder of its own, then lets it take the present one's place. Until then nothing of the
-    /// present is touched: a copy that is damaged, or sealed with another secret, changes nothing. Returns the folder in
-    /// which the present one is kept, where there was one.
+    /// Prepares the copy in a folder of its own, and then lets it replace the present database. Before that nothing of
+    /// the present one is changed, so a copy that is damaged or sealed with another secret does no harm. Returns the
+    /// folder with the former database; `None` if there was none.
     async fn put_back(&self, from: &Path) -> anyhow::Result<Option<PathBuf>> {
         let data_dir = &self.place.data_dir;
         let copy = from.join(DATABASE_FILE);
@@ -151,7 +151,8 @@ impl Restore {
             return Err(error);
         }
         let mut kept = None;
-        // Also what a restore that was cut off left of one: a file beside the database must not meet another one.
+        // This includes the rest of an interrupted restore, because a file beside the database must not meet another
+        // database.
         if parts_of(data_dir).iter().any(|part| part.exists()) {
             let aside = beside(&database, ASIDE)?;
             fs::create_dir(&aside).with_context(|| format!("making {}", aside.display()))?;
@@ -167,7 +168,7 @@ impl Restore {
         Ok(kept)
     }
 
-    /// The copy with the secret that it will be served with, brought up to date, in a new epoch.
+    /// Checks the copy with the secret that it will be served with, migrates it, and begins a new epoch in it.
     async fn make_ready(&self, from: &Path, arriving: &Path, present: &Path) -> anyhow::Result<()> {
         let arrived = arriving.join(DATABASE_FILE);
         copy_private(&from.join(DATABASE_FILE), &arrived)?;
@@ -196,7 +197,7 @@ impl Restore {
     }
 }
 
-/// Begins an epoch in a database that is somebody's past; also later than the one that is given up.
+/// Begins an epoch in a restored database. It is later than `given_up`, the epoch of the database that is replaced.
 async fn begin_epoch(place: &Place, given_up: Option<Epoch>) -> anyhow::Result<()> {
     let app = parts::open_app(place).await?;
     if app.store.organizations().await?.is_empty() {
@@ -207,12 +208,12 @@ async fn begin_epoch(place: &Place, given_up: Option<Epoch>) -> anyhow::Result<(
     Ok(())
 }
 
-/// The files of a database, its own last.
+/// The files of a database, with the database file last.
 fn parts_of(folder: &Path) -> Vec<PathBuf> {
     database_beside().into_iter().chain([DATABASE_FILE.to_owned()]).map(|name| folder.join(name)).collect()
 }
 
-/// Moves a database; its own file last, for that is what makes the folder one.
+/// Moves a database's files, with the database file last, because that file makes the folder a data folder.
 fn move_database(from: &Path, to: &Path) -> anyhow::Result<()> {
     for (held, place) in parts_of(from).into_iter().zip(parts_of(to)) {
         if held.exists() {
@@ -223,7 +224,7 @@ fn move_database(from: &Path, to: &Path) -> anyhow::Result<()> {
     sync_folder(Some(to))
 }
 
-/// The epoch of the database that is about to be replaced, if it can still be read: the new one must be later.
+/// The epoch of the database that will be replaced; `None` if it cannot be read. The new epoch must be later.
 async fn epoch_of(database: &Path) -> Option<Epoch> {
     if !database.exists() {
         return None;
@@ -232,7 +233,7 @@ async fn epoch_of(database: &Path) -> Option<Epoch> {
     admit_app::ports::Store::epoch(&store).await.ok()
 }
 
-/// A name beside a path that is free: `data` → `data.part-1`.
+/// A free name beside a path, such as `data.part-1` for `data`.
 fn beside(path: &Path, what: &str) -> anyhow::Result<PathBuf> {
     let name = path.file_name().and_then(|name| name.to_str()).context("the path has no name")?;
     let mut free = (1..).map(|n: u32| path.with_file_name(format!("{name}.{what}-{n}"))).filter(|path| !path.exists());

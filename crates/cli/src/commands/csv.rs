@@ -43,7 +43,7 @@ pub struct Import {
 }
 
 impl Import {
-    /// Does it. Exit code 2 when lines were wrong or wait for an answer.
+    /// Runs the command. The exit code is 2 when lines were wrong or wait for an answer.
     pub async fn run(self) -> anyhow::Result<ExitCode> {
         let app = parts::open_app(&self.place).await?;
         let caller = acting::owner_of_event(&app, &self.event).await?;

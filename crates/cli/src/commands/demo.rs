@@ -65,7 +65,7 @@ pub struct Demo {
 }
 
 impl Demo {
-    /// Seeds, prints, serves until stopped.
+    /// Makes the demo's event, prints how to reach it, and serves until it is stopped.
     pub async fn run(self) -> anyhow::Result<()> {
         if self.database_url.is_some() {
             bail!(
@@ -85,7 +85,7 @@ impl Demo {
             syncs_per_minute: self.syncs_per_minute,
         };
         let settings = self.outside.add_to(listen.settings()?, &place.data_dir)?;
-        // The port first: seeding for a while only to find it taken would be a poor greeting.
+        // The port is taken first, so that a taken port is reported before the event is made.
         let listener = serve::bind(listen.listen).await?;
         let metrics = self.metrics.bind().await?;
         let tls = listen.tls.open(&place.data_dir, self.public_url.as_deref())?;
@@ -166,10 +166,10 @@ impl Demo {
     }
 }
 
-/// Devices that the printed code may pair.
+/// The number of devices that the printed code may pair.
 const PAIRED_DEVICES: u32 = 5;
 
-/// The line of `--json` (spec §8).
+/// The object that `--json` prints (spec §8).
 fn line(seeded: &Seeded, url: &str, metrics_url: Option<&str>) -> serde_json::Value {
     json!({
         "url": url,
@@ -184,7 +184,7 @@ fn line(seeded: &Seeded, url: &str, metrics_url: Option<&str>) -> serde_json::Va
     })
 }
 
-/// The address to print: of "every network", one that leads somewhere.
+/// The address to print. If the server listens on every network, it is an address that phones can reach.
 fn reached_at(address: SocketAddr, tls: bool) -> String {
     let scheme = if tls { "https" } else { "http" };
     if !address.ip().is_unspecified() {

@@ -37,7 +37,7 @@ pub struct Doctor {
 }
 
 impl Doctor {
-    /// Looks, tells, and answers 1 where something failed.
+    /// Runs all checks and prints them. The exit code is 1 if one failed.
     pub async fn run(self) -> anyhow::Result<ExitCode> {
         let findings = match &self.url {
             Some(url) => ask(url).await?,
@@ -93,7 +93,7 @@ impl Doctor {
         findings
     }
 
-    /// Which of its parts a database could not be opened for.
+    /// A finding about the part because of which the database could not be opened.
     fn not_opened(&self, error: &anyhow::Error) -> Finding {
         let says = format!("{error:#}");
         if error.is::<parts::WrongSecret>() {
@@ -108,7 +108,7 @@ impl Doctor {
     }
 }
 
-/// Whether browsers will give a page the camera.
+/// A finding whether browsers will give a page the camera.
 fn https(public_url: Option<&str>) -> Finding {
     const FIX: &str = "put a TLS proxy in front and say so with PUBLIC_URL=https://…, or use --tls-self-signed in a venue's own network";
     match public_url {
@@ -129,7 +129,7 @@ async fn owner(state: &admit_server::AppState) -> Finding {
     }
 }
 
-/// Whether a server answers where the settings say.
+/// A finding whether a server answers at the address of the settings.
 async fn serving(listen: SocketAddr, tls: bool) -> Finding {
     let mut near = listen;
     if near.ip().is_unspecified() {
@@ -146,7 +146,7 @@ async fn serving(listen: SocketAddr, tls: bool) -> Finding {
     Finding::warning("server", says, "look into its log, or choose another address with ADMIT_LISTEN")
 }
 
-/// A running server's report about itself.
+/// The findings that a running server reports about itself.
 async fn ask(url: &str) -> anyhow::Result<Vec<Value>> {
     let url = format!("{}/readyz", url.trim_end_matches('/'));
     let client = admit_server::adapters::http_client::builder().timeout(Duration::from_secs(10)).build()?;

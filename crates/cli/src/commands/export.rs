@@ -66,7 +66,7 @@ enum Format {
     Jsonl,
 }
 
-/// Columns of scans: members of the JSON object, a dot before those of an object inside.
+/// The columns of scans: members of the JSON object, with a dot before members of an inner object.
 const SCANS: [&str; 43] = [
     "at",
     "received_at",
@@ -129,7 +129,7 @@ const AUDIT: [&str; 12] = [
 ];
 
 impl Export {
-    /// Does it.
+    /// Runs the command.
     pub async fn run(self) -> anyhow::Result<()> {
         let app = parts::open_app(&self.place).await?;
         let caller = acting::owner_of_event(&app, &self.event).await?;
@@ -204,9 +204,9 @@ impl Export {
     }
 }
 
-/// A scan as the API shows it, and beside it what the API tells of its ticket.
+/// A scan in the API's form, with the API's data of its ticket.
 fn scan(one: ScanOfGuest) -> anyhow::Result<Value> {
-    // A device that asked holds the server's answer with the scan; any other decided by its own list.
+    // If the device asked the server, the answer is stored with the scan. Otherwise the device decided alone.
     let offline = one.row.fact.judged.is_none();
     let counts = one.row.verdict.as_ref().is_some_and(|verdict| verdict.left_out.is_none());
     let mut value = routes::scans::as_json(one.row)?;
@@ -222,7 +222,7 @@ fn scan(one: ScanOfGuest) -> anyhow::Result<Value> {
     Ok(value)
 }
 
-/// A cell of the guests' table as JSON has it.
+/// A cell of the guests' table with its JSON type.
 fn typed(name: &str, cell: &str) -> Value {
     let cell = unguarded(cell);
     match name {
@@ -233,7 +233,7 @@ fn typed(name: &str, cell: &str) -> Value {
     }
 }
 
-/// The value at a path of names with dots between them, as a cell.
+/// The value at a path of names separated by dots, as a cell.
 fn cell(value: &Value, path: &str) -> String {
     let found = path.split('.').try_fold(value, |value, name| value.get(name));
     match found {
@@ -243,7 +243,7 @@ fn cell(value: &Value, path: &str) -> String {
     }
 }
 
-/// Objects that are written one by one.
+/// The form in which objects are written one by one.
 enum Kind<'a> {
     Csv(Box<Writer<&'a mut dyn Write>>, &'a [&'a str]),
     Jsonl(&'a mut dyn Write),
@@ -279,10 +279,10 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Where the file goes. Its name is given to it when it is complete.
+/// The destination of an export. The file gets its name when it is complete.
 struct Target {
     out: BufWriter<Box<dyn Write + Send>>,
-    /// The file that is being written, and what it will be called.
+    /// The open file, its temporary path and its final path; `None` for standard output.
     draft: Option<(fs::File, PathBuf, PathBuf)>,
 }
 
@@ -297,7 +297,7 @@ impl Target {
         let part = path.with_file_name(format!("{name}.part-{}", std::process::id()));
         let mut options = fs::OpenOptions::new();
         options.write(true).create_new(true);
-        // Names and addresses of guests are in it.
+        // The file contains guests' names and addresses, so only its owner may read it.
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(&part).with_context(|| format!("making {}", part.display()))?;
@@ -318,7 +318,7 @@ impl Target {
     }
 }
 
-/// An export that failed leaves nothing beside the file that it did not become.
+/// A failed export leaves no temporary file.
 impl Drop for Target {
     fn drop(&mut self) {
         if let Some((_, part, _)) = &self.draft {

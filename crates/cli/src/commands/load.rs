@@ -1,8 +1,9 @@
-//! `admit load`: virtual phones with real keys and real signatures against a real server over HTTP, and what it costs.
+//! `admit load`: virtual phones with real keys and real signatures use a real server over HTTP. It measures what that
+//! costs.
 //!
-//! 1. An event of its own, with as many tickets as there will be scans, and the phones paired with it. 2. The phones scan
-//!    and upload, and wait as long as they are told to. 3. The server is asked back for every scan: by each phone for its
-//!    log, and by the organiser for the persons let in.
+//! 1. It makes an event with as many tickets as there will be scans, and pairs the phones with it. 2. The phones scan
+//!    and upload, and wait as long as the server tells them. 3. Every scan is verified at the server: each phone asks
+//!    about its log, and the organiser for the persons let in.
 
 mod cost;
 mod link;
@@ -55,11 +56,11 @@ pub struct Load {
     json: Option<PathBuf>,
 }
 
-/// All phones of a storm are back within this.
+/// The time within which all phones of a storm come back.
 const STORM: Duration = Duration::from_secs(1);
 
 impl Load {
-    /// Loads, asks back, tells. Fails where a scan is missing or counted twice.
+    /// Runs the load, verifies it and prints a report. Fails if a scan is missing or counted twice.
     pub async fn run(self) -> anyhow::Result<ExitCode> {
         let office = Office::new(&self.server, &self.token)?;
         let (phones, scans) = (self.phones as usize, self.scans as usize);
@@ -104,7 +105,7 @@ impl Load {
         Ok(if report.whole() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
-    /// How the phones reach the server.
+    /// The address by which the phones reach the server: the server itself, or a slow proxy.
     async fn way(&self, office: &Office) -> anyhow::Result<Office> {
         match self.mode {
             Mode::Slow => Ok(office.by_way_of(link::slow(&office.server).await?)),
@@ -112,7 +113,7 @@ impl Load {
         }
     }
 
-    /// Every phone at once, each in its own time.
+    /// Runs all phones at the same time.
     async fn let_in(&self, crowd: Vec<Phone>, started: Instant) -> anyhow::Result<(Vec<Phone>, Uploads)> {
         let many = crowd.len() as u32;
         let over = Duration::from_secs(u64::from(self.seconds));

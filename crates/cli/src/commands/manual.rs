@@ -29,7 +29,7 @@ pub enum Manual {
 }
 
 impl Manual {
-    /// Prints, or writes.
+    /// Runs the command.
     pub fn run(self, mut command: Command) -> anyhow::Result<()> {
         match self {
             Self::Completions { shell } => {

@@ -1,11 +1,12 @@
-//! `admit migrate-store`: everything that one database holds, moved into another of either kind.
+//! `admit migrate-store`: moves all data of one database into another, of the same or the other kind.
 //!
-//! 1. Both databases are opened, each by nobody else.
-//! 2. Their schemas are compared.
-//! 3. The target holds no organisation.
-//! 4. Every table is copied in one transaction of the target.
-//! 5. Inside that transaction the copy is verified: rows and digests, the ledgers' chains, derived rows against the facts.
-//! 6. Only then is it committed.
+//! 1. It opens both databases, and makes sure that nobody else uses them.
+//! 2. It compares their schemas.
+//! 3. It checks that the target has no organisation.
+//! 4. It copies every table in one transaction of the target.
+//! 5. Inside that transaction it verifies the copy: rows and digests, the ledgers' chains, derived rows against the
+//!    facts.
+//! 6. Only then does it commit.
 
 use std::fmt;
 use std::fs::File;
@@ -58,12 +59,12 @@ pub struct MigrateStore {
     json: bool,
 }
 
-/// One end of a move.
+/// One end of a move: the source or the target.
 #[derive(Clone, PartialEq, Eq)]
 enum Database {
     /// The embedded database of a data folder.
     Folder(PathBuf),
-    /// An address of a PostgreSQL.
+    /// The address of a PostgreSQL database.
     Postgres(String),
 }
 
@@ -89,7 +90,7 @@ impl std::str::FromStr for Database {
     }
 }
 
-/// Never with the password of an address.
+/// The text for messages. It never contains the password of an address.
 impl fmt::Display for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -109,7 +110,7 @@ impl Database {
         let Self::Folder(folder) = self else { return None };
         Some(Place { data_dir: folder.clone(), database_url: None, secret: None })
     }
-    /// The lock that a server of this folder would hold.
+    /// Takes the lock that a server of this folder would hold; `None` for PostgreSQL.
     fn lock(&self) -> anyhow::Result<Option<File>> {
         self.place().map(|place| place.lock()).transpose()
     }
@@ -129,7 +130,7 @@ impl Database {
     }
 }
 
-/// A check beside the tables, and whether its result is as it must be.
+/// A check in addition to the tables, with its result.
 struct Check {
     name: &'static str,
     is_good: bool,
@@ -149,9 +150,9 @@ impl Report {
 }
 
 impl MigrateStore {
-    /// Moves, verifies, tells. Exit code 1 where the copy is not what the source holds; the target is then as it was.
+    /// Runs the command. The exit code is 1 if the copy differs from the source; the target is then unchanged.
     pub async fn run(self) -> anyhow::Result<ExitCode> {
-        // The databases are driven from a plain thread, as the stores do.
+        // The stores drive databases from plain threads, and so does this command.
         let moved = tokio::task::spawn_blocking(move || self.carry_out().map(|report| (self, report)));
         let (command, report) = moved.await??;
         let is_good = report.is_good();
@@ -186,7 +187,7 @@ impl MigrateStore {
         Ok(moved)
     }
 
-    /// Fails where both ends are one folder. Two addresses of one PostgreSQL are found out by its lock.
+    /// Fails if both ends are the same folder. Two addresses of one PostgreSQL are detected by its lock.
     fn refuse_itself(&self) -> anyhow::Result<()> {
         let same = match (&self.from, &self.to) {
             (Database::Folder(from), Database::Folder(to)) => {
@@ -200,7 +201,7 @@ impl MigrateStore {
         Ok(())
     }
 
-    /// Fails where the target's folder holds another secret than the one that the source was sealed with.
+    /// Fails if the target's folder holds a secret other than the one that the source was sealed with.
     fn check_secret(&self, source: &mut dyn Side) -> anyhow::Result<()> {
         let Some(place) = self.to.place() else { return Ok(()) };
         let Some(text) = place.secret_there_is()? else { return Ok(()) };
@@ -210,7 +211,7 @@ impl MigrateStore {
 
     fn move_all(&self, source: &mut dyn Side, target: Box<dyn Side>, plan: &[Planned]) -> anyhow::Result<Report> {
         let counted: u64 = plan.iter().map(|one| source.count(&one.source)).sum::<Result<u64, _>>()?;
-        // Each row is copied, and read back.
+        // Each row is copied and then read back, so it counts twice.
         let progress = Progress::bar(2 * counted, "copying", self.json);
         let target = Arc::new(Uncommitted::new(target));
         let mut last = String::new();
@@ -288,7 +289,7 @@ impl MigrateStore {
     }
 }
 
-/// Every event's head: its serial, and where its ledger ends. The table's digest compares them all.
+/// The check of every event's head: its serial, and the end of its ledger. The table's digest compares them all.
 fn heads(tables: &[Moved]) -> Check {
     let heads = tables.iter().find(|table| table.table == "event_heads");
     let is_good = heads.is_some_and(Moved::is_equal);
@@ -296,7 +297,7 @@ fn heads(tables: &[Moved]) -> Check {
     Check { name: "event heads", is_good, says }
 }
 
-/// The answer of a use case on a store whose answers are ready at once.
+/// The result of a use case on a store whose futures are ready at once.
 fn at_once<T>(asked: impl Future<Output = admit_app::error::Result<T>>) -> anyhow::Result<T> {
     let answer = asked.now_or_never().context("the copy did not answer at once: this is a fault of Admit")?;
     Ok(answer?)
@@ -334,7 +335,7 @@ fn derived(app: &App) -> anyhow::Result<Check> {
     Ok(Check { name: "derived rows", is_good: differences == 0, says })
 }
 
-/// A server that began meanwhile would go on with the source.
+/// The check that no server was started on the source meanwhile.
 fn still_alone(source: &mut dyn Side) -> anyhow::Result<Check> {
     let others = source.others()?;
     let says = if others == 0 { "nobody else used it" } else { "a server was started on it meanwhile: stop it" };

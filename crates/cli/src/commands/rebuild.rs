@@ -1,4 +1,4 @@
-//! `admit rebuild [--check]`: derived rows from the facts (law 8).
+//! `admit rebuild [--check]`: recomputes derived rows from the facts (law 8).
 
 use std::process::ExitCode;
 
@@ -30,7 +30,7 @@ pub struct Rebuild {
 }
 
 impl Rebuild {
-    /// Does it.
+    /// Runs the command.
     pub async fn run(self) -> anyhow::Result<ExitCode> {
         let damage = if self.check { self.damage().await? } else { Vec::new() };
         let mut lines: Vec<String> = damage.iter().map(|line| format!("damaged: {line}")).collect();
@@ -65,7 +65,7 @@ impl Rebuild {
         Ok(if differences > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 
-    /// The damage in the file of an embedded database. Without this check, damaged rows that nobody looks at would be
+    /// The damage in the file of an embedded database. Without this check, damaged rows that nobody reads would be
     /// missed.
     async fn damage(&self) -> anyhow::Result<Vec<String>> {
         if self.place.database_url.is_some() {

@@ -1,5 +1,5 @@
-//! `admit relay`: carries what the outbox of an organiser's own PostgreSQL holds to a webhook endpoint. At least once, in
-//! order for each guest, through any outage of either side (spec §8).
+//! `admit relay`: sends the lines of the outbox in an organiser's own PostgreSQL to a webhook endpoint. It sends each
+//! at least once, in order for each guest, through any outage of either side (spec §8).
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use clap::Args;
 use futures_util::{StreamExt, stream};
 use reqwest::{Client, Response, StatusCode, Url};
 
-/// How often delivered lines of long ago are forgotten.
+/// How often old delivered lines are deleted.
 const FORGET_EVERY: Duration = Duration::from_secs(3_600);
 
 #[derive(Debug, Args)]
@@ -39,23 +39,23 @@ pub struct Relay {
     once: bool,
 }
 
-/// The result of one line.
+/// The result of sending one line.
 enum Outcome {
-    /// Admit took it in.
+    /// Admit accepted it.
     Delivered,
-    /// Admit says no, and will say no again: the next line of this guest may fare better.
+    /// Admit refused it, and would refuse it again. The next line of this guest may still be accepted.
     Refused(String),
     /// Admit failed at this line alone.
     Failed(String),
-    /// Something before Admit turned this line away, with a page of its own: perhaps this line alone, perhaps every one; how
-    /// long to wait, where it was said.
+    /// A proxy before Admit refused this line with a page of its own, perhaps only this line, perhaps all. The number
+    /// is the pause in milliseconds, if the answer named one.
     TurnedAway(String, Option<i64>),
-    /// Nothing can be delivered now; how long to wait, where it was said.
+    /// Nothing can be delivered now. The number is the pause in milliseconds, if the answer named one.
     Trouble(String, Option<i64>),
 }
 
 impl Relay {
-    /// Runs until it is stopped. Being killed at any moment loses nothing: a line is marked after its answer.
+    /// Runs until it is stopped. A kill at any moment loses nothing, because a line is marked only after its answer.
     pub async fn run(self) -> anyhow::Result<()> {
         let secret = WebhookSecret::parse(&self.secret).map_err(|error| anyhow!("--secret {error}"))?;
         if !matches!(self.endpoint.scheme(), "http" | "https") {
@@ -72,7 +72,8 @@ impl Relay {
         loop {
             match carry_on(&self.database_url, &carrier, self.once, &mut wait, &mut worked).await {
                 Ok(()) => return Ok(()),
-                // Before it ever worked a person is watching; afterwards somebody may mend the database meanwhile.
+                // Before the first success a person is watching, so the error ends the command. Later a person may
+                // correct the database meanwhile.
                 Err(error @ Error::Invalid { .. }) if !worked => return Err(in_our_words(&error)),
                 Err(error) => {
                     let ms = wait.next(None);
@@ -84,7 +85,7 @@ impl Relay {
     }
 }
 
-/// Delivers from one connection until it ends, or with `once` until nothing waits.
+/// Delivers lines over one connection until it ends, or with `once` until no line waits.
 async fn carry_on(url: &str, carrier: &Carrier, once: bool, wait: &mut Wait, worked: &mut bool) -> Result<(), Error> {
     let outbox = Outbox::open(url).await?;
     let mut told = false;
@@ -127,7 +128,7 @@ async fn pause(ms: i64) {
     tokio::time::sleep(Duration::from_millis(ms.unsigned_abs())).await;
 }
 
-/// A field of the database's address is an argument here.
+/// An error about the database's address, with the name of this command's argument.
 fn in_our_words(error: &Error) -> anyhow::Error {
     match error {
         Error::Invalid { errors, .. } => {
@@ -139,7 +140,7 @@ fn in_our_words(error: &Error) -> anyhow::Error {
     }
 }
 
-/// The waits while nothing works: 1, 2, 4 … seconds, or what the other side asks for.
+/// The pauses while nothing works: 1, 2, 4 … seconds, or what the other side asks for.
 #[derive(Default)]
 struct Wait {
     failures: u32,
@@ -153,18 +154,18 @@ impl Wait {
     }
 }
 
-/// The result of one guest's lines.
+/// The result of sending one guest's lines.
 #[derive(Default)]
 struct Carried {
-    /// Admit itself answered to one of them.
+    /// Whether Admit itself answered one of them.
     reached: bool,
-    /// The one that was turned away on the way there, and how.
+    /// The line that a proxy refused, with the reason and the pause; `None` if there is none.
     turned_away: Option<(OutboxLine, String, Option<i64>)>,
-    /// The trouble that stopped the guest's lines, and how long to wait; absent where there was none.
+    /// The trouble that stopped this guest's lines, with the pause; `None` if there was none.
     trouble: Option<(String, Option<i64>)>,
 }
 
-/// Leaves a line for later, and with it those of its guest that follow; says why in the outbox.
+/// Puts off a line, and with it the later ones of its guest, and writes the reason into the outbox.
 async fn put_off(outbox: &Outbox, line: &OutboxLine, problem: &str) -> Result<(), Error> {
     let after_ms = Wait { failures: u32::try_from(line.tries).unwrap_or(0) }.next(None);
     tracing::warn!(event = "relay.failed", line = line.sequence, problem, after_ms, "a line failed");
@@ -178,7 +179,8 @@ struct Carrier {
 }
 
 impl Carrier {
-    /// Delivers lines: those of a guest one after the other, several guests at a time. Gives what kept it from going on.
+    /// Delivers lines: those of one guest one after the other, several guests at a time. Gives the trouble that
+    /// stopped it, if any.
     async fn deliver(&self, outbox: &Outbox, lines: Vec<OutboxLine>) -> Result<Option<(String, Option<i64>)>, Error> {
         let mut guests: Vec<Vec<OutboxLine>> = Vec::new();
         let mut places = std::collections::BTreeMap::new();
@@ -196,7 +198,7 @@ impl Carrier {
             let carried = done?;
             reached |= carried.reached;
             turned_away.extend(carried.turned_away);
-            // What is under way is let go: its lines are marked by nobody, and sent again under the same ids.
+            // Requests under way are dropped. Nobody marks their lines, and they are sent again under the same ids.
             if carried.trouble.is_some() {
                 trouble = carried.trouble;
                 break;
@@ -204,7 +206,8 @@ impl Carrier {
         }
         drop(under_way);
         for (line, why, wait_ms) in turned_away {
-            // While Admit answers to others it is about this line, and so it is once it has been.
+            // If Admit answers others meanwhile, the refusal is about this line. The same holds if that was found out
+            // before.
             if reached || line.tries > 0 {
                 put_off(outbox, &line, &why).await?;
             } else {
@@ -213,7 +216,7 @@ impl Carrier {
         }
         Ok(trouble)
     }
-    /// Delivers lines of one guest, in order, up to the first that has to be tried again.
+    /// Delivers lines of one guest, in order, up to the first that must be tried again.
     async fn deliver_one(&self, outbox: &Outbox, lines: Vec<OutboxLine>) -> Result<Carried, Error> {
         let mut carried = Carried::default();
         for line in lines {
@@ -259,7 +262,7 @@ impl Carrier {
     }
 }
 
-/// The meaning of an answer. Only a well-formed answer of Admit's own is believed: a proxy between may answer too.
+/// The meaning of an answer. Only a well-formed answer of Admit's own is believed, because a proxy may answer too.
 async fn answered(response: Response) -> Outcome {
     let status = response.status();
     let wait = response.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse::<i64>().ok());

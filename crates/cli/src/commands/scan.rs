@@ -1,5 +1,5 @@
-//! `admit scan`: a scanner for a terminal, a Raspberry Pi with a USB reader, a turnstile. The engine is the phone's
-//! (`crates/core/src/device/engine.rs`); here are its hands.
+//! `admit scan`: a scanner for a terminal, a Raspberry Pi with a USB reader, or a turnstile. It runs the phone's
+//! engine (`crates/core/src/device/engine.rs`) and carries out the engine's effects.
 
 mod clean;
 mod lines;
@@ -104,11 +104,11 @@ pub struct Scan {
     last_sync: u64,
 }
 
-/// The exit code of an error. 1 says something else here.
+/// The exit code of an error. The code 1 means that nobody goes in.
 const FAILED: u8 = 2;
-/// A code of a device that waited so long gets no verdict: the guest before the reader may be another by now.
+/// The age from which a code of a hardware reader gets no verdict, because another guest may stand there by now.
 const LATE: Duration = Duration::from_millis(1_500);
-/// Where the width of a terminal is not known.
+/// The width of a terminal, in characters, if it is not known.
 const WIDTH: usize = 80;
 
 impl Scan {
@@ -185,8 +185,8 @@ fn origin(url: &Url) -> anyhow::Result<String> {
     Ok(url.origin().ascii_serialization())
 }
 
-/// Says that this process, and no other, scans with the journal; until what it returns is dropped. Two would give the same
-/// place in the log to two scans.
+/// Makes sure that only this process scans with the journal, until the returned file is dropped. Two processes would
+/// give the same place in the log to two scans.
 fn lock(journal: &Path) -> anyhow::Result<fs::File> {
     let mut name = journal.as_os_str().to_owned();
     name.push(".lock");
@@ -206,7 +206,7 @@ fn lock(journal: &Path) -> anyhow::Result<fs::File> {
     }
 }
 
-/// Characters of a line of the terminal.
+/// The width of the terminal, in characters.
 fn width() -> usize {
     #[cfg(target_os = "linux")]
     if let Ok(size) = rustix::termios::tcgetwinsize(stdout())

@@ -1,4 +1,4 @@
-//! `admit simulate`: the simulator of trust.md §3.
+//! `admit simulate`: runs the simulator (trust §3).
 
 mod http;
 mod postgres;
@@ -65,11 +65,11 @@ enum Kind {
     Postgres,
 }
 
-/// Seeds between two looks at the clock: about a second of each level.
+/// The number of seeds between two looks at the clock, for each level: about a second of work.
 const BETWEEN_LOOKS: [u64; 3] = [200, 50, 20];
 
 impl Simulate {
-    /// Does it. Exit code 1 on a violation, with its seed and configuration printed.
+    /// Runs the simulator. The exit code is 1 on a violation, whose seed and configuration are printed.
     pub fn run(self) -> ExitCode {
         match self.held() {
             Ok(true) => ExitCode::SUCCESS,
@@ -81,7 +81,7 @@ impl Simulate {
         }
     }
 
-    /// Whether every promise held.
+    /// Whether every invariant held.
     fn held(&self) -> anyhow::Result<bool> {
         if self.store == Kind::Sqlite {
             return self.held_in(embedded());
@@ -122,7 +122,7 @@ impl Simulate {
 
     fn run_many(&self, options: &Options, place: &Place<'_>, started: Instant) -> Report {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        // Most of a seed's time on PostgreSQL goes by between two processes.
+        // On PostgreSQL most of a seed's time is spent between two processes, so twice as many threads run.
         let jobs = self.jobs.unwrap_or(if self.store == Kind::Postgres { processors * 2 } else { processors });
         let mut report = run_seeds(self.level, &self.kept(), jobs, options, place);
         let Some(minutes) = self.minutes else {
@@ -140,7 +140,7 @@ impl Simulate {
         report
     }
 
-    /// Seeds that found something once, which run before all others: what failed at the use cases, behind HTTP too.
+    /// Seeds that once found a bug. They run before all others. Those that failed at level 1 run at level 2 too.
     fn kept(&self) -> Vec<u64> {
         let mut kept = regressions(self.level);
         if self.level == 2 {

@@ -42,7 +42,7 @@ pub struct Create {
 }
 
 impl Token {
-    /// Does it.
+    /// Runs the command.
     pub async fn run(self) -> anyhow::Result<()> {
         let Self::Create(create) = self;
         let app = parts::open_app(&create.place).await?;

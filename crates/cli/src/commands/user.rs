@@ -69,7 +69,7 @@ pub struct Password {
 }
 
 impl User {
-    /// Does it.
+    /// Runs the command.
     pub async fn run(self) -> anyhow::Result<()> {
         match self {
             Self::Add(add) => add.run().await,
@@ -95,7 +95,7 @@ impl Password {
 impl Add {
     async fn run(self) -> anyhow::Result<()> {
         let add = self;
-        // A new organisation may be the first thing there is.
+        // A new organisation may be the first content of a database, so this may create one.
         let app = match &add.organization {
             Some(_) => parts::begin_app(&add.place).await?,
             None => parts::open_app(&add.place).await?,
@@ -128,7 +128,7 @@ impl Add {
     }
 }
 
-/// The password of standard input, or a new one; and whether it is a new one.
+/// The password from standard input, or a random one; and whether it is random.
 fn given_or_made(stdin: bool) -> anyhow::Result<(String, bool)> {
     if stdin { Ok((read_line()?, false)) } else { Ok((random()?, true)) }
 }
@@ -139,7 +139,7 @@ fn read_line() -> anyhow::Result<String> {
     Ok(line.trim_end_matches(['\r', '\n']).to_owned())
 }
 
-/// 100 random bits in letters and digits that are hard to mistake.
+/// A password with 100 random bits, in letters and digits that are hard to confuse.
 fn random() -> anyhow::Result<String> {
     const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let mut bytes = [0; 20];

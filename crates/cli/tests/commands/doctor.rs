@@ -13,7 +13,7 @@ fn check<'a>(told: &'a Value, name: &str) -> &'a Value {
     let found = told["checks"].as_array().unwrap().iter().find(|one| one["name"] == name);
     found.unwrap_or_else(|| panic!("no {name} in {told}"))
 }
-/// A folder that a server has served.
+/// A data folder that a server has served.
 fn served(name: &str) -> Folder {
     let folder = Folder::new(name);
     said(&["user", "add", "--organization", "Club", "--email", "a@b.example"], &folder.0);

@@ -1,5 +1,4 @@
-//! The files of a data folder and its copies, and who may read them. No command takes the wrong folder for the right
-//! one.
+//! The files of a data folder and its copies: who may read them, and that no command uses the wrong folder.
 
 use std::fs;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _};
@@ -8,17 +7,17 @@ use std::process::Output;
 
 use crate::{Folder, complaint, run, said, text};
 
-/// A command on a folder, with a secret given.
+/// Runs a command on a folder with the given secret.
 fn with_secret(secret: &str, arguments: &[&str], folder: &Path) -> Output {
     run(&[arguments, &["--secret", secret]].concat(), folder)
 }
 
-/// The complaint of such a command that must fail.
+/// The error message of such a command, which must fail.
 fn complaint_with(secret: &str, arguments: &[&str], folder: &Path) -> String {
     complaint(&[arguments, &["--secret", secret]].concat(), folder)
 }
 
-/// An organisation with an owner: a database that somebody works with.
+/// The command that makes an organisation with an owner, so that the database is in use.
 const ORGANISATION: [&str; 6] = ["user", "add", "--organization", "Old Harbour", "--email", "ana@harbour.example"];
 
 /// The permissions of the file at a path.
@@ -26,7 +25,7 @@ fn rights(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
 
-/// Spoils some pages in the middle of a database.
+/// Damages some pages in the middle of a database.
 fn spoil(database: &Path) {
     let file = fs::File::options().write(true).open(database).unwrap();
     let length = file.metadata().unwrap().len();
@@ -150,7 +149,7 @@ fn what_root_makes_in_a_folder_belongs_to_whom_the_folder_does() {
     all_theirs();
 }
 
-/// As with a volume that a server may write to by its group.
+/// The case of a volume that belongs to root and that a server may write to by its group.
 #[test]
 fn what_is_a_servers_in_a_folder_of_roots_stays_the_servers() {
     const NOBODY: u32 = 65_534;

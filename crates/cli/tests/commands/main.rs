@@ -38,20 +38,20 @@ fn run(arguments: &[&str], folder: &Path) -> Output {
 fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
-/// The output of a command that must succeed.
+/// Runs a command, which must succeed, and gives its output.
 fn said(arguments: &[&str], folder: &Path) -> String {
     let output = run(arguments, folder);
     assert!(output.status.success(), "{arguments:?}: {}{}", text(&output.stdout), text(&output.stderr));
     text(&output.stdout)
 }
-/// The complaint of a command that must fail.
+/// Runs a command, which must fail, and gives its error message.
 fn complaint(arguments: &[&str], folder: &Path) -> String {
     let output = run(arguments, folder);
     assert!(!output.status.success(), "{arguments:?}: {}", text(&output.stdout));
     text(&output.stderr)
 }
 
-/// Starts the demo and reads its one line.
+/// Starts the demo and reads the one line that it prints.
 fn demo(folder: &Path) -> (Child, Value) {
     let mut command = admit(&["demo", "--json", "--port", "0"]);
     let mut child = command.arg("--data-dir").arg(folder).stdout(Stdio::piped()).spawn().unwrap();
@@ -60,7 +60,7 @@ fn demo(folder: &Path) -> (Child, Value) {
     (child, serde_json::from_str(&line).unwrap())
 }
 
-/// As an orderly stop: SIGTERM, and an exit code of 0.
+/// Stops the process in order: SIGTERM, and an exit code of 0.
 fn stop(mut child: Child) {
     assert!(Command::new("kill").arg(child.id().to_string()).status().unwrap().success());
     assert!(child.wait().unwrap().success());
@@ -133,7 +133,7 @@ fn a_ledger_that_was_tampered_with_is_found() {
     let table = name(LEDGER).unwrap();
     let change = CHANGE.replace(" ledger", &format!(" {table}"));
     assert!(database.execute(&change, []).is_err(), "a ledger is insert-only");
-    // Somebody with the file in hand takes the triggers away first.
+    // An attacker with the file removes the triggers first.
     while let Ok(trigger) = name(TRIGGER) {
         database.execute(&format!("DROP TRIGGER {trigger}"), []).unwrap();
     }
@@ -156,8 +156,8 @@ const HIDE: &str = concat!(
     "(SELECT head FROM ledger l WHERE l.event_id = ?1 ORDER BY n DESC LIMIT 1), zeroblob(32)) WHERE event_id = ?1",
 );
 
-/// spec D14: every hour the organisation's ledger notes where its events' ledgers end. An attacker takes the last
-/// lines off one, and makes the event's head say so. The other ledger shows it.
+/// spec D14: every hour the organisation's ledger records the ends of its events' ledgers. An attacker removes the
+/// last lines of one, and sets the event's head to match. The other ledger reveals it.
 #[test]
 fn d14_a_ledger_whose_last_lines_were_taken_off_is_found() {
     let folder = Folder::new("cut");
@@ -186,7 +186,7 @@ fn d14_a_ledger_whose_last_lines_were_taken_off_is_found() {
     assert!(text(&output.stdout).contains(&format!("{event}: broken at line")), "{}", text(&output.stdout));
 }
 
-/// spec D14: one ledger per organisation, events or not; `audit verify` follows each.
+/// spec D14: every organisation has a ledger, also one without events. `audit verify` follows each.
 #[test]
 fn d14_the_ledger_of_an_organisation_without_events_is_followed_too() {
     let folder = Folder::new("no-events");
@@ -223,7 +223,7 @@ fn users_and_tokens_are_made_and_mistakes_are_told() {
     let renewed = said(&["user", "password", "--email", "ines@harbour.example"], &folder.0);
     let new = renewed.lines().find_map(|line| line.strip_prefix("password: ")).unwrap();
     assert!(new.len() >= 20 && new != password, "{renewed}");
-    // A viewer makes no tokens, also not here.
+    // A viewer may make no tokens, with this command either.
     let refused = complaint(&["token", "create", "--email", "jo@harbour.example"], &folder.0);
     assert!(refused.contains("forbidden"), "{refused}");
     let nobody = complaint(&["token", "create", "--email", "nobody@harbour.example"], &folder.0);

@@ -1,5 +1,5 @@
-//! A proxy between a server and its PostgreSQL. When told to, it ends every connection whose write was committed just
-//! then: the answer to the commit is the first thing that does not come through.
+//! A proxy between a server and its PostgreSQL. When told to, it closes every connection right after a commit, so that
+//! the answer to the commit does not arrive.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader, copy};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 
-/// The state that the connections share.
+/// The state that all connections of the proxy share.
 #[derive(Default)]
 struct Told {
     cuts: AtomicBool,
-    /// Commits whose answer was kept back.
+    /// The number of commits whose answer was kept back.
     kept_back: AtomicUsize,
 }
 
@@ -22,7 +22,7 @@ pub struct Between {
 }
 
 impl Between {
-    /// Before a PostgreSQL whose socket is in this folder.
+    /// Starts a proxy before a PostgreSQL whose socket is in this folder.
     pub async fn open(folder: &Path) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (port, told) = (listener.local_addr().unwrap().port(), Arc::<Told>::default());
@@ -34,7 +34,7 @@ impl Between {
         });
         Self { port, told }
     }
-    /// The address of the same database by this way.
+    /// The address of the same database through this proxy.
     pub fn address(&self, direct: &str) -> String {
         let rest = direct.split_once(' ').unwrap().1;
         format!("host=127.0.0.1 port={} sslmode=disable {rest}", self.port)
@@ -47,7 +47,7 @@ impl Between {
     }
 }
 
-/// Carries one connection until either end is gone, or an answer is kept back.
+/// Carries one connection until either end closes, or an answer is kept back.
 async fn carry(client: TcpStream, socket: PathBuf, told: Arc<Told>) {
     let Ok(server) = UnixStream::connect(socket).await else { return };
     client.set_nodelay(true).unwrap();
@@ -56,7 +56,7 @@ async fn carry(client: TcpStream, socket: PathBuf, told: Arc<Told>) {
     let asking = tokio::spawn(async move { copy(&mut asks, &mut asked).await });
     let (mut answers, mut wrote) = (BufReader::new(answers), false);
     while let Ok(message) = message(&mut answers).await {
-        // `CommandComplete` names what was done: `INSERT 0 20`, `COMMIT`.
+        // `CommandComplete` names the command: `INSERT 0 20`, `COMMIT`.
         let done = if message[0] == b'C' { String::from_utf8_lossy(&message[5..]) } else { Default::default() };
         wrote |= done.starts_with("INSERT") && !done.starts_with("INSERT 0 0");
         if done.starts_with("COMMIT") {
@@ -73,7 +73,7 @@ async fn carry(client: TcpStream, socket: PathBuf, told: Arc<Told>) {
     asking.abort();
 }
 
-/// One message of the server: a letter, the length of the rest, the rest.
+/// Reads one message of the server: a letter, the length of the rest, the rest.
 async fn message(answers: &mut (impl AsyncReadExt + Unpin)) -> std::io::Result<Vec<u8>> {
     let mut message = vec![0; 5];
     answers.read_exact(&mut message).await?;

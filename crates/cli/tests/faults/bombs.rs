@@ -1,4 +1,4 @@
-//! Bodies that are small on the wire and a gigabyte when read.
+//! Bodies that are small on the wire and a gigabyte when decoded.
 
 use std::process::Command;
 
@@ -8,16 +8,16 @@ use crate::hammer::Hammer;
 use crate::serving::{Folder, Server};
 
 const GIGABYTE: usize = 1 << 30;
-/// Most memory that a process may take beyond what it had, in KiB: a body's cap, and what reading it costs beside.
+/// The most memory that the server may take in addition, in KiB: a body's limit and the memory for reading it.
 const MOST_KIB: u64 = 256 * 1024;
 
-/// A zstd frame of so many equal bytes: each block of 128 KiB is four bytes long.
+/// A zstd frame of `length` equal bytes. Each block of 128 KiB is four bytes long.
 fn zstd(byte: u8, length: usize) -> Vec<u8> {
     const BLOCK: usize = 128 * 1024;
     let mut frame = vec![0x28, 0xB5, 0x2F, 0xFD, 0x00, 0x38];
     let blocks = length / BLOCK;
     for block in 1..=blocks {
-        // Its head: the size, its kind (one byte repeated), whether it is the last.
+        // The block's head: its size, its kind (one byte repeated), and whether it is the last.
         let head = (BLOCK << 3) | (1 << 1) | usize::from(block == blocks);
         frame.extend(&u32::try_from(head).unwrap().to_le_bytes()[..3]);
         frame.push(byte);
@@ -25,7 +25,7 @@ fn zstd(byte: u8, length: usize) -> Vec<u8> {
     frame
 }
 
-/// A gzip of so many equal bytes, in parts of a megabyte.
+/// A gzip of `length` equal bytes, in parts of a megabyte.
 fn gzip(byte: char, length: usize) -> Vec<u8> {
     let script = format!(
         "import gzip, sys; sys.stdout.buffer.write(gzip.compress(b'{byte}' * 1048576) * {})",
@@ -36,7 +36,7 @@ fn gzip(byte: char, length: usize) -> Vec<u8> {
     run.stdout
 }
 
-/// Frames that a reader passes over, and what would come after them.
+/// Skippable frames, and data after them.
 fn skippable() -> Vec<u8> {
     let empty = [&0x184D_2A50_u32.to_le_bytes()[..], &0_u32.to_le_bytes()].concat();
     let mut frames = empty.repeat(100_000);
@@ -44,7 +44,7 @@ fn skippable() -> Vec<u8> {
     frames
 }
 
-/// The most memory a process ever had, in KiB; counted by each processor for itself, so it may be told a little less later.
+/// The peak of a process's memory, in KiB. Each processor counts for itself, so a later value may be slightly lower.
 fn peak(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
@@ -83,7 +83,7 @@ async fn a_gigabyte_in_a_small_body_is_413_and_takes_no_memory() {
     server.kill().await;
 }
 
-/// Bodies of many tiny things, each of which takes a hundred times its bytes once it is read.
+/// Bodies of many tiny items, each of which takes a hundred times its bytes when it is parsed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_body_of_tiny_things_is_refused_before_it_grows() {
     const SENT: usize = 15 * 1024 * 1024;
@@ -98,7 +98,7 @@ async fn a_body_of_tiny_things_is_refused_before_it_grows() {
         |of: &str, from: &str, to: &str| format!("{from}{}{of}{to}", format!("{of},").repeat(SENT / (of.len() + 1)));
     let sync = r#"{"device_id":"x","sync_batch_id":"b","scans":["#;
     let bombs = [
-        // Who signs in is not known yet; a NUL makes the server look for its place.
+        // The caller is not authenticated yet. A NUL makes the server search for its place.
         ("session", full(r#"{"":0}"#, r#"{"email":"\u0000","password":"x","more":["#, "]}"), 413, "body_too_large"),
         ("scanning/pair", full("[]", r#"{"more":["#, "]}"), 413, "body_too_large"),
         ("scanning/sync", full("0", sync, "]}"), 400, "invalid_request"),

@@ -1,5 +1,5 @@
-//! The disk fails at a commit. The system is told to refuse every further byte of the process's files. To SQLite this
-//! is an I/O error of a kind that it can't explain.
+//! The disk fails at a commit. The system is told to refuse every further byte of the process's files. For SQLite this
+//! is an unexplained I/O error.
 
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ use crate::serving::{Folder, Server, in_order};
 async fn after_an_io_error_at_a_commit_nothing_is_acknowledged_the_process_ends_and_the_next_one_goes_on() {
     let folder = Folder::new("broken");
     let client = admit_server::adapters::http_client::builder().no_proxy().build().unwrap();
-    // The system says so by a signal too, which would end the process by itself: it is not heard. The log is a file as
-    // well: that nothing more can be written there either must stop nobody.
+    // The system also sends a signal that would end the process, so the signal is ignored. The log is a file too, and
+    // the server must stop properly although nothing can be logged.
     std::fs::create_dir_all(&folder.0).unwrap();
     let mut command = Command::new("sh");
     command.args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\" 2>>\"$LOG\"", env!("CARGO_BIN_EXE_admit")]);

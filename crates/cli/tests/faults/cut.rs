@@ -1,11 +1,12 @@
-//! The common part of every power cut: processes that stand still, and the disk as it is at that moment.
+//! The common part of all power cuts: it freezes processes, and copies the disk as it is at that moment.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::run;
 
-/// How often the power goes out (`ADMIT_CUTS`; 2 without it), and the state of the lives between (`ADMIT_SEED`).
+/// The number of power cuts (`ADMIT_CUTS`; 2 without it), and the random seed of the times between them
+/// (`ADMIT_SEED`).
 pub struct Plan {
     pub cuts: u64,
     pub seed: u64,
@@ -22,7 +23,7 @@ impl Plan {
     }
 }
 
-/// The state of a process or thread, as its `stat` tells it: `T` where it stands still. `None`: it is gone.
+/// The state of a process or thread in its `stat` file: `T` if it is stopped. `None`: it is gone.
 fn state(stat: &Path) -> Option<char> {
     let text = std::fs::read_to_string(stat).ok()?;
     text.rsplit_once(") ")?.1.chars().next()
@@ -38,12 +39,12 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
 
 fn signal(name: &str, pids: &[u32]) {
     for pid in pids {
-        // Whoever ended by itself needs no signal.
+        // A process that ended by itself needs no signal.
         let _ = std::process::Command::new("kill").args([name, &pid.to_string()]).output();
     }
 }
 
-/// Stops every thread of some processes, and waits until each stands.
+/// Stops every thread of the processes, and waits until all are stopped.
 pub fn freeze(pids: &[u32]) {
     signal("-STOP", pids);
     let stands = |pid: &u32| {
@@ -53,20 +54,20 @@ pub fn freeze(pids: &[u32]) {
     until("they do not stand still", || pids.iter().all(stands));
 }
 
-/// SIGKILL, and waits until they are gone and have no file open.
+/// Kills the processes with SIGKILL, and waits until they are gone and have no file open.
 pub fn kill(pids: &[u32]) {
     signal("-KILL", pids);
     let gone = |pid: &u32| state(Path::new(&format!("/proc/{pid}/stat"))).is_none_or(|state| "ZX".contains(state));
     until("they live", || pids.iter().all(gone));
 }
 
-/// An image of so many megabytes, with an empty file system in it.
+/// Makes an image file of this many megabytes with an empty file system.
 pub fn new_image(image: &Path, megabytes: u32) {
     run("truncate", &["-s", &format!("{megabytes}M"), image.to_str().unwrap()]);
     run("mkfs.ext4", &["-q", "-F", image.to_str().unwrap()]);
 }
 
-/// The disk as it would be if the power went now: what the system holds in memory is not in the copy.
+/// Copies the disk as it would be after a power cut. Data that the system has only in memory are not in the copy.
 pub fn copy(image: &Path, to: &Path) {
     run("cp", &["--sparse=always", image.to_str().unwrap(), to.to_str().unwrap()]);
 }

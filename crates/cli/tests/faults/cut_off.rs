@@ -1,5 +1,5 @@
-//! The connection to the database is cut between a commit and its answer: nobody knows what became of it, so nothing is
-//! acknowledged, and the device's repeat finds it done.
+//! The connection to the database is cut between a commit and its answer. Nobody knows the result, so nothing is
+//! acknowledged. The device sends again and finds its scans stored.
 
 use admit_store_postgres::testing;
 use futures_util::future::join_all;
@@ -13,7 +13,7 @@ use crate::serving::Folder;
 const DEVICES: usize = 3;
 const ROUNDS: usize = 10;
 
-/// Every scan of every device is a row, and a row of its own.
+/// Checks that every scan of every device is stored exactly once.
 fn stored_once(address: &str, scans: u64) {
     let look = format!(
         // tidy-allow: what is in the database is looked at behind the store's back
@@ -51,7 +51,7 @@ async fn a_batch_whose_commit_was_never_answered_is_not_acknowledged_and_its_rep
             assert_eq!((status, body["code"].as_str()), (503, Some("store_unavailable")), "round {round}: {body}");
         }
         assert!(between.kept_back() > kept_back, "no answer was kept back");
-        // All of it is there all the same.
+        // All scans are stored nevertheless.
         stored_once(&superuser, devices.iter().map(|device| device.log.seq).sum());
         for device in &mut devices {
             assert!((device.acknowledged.len() as u64) < device.log.seq, "nobody was told");

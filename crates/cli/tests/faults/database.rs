@@ -18,7 +18,7 @@ use crate::serving::Server;
 
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
-/// The binary on a database, with nothing else set.
+/// The binary with a database and no other settings.
 pub fn admit(address: &str, folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_admit"));
     for name in ["PUBLIC_URL", "ADMIT_CONFIG", "REDIS_URL"] {
@@ -29,7 +29,8 @@ pub fn admit(address: &str, folder: &Path) -> Command {
     command
 }
 
-/// Makes the demo's event in an empty database, and serves it. `by`: another address of the same database, for the server.
+/// Makes the demo's event in an empty database, and serves it. `by`: another address of the same database, for the
+/// server.
 pub async fn serve(client: &Client, address: &str, by: Option<&str>, folder: &Path) -> Server {
     let store = block_in_place(|| Postgres::open(address, Options::default()).unwrap());
     let state = AppState::new(Arc::new(store), Secret::new(SECRET).unwrap(), Settings::default());
@@ -46,7 +47,7 @@ pub async fn serve(client: &Client, address: &str, by: Option<&str>, folder: &Pa
     server
 }
 
-/// Waits until the server says that its database answers.
+/// Waits until the server reports that its database answers.
 pub async fn ready(client: &Client, server: &Server) {
     let end = Instant::now() + Duration::from_secs(60);
     let url = format!("{}/readyz", server.url());
@@ -56,7 +57,8 @@ pub async fn ready(client: &Client, server: &Server) {
     }
 }
 
-/// Of each device's scans the server lacks none that was acknowledged, and of a batch without an answer all or none.
+/// Checks that the server lacks no acknowledged scan of any device. Of a batch without an answer it has all scans or
+/// none.
 pub async fn nothing_lost(client: &Client, server: &Server, devices: &[Hammer], when: &str) {
     for device in devices {
         let missing = device.missing(client, &server.url()).await;
@@ -66,7 +68,7 @@ pub async fn nothing_lost(client: &Client, server: &Server, devices: &[Hammer], 
     }
 }
 
-/// Derived rows are what the facts say, and the ledgers are chains.
+/// Checks that derived rows equal the facts and that the ledgers' chains are whole.
 pub fn in_order(address: &str, folder: &Path) {
     for arguments in [["rebuild", "--check"], ["audit", "verify"]] {
         let run = admit(address, folder).args(arguments).output().unwrap();

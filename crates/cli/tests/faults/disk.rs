@@ -1,4 +1,4 @@
-//! A disk of a test's own, mounted as root and gone with the value.
+//! A disk for one test, mounted as root and unmounted when the value is dropped.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,17 +9,17 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// So many megabytes of memory.
+    /// Mounts a disk of this many megabytes in memory.
     pub fn of_memory(at: PathBuf, megabytes: u32) -> Option<Self> {
         Self::mount(at, &["-t", "tmpfs", "-o", &format!("size={megabytes}m"), "none"])
     }
 
-    /// An image with a file system in it.
+    /// Mounts an image file that contains a file system.
     pub fn of_image(at: PathBuf, image: &Path) -> Option<Self> {
         Self::mount(at, &["-o", "loop", image.to_str().unwrap()])
     }
 
-    /// `None`, said aloud, where nothing may be mounted: then the test shows nothing.
+    /// Mounts a disk. `None` if this user may not mount; the test says so and proves nothing.
     fn mount(at: PathBuf, how: &[&str]) -> Option<Self> {
         std::fs::create_dir_all(&at).unwrap();
         let run = Command::new("mount").args(how).arg(&at).output().unwrap();
@@ -28,7 +28,7 @@ impl Disk {
         }
         let why = String::from_utf8_lossy(&run.stderr);
         let test = std::thread::current().name().unwrap_or_default().to_owned();
-        // Past the test runner, which shows only what failed.
+        // Written directly to standard error, because the test runner shows only the output of failed tests.
         let _ = writeln!(std::io::stderr(), "SKIPPED, nothing is shown: {test}: no disk may be mounted here: {why}");
         None
     }
@@ -36,7 +36,7 @@ impl Disk {
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        // Whoever still has a file open there, as a test that failed, must not keep it for ever.
+        // A process of a failed test may still have a file open there, so a lazy unmount follows.
         for how in [&[][..], &["-l"]] {
             if Command::new("umount").args(how).arg(&self.at).output().is_ok_and(|run| run.status.success()) {
                 return;

@@ -10,7 +10,7 @@ use crate::serving::{Folder, Server, in_order};
 
 const MEGABYTES: u32 = 192;
 
-/// Takes all the room there is.
+/// Fills all free space with a file.
 fn fill(path: &Path) {
     let mut file = std::fs::File::create(path).unwrap();
     for piece in [64 * 1024, 4 * 1024] {
@@ -29,7 +29,7 @@ async fn on_a_full_disk_whole_batches_are_refused_reads_work_and_it_goes_on_by_i
     assert!(device.send(&client, &url).await);
     let filler = disk.at.join("filler");
     fill(&filler);
-    // What the journal has room for is taken in.
+    // Batches are accepted as long as the journal has room.
     let mut taken = 0;
     let refused = loop {
         let (status, body) = device.offer(&client, &url).await.expect("a full disk is no reason to go");

@@ -1,5 +1,5 @@
 //! PostgreSQL is killed and stopped under load, while the server goes on. It ends by `kill -9` of all its processes,
-//! by an immediate stop, and by a stop that does not wait for clients. The variable `ADMIT_KILLS` says how often; 3
+//! by an immediate stop, or by a stop that does not wait for clients. The variable `ADMIT_KILLS` says how often; 3
 //! without it.
 
 use admit_store_postgres::testing;
@@ -13,21 +13,21 @@ use crate::run;
 use crate::serving::Folder;
 
 const DEVICES: usize = 4;
-/// How long the database is left alone after it answers, at most, milliseconds.
+/// The longest time between the database's first answer and its next end, in milliseconds.
 const LIFE_MS: u64 = 1_000;
 
-/// Ends the database's processes in the `n`-th way.
+/// Ends the database's processes in one of the three ways, chosen by `n`.
 fn end(server: &testing::Server, n: u64) {
     let all = server.processes();
     match n % 3 {
-        // The first starts others: it stands still while they are counted.
+        // The first process starts others, so it is stopped while they are counted.
         0 => {
             cut::freeze(&all[..1]);
             cut::kill(&server.processes());
         }
-        // As `pg_ctl stop -m immediate` says it: every process ends at once, nothing is written down.
+        // Like `pg_ctl stop -m immediate`: every process ends at once, and nothing is written.
         1 => run("kill", &["-QUIT", &all[0].to_string()]),
-        // As `pg_ctl stop -m fast` says it, and an upgrade of the machine.
+        // Like `pg_ctl stop -m fast`, and like an upgrade of the machine.
         _ => run("kill", &["-INT", &all[0].to_string()]),
     }
     server.stop();

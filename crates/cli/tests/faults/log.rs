@@ -1,5 +1,5 @@
-//! A guest's name, whatever it is, never reaches the log: nobody can write a line into it or turn one around, and nobody who
-//! reads it learns who was there.
+//! A guest's name never reaches the log, whatever it is. So nobody can write a line into the log or reverse one, and
+//! nobody who reads the log learns who was there.
 
 use std::process::Stdio;
 
@@ -12,7 +12,7 @@ use tokio::task::block_in_place;
 use crate::database;
 use crate::serving::{Folder, Server};
 
-/// Names that would be something else than text, and what of each to look for in the log, however it is written there.
+/// Names that could have an effect beyond text, each with the part to look for in the log.
 const NAMES: [(&str, &str); 6] = [
     ("=HYPERLINK(\"http://evil.example\")", "HYPERLINK"),
     ("<img src=x onerror=alert(1)>", "onerror"),
@@ -23,7 +23,7 @@ const NAMES: [(&str, &str); 6] = [
 ];
 const LONG: usize = 10_000;
 
-/// As it stands in an address.
+/// The text in the form that a URL has.
 fn encoded(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
@@ -35,7 +35,7 @@ async fn no_name_of_a_guest_reaches_the_log_whatever_it_is() {
     let log = folder.0.join("log");
     let mut command = Command::new(env!("CARGO_BIN_EXE_admit"));
     command.stderr(Stdio::from(std::fs::File::create(&log).unwrap()));
-    // Nobody takes the mail.
+    // No mail server accepts the mail.
     let settings = [("RUST_LOG", "debug"), ("SMTP_URL", "smtp://127.0.0.1:1"), ("SMTP_FROM", "door@club.example")];
     let settings = settings.map(|(name, value)| (name, value.to_owned()));
     let server = Server::start_by(command, &folder.0, &settings).await;
@@ -84,7 +84,8 @@ async fn no_name_of_a_guest_reaches_the_log_whatever_it_is() {
     println!("{made} guests made, {refused} refused; {} lines of log", said.lines().count());
 }
 
-/// At `debug` the driver writes every statement with its values: that must not become a list of guests and passwords.
+/// At `debug` the database driver logs every statement with its values. The log must not become a list of guests and
+/// passwords.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_value_of_a_statement_reaches_the_log() {
     let (_postgres, address) = block_in_place(|| {

@@ -1,5 +1,5 @@
-//! Faults of the machine under the real binary (docs/faults.md, 3, 26, 27, 28, 31). The power goes out, or the disk
-//! fails or is full. Its database is killed or cut off, or a body is a bomb.
+//! Faults of the machine under the real binary (docs/faults.md, rows 3, 26, 27, 28, 31). The power fails, the disk
+//! fails or is full, the database is killed or cut off, or a body is a bomb.
 
 #[path = "../serving/mod.rs"]
 mod serving;

@@ -1,4 +1,4 @@
-//! The disk of the log is full: there is nothing that can be said, and no reason to end or to stay.
+//! The disk of the log is full. The server can log nothing, but must neither end nor hang for that reason.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -9,14 +9,14 @@ use crate::hammer::Hammer;
 use crate::run;
 use crate::serving::{Folder, Server, in_order};
 
-/// The binary with a log that takes nothing.
+/// The binary with a log that accepts nothing.
 fn mute() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_admit"));
     command.stderr(Stdio::from(std::fs::File::options().write(true).open("/dev/full").unwrap()));
     command
 }
 
-/// Asks it to stop, and waits until it has.
+/// Asks the process to stop, and waits until it has.
 async fn stops_in_good_order(mut child: Child) {
     run("kill", &["-TERM", &child.id().unwrap().to_string()]);
     let ended = tokio::time::timeout(Duration::from_secs(30), child.wait()).await;
@@ -31,7 +31,7 @@ async fn a_server_whose_log_takes_nothing_serves_and_stops_in_good_order() {
     let mut device = Hammer::pair(&client, &server, 0).await;
     assert!(device.send(&client, &server.url()).await);
     stops_in_good_order(server.child).await;
-    // The demo says nothing when it begins; `serve` does.
+    // The demo logs nothing at its start; `serve` does.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let url = format!("http://127.0.0.1:{port}");
     let mut serve = mute();

@@ -1,6 +1,7 @@
-//! The power goes out under load: what was not flushed to the disk is gone. The server stands on a disk that is an image;
-//! it is stopped, and the image copied: what the system still held in memory is not in the copy. `ADMIT_CUTS` says how
-//! often; 2 without it. Beside it a database that does not flush must lose rows, or the test shows nothing.
+//! The power fails under load, and data that were not flushed to the disk are lost. The server's disk is an image. The
+//! test stops the server and copies the image; data that the system has only in memory are not in the copy.
+//! `ADMIT_CUTS` says how often; 2 without it. A control database that does not flush must lose rows, or the test
+//! proves nothing.
 
 use std::path::Path;
 
@@ -13,9 +14,9 @@ use crate::hammer::{Hammer, hammer, life};
 use crate::serving::{Folder, Server, in_order};
 
 const DEVICES: usize = 3;
-/// How long the server is left alone after it answers, at most, milliseconds.
+/// The longest time between the server's first answer and the next cut, in milliseconds.
 const LIFE_MS: u64 = 1_200;
-/// Rows of the database that does not flush.
+/// The number of rows written to the database that does not flush.
 const ROWS: i64 = 100;
 
 /// A database whose commits are not flushed: `synchronous = NORMAL` in write-ahead mode.
@@ -28,7 +29,7 @@ fn careless(path: &Path) -> Connection {
     database
 }
 
-/// The rows that a careless database still has.
+/// The number of rows that a database without flushing still has.
 fn kept(path: &Path) -> i64 {
     let database = Connection::open(path).unwrap();
     // tidy-allow: a database of this test's own

@@ -1,6 +1,6 @@
-//! The power goes out under PostgreSQL, under load: its data lies on a disk that is an image, and every process of it is
-//! stopped before the image is copied. The server stands on another machine, so to speak, and lives on. Beside it a
-//! PostgreSQL that acknowledges before it flushes must lose rows, or the test shows nothing.
+//! The power fails under PostgreSQL, under load. Its data are on a disk that is an image, and all its processes are
+//! stopped before the image is copied. The server goes on, as if it was on another machine. A control PostgreSQL that
+//! acknowledges before it flushes must lose rows, or the test proves nothing.
 
 use std::path::Path;
 
@@ -16,16 +16,17 @@ use crate::hammer::{Hammer, hammer, life};
 use crate::serving::Folder;
 
 const DEVICES: usize = 3;
-/// How long the server is left alone after its database answers, at most, milliseconds.
+/// The longest time between the database's first answer and the next cut, in milliseconds.
 const LIFE_MS: u64 = 1_200;
-/// Rows that the careless database acknowledges right before each cut.
+/// The number of rows that the control database acknowledges right before each cut.
 const ROWS: i64 = 100;
-/// The journal of either database is soon written over: little to copy, and checkpoints among the cuts.
+/// Settings of both databases for a small write-ahead log, so that little is copied and checkpoints occur among the
+/// cuts.
 const SMALL: &str = "-c max_wal_size=64MB -c min_wal_size=32MB";
-/// Acknowledges what a process of its own flushes later, by itself.
+/// Settings of the control database: it acknowledges commits that a process flushes later.
 const CARELESS: &str = "-c synchronous_commit=off -c wal_writer_delay=10s";
 
-/// Both databases of a disk, and where the careless one is reached.
+/// The two databases of a disk, with the address of the control database.
 struct Databases {
     careful: testing::Server,
     careless: testing::Server,
@@ -43,7 +44,7 @@ impl Databases {
         careless.admin("CHECKPOINT");
         Self { careful, careless, address, forgets }
     }
-    /// Every process of both. A process that starts others is stopped before these are looked for.
+    /// Stops all processes of both databases. A process that starts others is stopped before these are listed.
     fn freeze(&self) -> Vec<u32> {
         let mut all = Vec::new();
         for server in [&self.careful, &self.careless] {
@@ -58,12 +59,12 @@ impl Databases {
         self.careful.stop();
         self.careless.stop();
     }
-    /// They recover by themselves.
+    /// Starts both databases again; they recover by themselves.
     fn start_again(&self) {
         self.careful.start_again();
         self.careless.start_again();
     }
-    /// Commits rows one by one; each is acknowledged.
+    /// Commits rows one by one in the control database; each is acknowledged.
     async fn forget(&self, cut: u64) {
         let (client, connection) = tokio_postgres::connect(&self.forgets, NoTls).await.unwrap();
         let driving = tokio::spawn(connection);
@@ -74,7 +75,7 @@ impl Databases {
         drop(client);
         driving.await.unwrap().unwrap();
     }
-    /// Rows that the careless database acknowledged before this cut, and lost.
+    /// The number of rows that the control database acknowledged before this cut, and lost.
     async fn forgotten(&self, cut: u64) -> i64 {
         let (client, connection) = tokio_postgres::connect(&self.forgets, NoTls).await.unwrap();
         tokio::spawn(connection);
@@ -91,7 +92,7 @@ async fn no_acknowledged_scan_is_missing_after_the_power_went_out_under_postgres
     std::fs::create_dir_all(&folder.0).unwrap();
     let image = |n: u64| folder.0.join(format!("disk-{n}.img"));
     cut::new_image(&image(0), 1_024);
-    // Always the same place: the databases are where they were.
+    // The mount point is always the same, because the databases know it.
     let mounted = folder.0.join("mounted");
     let Some(mut disk) = Disk::of_image(mounted.clone(), &image(0)) else { return };
     let client = admit_server::adapters::http_client::builder().no_proxy().build().unwrap();

@@ -10,10 +10,10 @@ use crate::reader::{Guide, Office, Shell, with};
 const ONE: &str = include_str!("../../../../docs/guides/postgres-redis.md");
 const SEVERAL: &str = include_str!("../../../../docs/guides/several-nodes.md");
 const BACKUPS: &str = include_str!("../../../../docs/guides/backups.md");
-/// What the guides call Redis.
+/// The address of Redis in the guides.
 const REDIS: &str = "redis://10.0.0.7:6379";
 
-/// A PostgreSQL that flushes, as the guides ask for, and a Redis.
+/// Starts a PostgreSQL that flushes, as the guides require, and a Redis.
 async fn services() -> (Server, Redis) {
     tokio::task::spawn_blocking(|| (Server::start(true), Redis::start())).await.unwrap()
 }
@@ -31,7 +31,7 @@ async fn a_server_starts_on_postgresql_and_redis() {
     let (mut guide, (server, redis), office) = (Guide::open(ONE), services().await, Office::new());
     let folder = tempfile::Builder::new().prefix("admit-postgres-").tempdir().unwrap();
     let some = tokio::task::block_in_place(|| server.database());
-    // Role and database of the tests' server are called as in the guide: another name keeps them apart.
+    // The guide's names of role and database exist on the tests' server already, so other names replace them.
     let sql = guide.take("sql", "CREATE ROLE");
     let sql = with(&sql, &[("ROLE admit ", "ROLE admit_guide "), ("admit OWNER admit", "guide OWNER admit_guide")]);
     tokio::task::block_in_place(|| {
@@ -75,7 +75,7 @@ async fn two_nodes_serve_the_same() {
     {
         let theirs = "postgres://admit@db.example.org/admit";
         let table = [(theirs, database.as_str()), (REDIS, &redis.url()), (address, &office.listen), (metrics, "off")];
-        // A prefix of variables does not reach the shell's function of that name: they are exported as well.
+        // Variables before a command do not reach a shell function, so they are exported as well.
         let script = with(&guide.take("sh", "ADMIT_NODE="), &table).replace("ADMIT_NODE=", "export ADMIT_NODE=");
         nodes.push(shell.start(&script.replace(" admit serve", "; admit serve")));
         office.serves().await;

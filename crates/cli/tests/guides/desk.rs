@@ -1,11 +1,11 @@
-//! Somebody who follows a guide at a running server: a data folder, an event that is under way, a shell.
+//! The surroundings of a person who follows a guide: a data folder, a running server, a live event, a shell.
 
 use serde_json::Value;
 use tokio::process::Child;
 
 use crate::reader::{Guide, Office, Shell, with};
 
-/// What the guides call the server.
+/// The server's address in the guides.
 pub const SERVER: &str = "https://tickets.example.org";
 
 pub struct Desk {
@@ -31,7 +31,7 @@ impl Desk {
         shell.set("EVENT", &event);
         Self { server, shell, office, event, folder }
     }
-    /// Follows the next block of a guide, which asks the server by HTTP.
+    /// Follows the next block of a guide, which sends an HTTP request.
     pub async fn ask(&self, guide: &mut Guide, mark: &str) -> Value {
         self.shell.answer(&with(&guide.take("sh", mark), &[(SERVER, &self.office.url)])).await
     }
@@ -42,13 +42,13 @@ impl Desk {
     pub fn write(&self, name: &str, text: &str) {
         std::fs::write(self.folder.path().join(name), text).unwrap();
     }
-    /// The link that pairs a scanner for a gate.
+    /// A link that pairs a scanner for a gate.
     pub async fn link(&self, gate: &str) -> String {
         let path = format!("/api/events/{}/pairing-tokens", self.event);
         let token = self.office.call(reqwest::Method::POST, &path, Some(serde_json::json!({ "gate_id": gate }))).await;
         format!("{}/scan/#pair={}", self.office.url, token["pairing_token"].as_str().unwrap())
     }
-    /// Stops the server with SIGKILL, and starts it again at the same address.
+    /// Kills the server with SIGKILL; `start_again` starts it at the same address.
     pub async fn stop(&mut self) {
         self.server.kill().await.unwrap();
     }

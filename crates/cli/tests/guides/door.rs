@@ -1,4 +1,4 @@
-//! `docs/guides/door.md`.
+//! Follows the guide `docs/guides/door.md`.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! `docs/first-change.md`: its patch applies to the tree as it is, the page shows what the patch does, and a tree with the
-//! patch builds and passes the patch's own test.
+//! Tests `docs/first-change.md`. Its patch applies to the tree, the page shows the patch's content, and a tree with
+//! the patch builds and passes the patch's own test.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,14 +8,14 @@ use crate::reader::Guide;
 
 const PAGE: &str = include_str!("../../../../docs/first-change.md");
 const PATCH: &str = include_str!("../../../../docs/first-change.patch");
-/// Files of the patch that the page names and does not show: demo, import, new ticket, guest added at a door, two tests.
+/// The number of files in the patch that the page names but does not show.
 const ONLY_NAMED: usize = 6;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Runs a command in a folder; it must succeed.
+/// Runs a command in a folder, which must succeed.
 fn run(folder: &Path, program: &str, arguments: &[&str]) -> String {
     let mut command = Command::new(program);
     let run = command.args(arguments).current_dir(folder).output().unwrap();
@@ -44,7 +44,7 @@ fn the_first_change_applies_and_is_what_the_page_shows() {
     guide.ends();
 }
 
-/// Minutes: only where long runs are asked for.
+/// Takes minutes, so it runs only with the long tests.
 #[test]
 fn the_first_change_builds_and_its_test_passes() {
     if std::env::var_os("ADMIT_LONG").is_none() {

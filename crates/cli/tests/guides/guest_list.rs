@@ -1,4 +1,4 @@
-//! `docs/guides/guest-list.md`.
+//! Follows the guide `docs/guides/guest-list.md`.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -11,16 +11,16 @@ const GUIDE: &str = include_str!("../../../../docs/guides/guest-list.md");
 /// The server's address in the guide.
 const SERVER: &str = "https://tickets.example.org";
 
-/// The token of a guest's answer, by which their page is found.
+/// The token in the answer about a guest, which opens their page.
 fn token(guest: &Value) -> String {
     guest["ticket"]["barcode"].as_str().unwrap().to_owned()
 }
 
-/// The mail of this guest with this in its subject, once it is there.
+/// Waits for the mail to this guest with this text in its subject.
 async fn mail(sink: &Sink, token: &str, subject: &str) -> Mail {
     let found = || {
         let mails = sink.mails().into_iter();
-        // The sink writes a file while the mail comes in: half of one is none.
+        // The sink writes a file while the mail arrives, so an incomplete one is ignored.
         let mut whole = mails.filter(|mail| mail.is_well_formed() && mail.headers().contains(&"Subject"));
         whole.find(|mail| mail.header("Subject") == subject && mail.text("text/plain").contains(token))
     };
@@ -50,7 +50,7 @@ async fn from_an_empty_event_to_a_pass_in_the_inbox() {
     shell.set("TOKEN", &key);
     shell.set("EVENT", &event);
 
-    // A guest, and the pass that follows.
+    // Adds a guest, and waits for the pass.
     let add = with(&guide.take("sh", "/guests"), &[(SERVER, &office.url)]);
     let ana = shell.answer(&add).await;
     let pass = mail(&sink, &token(&ana), "Your pass for Night").await;
@@ -58,14 +58,14 @@ async fn from_an_empty_event_to_a_pass_in_the_inbox() {
     let picture = folder.path().join(format!("data/objects/qr-codes/{}.png", token(&ana)));
     assert_eq!(std::fs::read(picture).unwrap(), pass.bytes("image/png"), "kept in `objects/` of the data folder");
 
-    // One's own colour, subject and address for answers stand in the next mail.
+    // The next mail has the organisation's own colour, subject and reply address.
     shell.answer(&with(&guide.take("sh", "/api/letterhead"), &[(SERVER, &office.url)])).await;
     let bo = shell.answer(&with(&add, &[("Ana Silva", "Bo Ek"), ("ana@example.org", "bo@example.org")])).await;
     let letter = mail(&sink, &token(&bo), "Night: you are on the list").await;
     assert!(letter.text("text/html").contains("#0f766e"));
     assert!(letter.header("Reply-To").contains("office@example.org"));
 
-    // The mail server says that there is no such mailbox: the run gives up, and says why.
+    // The mail server answers that the mailbox does not exist. The run gives up and names the reason.
     sink.stop();
     sink.start_again(&["-f", "RCPT", "-B", "'550 5.1.1 no such user'"]);
     let cy = shell.answer(&with(&add, &[("Ana Silva", "Cy Low"), ("ana@example.org", "cy@example.org")])).await;
@@ -86,11 +86,11 @@ async fn from_an_empty_event_to_a_pass_in_the_inbox() {
     assert_eq!(sink.count(), before + 2, "one after it was mended, one because it was lost");
     until("nothing is on its way", || async { runs(&open).await.is_empty() }).await;
 
-    // Whether mail goes out is told once for all.
+    // One request shows for all guests whether mail goes out.
     let health = shell.answer(&with(&guide.take("sh", "/api/mail/health"), &[(SERVER, &office.url)])).await;
     assert_eq!(health, json!({ "mail_problem": null }));
 
-    // Pictures in an S3-compatible store instead.
+    // The pictures are stored in an S3-compatible service.
     server.kill().await.unwrap();
     let foreign = "s3://KEY:SECRET@bucket/prefix?endpoint=https%3A%2F%2Fs3.example.net&region=eu-central-1";
     let _server = shell.start(&format!("{}{serve}", with(&objects, &[(foreign, &bucket.url())])));
@@ -102,7 +102,7 @@ async fn from_an_empty_event_to_a_pass_in_the_inbox() {
     assert!(letter.text("text/plain").contains(&format!("https://pictures.example.org/prefix/qr-codes/{name}")));
     assert_eq!(office.call(Method::GET, "/api/letterhead", None).await["color"], "#0f766e");
 
-    // At the door: a gate's devices have names unless somebody says no, and a guest's story is told.
+    // At the door: a gate's devices have names by default, and the API gives a guest's history.
     let gate = json!({ "id": "main", "name": "Main" });
     office.call(Method::POST, &format!("/api/events/{event}/gates"), Some(gate)).await;
     let allows = shell.answer(&with(&guide.take("sh", "names_on_devices"), &[(SERVER, &office.url)])).await;

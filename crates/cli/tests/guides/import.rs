@@ -1,4 +1,4 @@
-//! `docs/guides/import.md`.
+//! Follows the guide `docs/guides/import.md`.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ const GUIDE: &str = include_str!("../../../../docs/guides/import.md");
 /// The server's address in the guide.
 const SERVER: &str = "https://tickets.example.org";
 
-/// The files that the guide speaks of, and ours in their place.
+/// The guide's file names, with the files that the test uses for them.
 const FILES: [(&str, &[u8]); 7] = [
     ("guests.csv", b"name,email\nAna Silva,ana@example.org\nNo Address,not one\n"),
     ("luma.csv", include_bytes!("../../../../docs/samples/cases/c01-luma.csv")),
@@ -52,14 +52,14 @@ async fn every_list_of_the_guide_comes_in() {
         names
     };
 
-    // With a command: tried, then done; one line is wrong, which the exit code says.
+    // With the command: first a dry run, then the import. One line is wrong, which the exit code shows.
     let dry = shell.run(&format!("{} || true", guide.take("sh", "--dry-run").trim())).await;
     assert!(dry.contains("1 created") && dry.contains("nothing was written"), "{dry}");
     let done = shell.run(&format!("{} || true", guide.take("sh", "admit import guests.csv").trim())).await;
     assert!(done.contains("1 created") && done.contains("1 wrong lines"), "{done}");
     assert_eq!(names().await, ["Ana Silva"]);
 
-    // Over HTTP: tried; and what the command did is undone.
+    // Over HTTP: a dry run. Then the command's import is undone.
     let asked = with(&guide.take("sh", "/tickets/import"), &[(SERVER, &office.url)]);
     let tried: Value = shell.answer(&asked).await;
     assert_eq!((&tried["unchanged"], &tried["dry_run"]), (&json!(1), &json!(true)));
@@ -70,7 +70,7 @@ async fn every_list_of_the_guide_comes_in() {
     assert_eq!(undone["withdrawn"], 1);
     assert_eq!(names().await, [""; 0], "the list is as it was before");
 
-    // Each source of the guide.
+    // Each system that the guide lists.
     for (file, came) in [
         ("luma.csv", "1 created"),
         ("tito.csv", "2 created"),
@@ -83,7 +83,7 @@ async fn every_list_of_the_guide_comes_in() {
     }
     assert_eq!(names().await.len(), 11);
 
-    // A file that nobody could guess, with a mapping.
+    // A file whose columns nobody could guess, with a mapping.
     std::fs::write(folder.path().join("mapping.json"), guide.take("json", "Wieviel")).unwrap();
     let said = shell.run(&guide.take("sh", "--mapping mapping.json")).await;
     assert!(said.contains("2 created") && said.contains("1 left out"), "{said}");

@@ -1,6 +1,5 @@
-//! The guides of `docs/guides`, followed literally. Each block of shell, SQL and JSON in them is run word for word
-//! against the real server and a real PostgreSQL. A reader's own names take the place of the examples' names. A block
-//! that nobody follows fails.
+//! Follows the guides of `docs/guides` literally. Each block of shell, SQL and JSON in them runs word for word against
+//! the real server and a real PostgreSQL. Only names in the examples are replaced. A block that no test runs fails.
 
 #[allow(dead_code, reason = "each target uses its part of the harness")]
 #[path = "../../../server/tests/it/passes/bucket.rs"]

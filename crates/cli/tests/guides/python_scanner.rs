@@ -1,5 +1,5 @@
-//! `docs/start/try.md` and `examples/scanner.py`: a scanner in another language pairs, verifies the list, decides without a
-//! network, and hands its scans over, as `docs/reference/protocol.md` says.
+//! Tests `docs/start/try.md` and `examples/scanner.py`. A scanner in another language pairs, verifies the list,
+//! decides without a network, and uploads its scans, as `docs/reference/protocol.md` says.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::reader::{Guide, with};
 const TRY: &str = include_str!("../../../../docs/start/try.md");
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/scanner.py");
 
-/// What the script printed: verdicts without the blanks between their parts.
+/// The script's verdicts, without the blanks between their parts.
 fn lines(said: &str) -> Vec<String> {
     said.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
 }
@@ -38,7 +38,7 @@ async fn a_scanner_in_python_scans_with_and_without_a_network() {
     let occupancy = desk.office.get(&format!("/api/events/{}/occupancy", desk.event)).await;
     assert_eq!((&occupancy["entered"], &occupancy["tickets_entered"]), (&json!(2), &json!(2)));
 
-    // No server: the list on the disk decides, and the scans wait.
+    // Without a server the stored list decides, and the scans wait.
     desk.stop().await;
     desk.write("codes.txt", "A-3\nA-2\n");
     let later = block.replace(" \"$LINK\"", "");
@@ -46,7 +46,7 @@ async fn a_scanner_in_python_scans_with_and_without_a_network() {
     assert_eq!(said[1..3], ["valid - A-3", "duplicate already_scanned A-2"]);
     assert!(said[3].starts_with("not sent, and kept in the journal"), "{said:?}");
 
-    // Back again: what waited goes up, once.
+    // When the server is back, the waiting scans are uploaded once.
     desk.start_again().await;
     desk.write("codes.txt", "");
     let said = lines(&desk.shell.run(&later).await);
@@ -60,7 +60,7 @@ async fn a_scanner_in_python_scans_with_and_without_a_network() {
     let occupancy = desk.office.get(&format!("/api/events/{}/occupancy", desk.event)).await;
     assert_eq!(occupancy["entered"], 3);
 
-    // A list that somebody changed on the disk is refused, when there is no server to give another.
+    // Without a server, a stored list that somebody changed is refused.
     desk.stop().await;
     let list = desk.folder.path().join("door.jsonl.list");
     let text = std::fs::read_to_string(&list).unwrap();

@@ -1,5 +1,5 @@
-//! The tools of a person who follows a guide: its blocks in order, a shell, a server, and the values that take the
-//! place of the guide's examples.
+//! The tools of a person who follows a guide: its blocks in order, a shell, a server, and the values that replace the
+//! guide's examples.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -11,13 +11,13 @@ use serde_json::Value;
 use tokio::process::{Child, Command};
 use tokio::time::Instant;
 
-/// How long anything may take.
+/// The time limit of every wait.
 const PATIENCE: Duration = Duration::from_secs(90);
-/// Before each script: an answer that is no success ends it, and what goes on running is the shell itself.
+/// Precedes each script. A failed request ends the script, and the last command replaces the shell.
 const PRELUDE: &str = "curl() { command curl --fail-with-body --silent --show-error \"$@\"; }\n";
 const RUNNING: &str = "admit() { exec admit \"$@\"; }\n";
 
-/// A guide. Its blocks are taken in the order in which they stand, so that none is overlooked.
+/// A guide. Its blocks must be taken in order, so that none is missed.
 pub struct Guide {
     text: &'static str,
     blocks: VecDeque<(String, String)>,
@@ -40,7 +40,7 @@ impl Guide {
         assert!(open.is_none(), "a block is not closed");
         Self { text, blocks }
     }
-    /// The next block, which must be of this kind and have this in it.
+    /// The next block, which must be of this kind and contain this text.
     pub fn take(&mut self, kind: &str, mark: &str) -> String {
         let (found, block) = self.blocks.pop_front().unwrap_or_else(|| panic!("no block is left, least with {mark}"));
         assert!(
@@ -49,18 +49,18 @@ impl Guide {
         );
         block
     }
-    /// A piece of code within the text that has this in it.
+    /// A piece of inline code that contains this text.
     pub fn inline(&self, mark: &str) -> &'static str {
         let mut pieces = self.text.split('`').skip(1).step_by(2);
         pieces.find(|piece| piece.contains(mark)).unwrap_or_else(|| panic!("nothing with {mark} stands there"))
     }
-    /// Every block was taken, or it fails.
+    /// Checks that every block was taken.
     pub fn ends(self) {
         assert!(self.blocks.is_empty(), "blocks that nobody follows: {:#?}", self.blocks);
     }
 }
 
-/// The text with what a reader puts in. All of it must stand there: a table that has outlived its guide says so.
+/// Replaces the guide's examples by a test's values. Each must occur, so an outdated table is noticed.
 pub fn with(text: &str, table: &[(&str, &str)]) -> String {
     table.iter().fold(text.to_owned(), |text, (foreign, ours)| {
         assert!(text.contains(foreign), "{foreign} does not stand in\n{text}");
@@ -68,7 +68,7 @@ pub fn with(text: &str, table: &[(&str, &str)]) -> String {
     })
 }
 
-/// A shell in a folder, with variables of its own; `admit` is the one that is tested.
+/// A shell in a folder, with its own variables. `admit` is the tested binary.
 #[derive(Clone)]
 pub struct Shell {
     folder: PathBuf,
@@ -95,26 +95,26 @@ impl Shell {
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
     }
-    /// Runs a script that must succeed; what it prints.
+    /// Runs a script, which must succeed, and gives its output.
     pub async fn run(&self, script: &str) -> String {
         let run = self.command(&format!("{PRELUDE}{script}")).output().await.unwrap();
         let (out, err) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
         assert!(run.status.success(), "{script}\n{out}{err}");
         out.into_owned()
     }
-    /// The same of a script that prints JSON.
+    /// Runs a script, which must succeed, and parses its output as JSON.
     pub async fn answer(&self, script: &str) -> Value {
         let said = self.run(script).await;
         serde_json::from_str(&said).unwrap_or_else(|error| panic!("{script}\n{said}\n{error}"))
     }
-    /// Runs statements as `psql` does; what they answer, a line a row. Variables are the shell's.
+    /// Runs SQL statements with `psql`, and gives the result with one row per line. Variables are the shell's.
     pub async fn sql(&self, database: &str, statements: &str) -> String {
         let mut shell = self.clone();
         shell.set("STATEMENTS", statements);
         shell.set("AT", database);
         shell.run("printf '%s' \"$STATEMENTS\" | psql -X -q -A -t -v ON_ERROR_STOP=1 \"$AT\"").await.trim().to_owned()
     }
-    /// Starts a script whose last command, one of `admit`, goes on running. It ends with what is given back.
+    /// Starts a script whose last command keeps running. It ends when the returned process is dropped.
     pub fn start(&self, script: &str) -> Child {
         self.command(&format!("{PRELUDE}{RUNNING}{script}")).stdout(Stdio::null()).spawn().unwrap()
     }
@@ -128,7 +128,7 @@ pub async fn until<F: Future<Output = bool>>(what: &str, mut holds: impl FnMut()
     }
 }
 
-/// Where a server listens, and how an organiser speaks to it.
+/// A server's address, with an organiser's credentials.
 pub struct Office {
     pub url: String,
     pub listen: String,
@@ -137,7 +137,7 @@ pub struct Office {
 }
 
 impl Office {
-    /// An address that was free a moment ago.
+    /// An office on a port that was free just now.
     pub fn new() -> Self {
         let listen = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
         let client = admit_server::adapters::http_client::builder().no_proxy().build().unwrap();
@@ -162,20 +162,20 @@ impl Office {
     pub async fn get(&self, path: &str) -> Value {
         self.call(Method::GET, path, None).await
     }
-    /// A message with these headers; its answer, which is a yes.
+    /// Sends a message with these headers, which must be accepted, and gives the answer.
     pub async fn message(&self, url: &str, headers: Vec<(String, String)>, body: String) -> Value {
         let request = headers.into_iter().fold(self.client.post(url), |to, (name, value)| to.header(name, value));
         let answer = request.body(body).send().await.unwrap();
         assert_eq!(answer.status(), 200);
         answer.json().await.unwrap()
     }
-    /// The id of a new event that is under way.
+    /// Makes a live event, and gives its id.
     pub async fn event(&self) -> String {
         let new = serde_json::json!({ "name": "Night", "venue": "Harbour", "time_zone": "UTC", "status": "live",
             "starts_at": "2026-01-01T18:00:00Z", "ends_at": "2099-01-01T18:00:00Z" });
         self.call(Method::POST, "/api/events", Some(new)).await["id"].as_str().unwrap().to_owned()
     }
-    /// Names of an event's guests, in order.
+    /// The names of an event's guests, sorted.
     pub async fn guests(&self, event: &str) -> Vec<String> {
         let page = self.get(&format!("/api/events/{event}/guests?limit=500")).await;
         let mut names: Vec<String> =

@@ -1,4 +1,4 @@
-//! `docs/guides/supabase.md`.
+//! Follows the guide `docs/guides/supabase.md`.
 
 use admit_core::time::Timestamp;
 use admit_core::webhook::{ID_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER, WebhookSecret, seconds};
@@ -13,11 +13,11 @@ const GUIDE: &str = include_str!("../../../../docs/guides/supabase.md");
 const GUESTS: &str = include_str!("../../../../integrations/postgres/tests/guests.sql");
 const CHECKS: &str = include_str!("../../../../integrations/postgres/tests/outbox.sql");
 const STUB: &str = include_str!("../../../../integrations/postgres/tests/pg_net.sql");
-/// The address of an endpoint in the guide, and its secret.
+/// The address of an endpoint in the guide.
 const ENDPOINT: &str = "https://tickets.example.org/api/webhooks/guests/…";
 const SECRET: &str = "whsec_…";
 
-/// The organiser's PostgreSQL: by the network with TLS, since the guide checks its certificate.
+/// The organiser's PostgreSQL. It is reached over TCP with TLS, because the guide checks its certificate.
 struct Foreign {
     server: testing::Server,
     address: String,
@@ -27,14 +27,14 @@ impl Foreign {
     async fn start() -> Self {
         let work = || {
             let server = testing::Server::start_with_tls();
-            // Whoever makes roles for others may do so at any provider.
+            // A role that may create roles exists at every provider.
             server.admin("ALTER ROLE admit CREATEROLE");
             let address = server.database();
             Self { server, address }
         };
         tokio::task::spawn_blocking(work).await.unwrap()
     }
-    /// The text between the password and the end of the relay's address.
+    /// The part of the relay's address after the password.
     fn by_network(&self) -> String {
         let by_network = self.server.by_network(&self.address);
         let part = |name: &str| by_network.split(' ').find_map(|part| part.strip_prefix(name)).unwrap();
@@ -46,7 +46,7 @@ impl Foreign {
     fn act(&self, statements: &str) {
         self.try_act(statements).unwrap();
     }
-    /// The requests that the stub of pg_net was asked to send, in order.
+    /// The requests that the stub of pg_net recorded, in order.
     fn calls(&self) -> Vec<Value> {
         let rows = tokio::task::block_in_place(|| testing::rows(&self.server.as_superuser(&self.address)));
         let lines = rows.iter().filter_map(|row| row.strip_prefix("calls "));
@@ -94,7 +94,7 @@ impl Reader {
     async fn are(&self, names: &[&str]) {
         until(&format!("the guests are {names:?}"), || async { self.office.guests(&self.event).await == names }).await;
     }
-    /// A message of one's own program, signed as the guide says; what became of it.
+    /// Sends a message of one's own program, signed as the guide says, and gives the answer.
     async fn send(&self, endpoint: &Value, id: &str, body: &str) -> Value {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
         let now = Timestamp::clamped(i64::try_from(since.as_millis()).unwrap());
@@ -126,7 +126,7 @@ async fn from_a_row_to_a_guest_in_each_of_the_three_ways() {
     reader.guide.ends();
 }
 
-/// Without the triggers, and without any of it, rows go in as ever and nothing is told of them.
+/// Removes the triggers, and then everything. Rows are stored as before, and no message is written.
 async fn take_away(reader: &mut Reader, foreign: &Foreign, project: &Foreign) {
     let (all, triggers) = (reader.guide.take("sql", "DROP SCHEMA"), reader.guide.take("sql", "DROP TRIGGER"));
     reader.shell.sql(&foreign.address, &triggers).await;
@@ -138,7 +138,7 @@ async fn take_away(reader: &mut Reader, foreign: &Foreign, project: &Foreign) {
     assert_eq!(project.calls().len(), calls);
 }
 
-/// A table whose columns have other names: one row of it.
+/// Sends one row of a table whose columns have other names.
 async fn columns(reader: &mut Reader) -> Value {
     let other = reader.shell.answer(&reader.create).await;
     let columns: Value = serde_json::from_str(&reader.guide.take("json", "columns")).unwrap();
@@ -174,7 +174,7 @@ async fn outbox_and_relay(reader: &mut Reader, foreign: &Foreign) {
     foreign.act(reader.guide.inline("email = email"));
     reader.are(&["Ada", "After", "Before"]).await;
 
-    // What Admit refuses says why, and goes in once the row or the endpoint is mended.
+    // A refused line has a reason, and is accepted once the row or the endpoint is corrected.
     let (refused, again) =
         (reader.guide.take("sql", "done_at IS NOT NULL"), reader.guide.take("sql", "done_at = NULL"));
     foreign.act("SELECT add_guest(3, 'Third', 1)");

@@ -1,4 +1,4 @@
-//! `docs/guides/terminal-scanner.md`.
+//! Follows the guide `docs/guides/terminal-scanner.md`.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ async fn a_scanner_is_paired_and_scans_as_the_guide_says() {
     let rule = guide.take("udev", "SYMLINK");
     let unit = guide.take("ini", "ExecStart");
     assert!(rule.contains("input/ticket-reader") && unit.contains("evdev:/dev/input/ticket-reader"));
-    // The unit's options are those of the command, on a reader that is there.
+    // Runs the unit's command with its options, on an existing reader.
     let start = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).unwrap();
     let table = [
         ("/usr/bin/admit", "echo TICKET-1 | admit"),

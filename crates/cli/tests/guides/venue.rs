@@ -10,12 +10,12 @@ const VENUE: &str = include_str!("../../../../docs/guides/without-internet.md");
 const READERS: &str = include_str!("../../../../docs/guides/hardware-readers.md");
 const WATCHING: &str = include_str!("../../../../docs/guides/watching.md");
 
-/// An address on which nobody listened a moment ago.
+/// An address on which nobody listened just now.
 fn free() -> String {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
 }
 
-/// The server answers by TLS, whoever made its certificate.
+/// Checks that the server speaks TLS, whatever its certificate.
 async fn speaks_tls(shell: &Shell, listen: &str) {
     let ask = format!("command curl -sk -o /dev/null -w '%{{http_code}}' https://{listen}/readyz || true");
     until("the server speaks TLS", || async { shell.run(&ask).await.trim() == "200" }).await;

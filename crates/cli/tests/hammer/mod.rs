@@ -1,4 +1,5 @@
-//! A device that sends batch after batch to a server that may end at any moment, and remembers what was receipted.
+//! A device that uploads batch after batch to a server that may end at any moment. It remembers which scans have a
+//! receipt.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -19,9 +20,9 @@ pub struct Hammer {
     pub log: Log,
     barcodes: Vec<String>,
     at_ms: i64,
-    /// The batch that has no answer yet: sent again, unchanged, until it has.
+    /// The batch without an answer. It is sent again, unchanged, until it has one.
     pub open: Option<Value>,
-    /// Places of the log that a receipt named.
+    /// The `seq` numbers that a receipt named.
     pub acknowledged: BTreeSet<u64>,
 }
 
@@ -30,9 +31,9 @@ impl Hammer {
         let (paired, barcodes) = server.pair(client, &format!("hammer-{n}")).await;
         Self {
             log: Log::new(paired, &n.to_string()),
-            // Every device goes through the same tickets: most scans are double entries, the dearest kind.
+            // All devices use the same tickets, so most scans are double entries, which cost the most.
             barcodes,
-            // In the past: a scan is never later than its receipt, however fast this runs.
+            // Scans are in the past, so that none is later than its receipt, however fast the test runs.
             at_ms: serving::now_ms() - 3_600_000,
             open: None,
             acknowledged: BTreeSet::new(),
@@ -54,13 +55,14 @@ impl Hammer {
         batch
     }
 
-    /// Sends one batch: the answer's status and body. `None`: no whole answer, the server is gone.
+    /// Uploads one batch, and gives status and body of the answer. `None`: there was no complete answer, because the
+    /// server is gone.
     pub async fn offer(&mut self, client: &Client, url: &str) -> Option<(u16, Value)> {
         let batch = self.next_batch();
         let request = client.post(format!("{url}/api/scanning/sync")).bearer_auth(&self.log.paired.api_key);
         let answer = request.json(&batch).send().await.ok()?;
         let status = answer.status().as_u16();
-        // Half an answer is none.
+        // An incomplete answer counts as none.
         let body: Value = serde_json::from_str(&answer.text().await.ok()?).ok()?;
         if status == 200 {
             let said: SyncAnswer = serde_json::from_value(body.clone()).ok()?;
@@ -75,7 +77,7 @@ impl Hammer {
         Some((status, body))
     }
 
-    /// Sends one batch. `false`: the server is gone, or is going.
+    /// Uploads one batch. `false`: the server is gone or stopping.
     pub async fn send(&mut self, client: &Client, url: &str) -> bool {
         match self.offer(client, url).await {
             Some((status, body)) if status < 500 => {
@@ -86,7 +88,7 @@ impl Hammer {
         }
     }
 
-    /// Places of the log that the server says it lacks. `None` where it cannot say now.
+    /// The ranges of the log that the server says it lacks. `None` if it cannot answer now.
     pub async fn told_missing(&self, client: &Client, url: &str) -> Option<Vec<(u64, u64)>> {
         let request = client.post(format!("{url}/api/scanning/log-status")).bearer_auth(&self.log.paired.api_key);
         let body = json!({ "log_id": self.log.log_id, "head": self.log.seq });
@@ -98,19 +100,19 @@ impl Hammer {
         Some(answer.json::<LogStatusAnswer>().await.unwrap().missing)
     }
 
-    /// The same of a server that has nothing to wait for.
+    /// The ranges of the log that a running server says it lacks.
     pub async fn missing(&self, client: &Client, url: &str) -> Vec<(u64, u64)> {
         self.told_missing(client, url).await.expect("what it lacks")
     }
 
-    /// The scans that a receipt named and the server lacks.
+    /// The scans that have a receipt and that the server lacks.
     pub async fn lost(&self, client: &Client, url: &str) -> Vec<u64> {
         let missing = self.missing(client, url).await;
         let lacks = |seq: &&u64| missing.iter().any(|(from, to)| (from..=to).contains(seq));
         self.acknowledged.iter().filter(lacks).copied().collect()
     }
 
-    /// Sends until nothing is without its answer; then the server lacks nothing at all.
+    /// Uploads until every batch has an answer. The server must then lack nothing.
     pub async fn hand_over(&mut self, client: &Client, url: &str) {
         while self.open.is_some() {
             assert!(self.send(client, url).await);
@@ -120,7 +122,7 @@ impl Hammer {
     }
 }
 
-/// Hammers until `until`, then returns the devices.
+/// Lets the devices upload until `until`, and gives them back.
 pub async fn hammer(client: &Client, url: &str, mut devices: Vec<Hammer>, until: Instant) -> Vec<Hammer> {
     let mut running = Vec::new();
     for mut device in devices.drain(..) {
@@ -136,7 +138,7 @@ pub async fn hammer(client: &Client, url: &str, mut devices: Vec<Hammer>, until:
     devices
 }
 
-/// A random life of at most so long, and the state to draw the next one from.
+/// A random time of at most `most_ms` milliseconds. It also advances the random state.
 pub fn life(random: &mut u64, most_ms: u64) -> Duration {
     *random ^= *random << 13;
     *random ^= *random >> 7;

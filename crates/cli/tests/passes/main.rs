@@ -1,9 +1,9 @@
 //! `kill -9` at random moments while passes are on their way, on both stores. Every guest has one token, one object
-//! and one mail, and no mail goes before its object. Each crash that fell into the sending may add at most one more
-//! mail, with the same Message-ID.
+//! and one mail, and no mail is sent before its object is stored. Each kill during the sending may cause at most one
+//! more mail, with the same Message-ID.
 //!
-//! `ADMIT_KILLS` says how often each store's server is killed; 8 without it. The test looks into the store after each kill
-//! and says how many fell on a run at each of its steps; where there are many kills, each step must have been hit.
+//! `ADMIT_KILLS` says how often each store's server is killed; 8 without it. The test reads the store after each kill,
+//! and reports how many kills hit a run at each of its steps. With many kills, each step must have been hit.
 
 mod office;
 #[allow(dead_code, reason = "each target uses its part of the harness")]
@@ -15,22 +15,22 @@ use std::time::{Duration, Instant};
 
 use office::{Kept, Office, Run};
 
-/// The steps in order.
+/// The steps of a run, in order.
 const STEPS: [&str; 4] = ["insert-qr-code", "generate-qr-png", "upload", "send-email"];
-/// Guests of an import: fewer than the runs that are under way at a time, so that one which is taken is begun.
+/// The guests of an import. There are fewer than the runs under way at a time, so every taken run is begun.
 const GUESTS: usize = 24;
-/// Longest time from an import's beginning to a kill that aims at nothing, milliseconds.
+/// The longest time from the beginning of an import to an unaimed kill, in milliseconds.
 const LIFE_MS: u64 = 400;
-/// Longest time that a kill waits for a run at the step it aims at, milliseconds.
+/// The longest wait of an aimed kill for a run at its step, in milliseconds.
 const AIM_MS: u64 = 10_000;
-/// Longest time from the moment a kill waited for to the kill, milliseconds.
+/// The longest delay between that moment and the kill, in milliseconds.
 const LATER_MS: u64 = 4;
-/// From so many kills on each step must have been hit.
+/// The number of kills from which each step must have been hit.
 const REACH: usize = 40;
-/// How long what was cut off may take to be finished.
+/// The time limit for finishing interrupted work.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Dice with a seed (xorshift).
+/// A random generator with a seed (xorshift).
 struct Dice(u64);
 
 impl Dice {
@@ -42,22 +42,22 @@ impl Dice {
     }
 }
 
-/// The effects of the kills.
+/// Counts what the kills interrupted.
 #[derive(Default)]
 struct Reach {
-    /// Kills that fell on a run at each step.
+    /// The number of kills that hit a run at each step.
     at_step: [usize; STEPS.len()],
-    /// Of each guest, kills that fell on their mail's sending.
+    /// For each guest, the number of kills during the sending of their mail.
     sending: BTreeMap<String, usize>,
-    /// Kills that fell on any run.
+    /// The number of kills that hit any run.
     any: usize,
-    /// From a start to the first step that was done of what was cut off, and to the last.
+    /// The times from a start until the first interrupted step was done, and (`finished`) until the last was.
     went_on: Vec<Duration>,
     finished: Vec<Duration>,
 }
 
 impl Reach {
-    /// Notes which runs a kill fell on.
+    /// Records which runs a kill hit.
     fn note(&mut self, open: &[Run]) {
         let mut hit = [false; STEPS.len()];
         for run in open.iter().filter(|run| run.is_taken && run.done < STEPS.len()) {
@@ -73,8 +73,8 @@ impl Reach {
     }
 }
 
-/// Waits for this kill's moment: half of them come at any time, the others a little after a run came to the step they aim
-/// at.
+/// Waits for this kill's moment. Half of the kills come at any time, the others shortly after a run reached the step
+/// in `aim`.
 async fn moment(office: &Office, dice: &mut Dice, aim: Option<usize>) {
     let Some(aim) = aim else {
         // tidy-allow: the random moment of the kill is what is tested
@@ -94,7 +94,7 @@ async fn moment(office: &Office, dice: &mut Dice, aim: Option<usize>) {
     tokio::time::sleep(Duration::from_micros(dice.below(LATER_MS * 1_000))).await;
 }
 
-/// Waits until all work that was cut off is done. It goes on by itself.
+/// Waits until all interrupted work is done. The server continues it by itself.
 async fn goes_on(office: &Office, cut_off: &[Run], reach: &mut Reach) {
     if cut_off.is_empty() {
         return;
@@ -117,7 +117,7 @@ async fn goes_on(office: &Office, cut_off: &[Run], reach: &mut Reach) {
     reach.finished.push(office.started.elapsed());
 }
 
-/// Waits until no run is open: also of an import whose answer, or whose commit, a kill overtook.
+/// Waits until no run is open, also of an import whose answer was lost in a kill.
 async fn all_done(office: &Office) {
     let begun = Instant::now();
     loop {
@@ -139,7 +139,7 @@ async fn killed_again_and_again(kept: Kept, name: &str) {
     let mut office = Office::open(kept, name).await;
     let (mut reach, mut imported, mut answered) = (Reach::default(), 0, BTreeSet::new());
     for kill in 0..kills {
-        // By turns at any moment and at each step.
+        // Kills alternate between any moment and each of the steps.
         let aim = (kill % 2 == 1).then_some(kill / 2 % STEPS.len());
         let emails: Vec<String> = (imported..imported + GUESTS).map(|n| format!("g{n}@guests.example")).collect();
         imported += GUESTS;
@@ -154,7 +154,7 @@ async fn killed_again_and_again(kept: Kept, name: &str) {
         office.gone().await;
         let mut cut_off = office.open_runs().await;
         reach.note(&cut_off);
-        // One in four is killed again while it starts, or soon after.
+        // One server in four is killed again while it starts, or soon after.
         if dice.below(4) == 0 {
             office.spawn();
             moment(&office, &mut dice, None).await;
@@ -188,8 +188,8 @@ fn tell(name: &str, reach: &mut Reach, guests: usize) {
     }
 }
 
-/// One token a guest, one object a token; one mail a guest, or with the same Message-ID at most one more for each kill that
-/// fell on its sending; none before its object.
+/// Checks that each guest has one token, each token one object, and each guest one mail. Each kill during the sending
+/// may have caused at most one more mail with the same Message-ID. No mail comes before its object.
 async fn each_has_one(office: &Office, reach: &Reach, answered: &BTreeSet<String>) {
     let passes = office.passes().await;
     let guests: BTreeMap<&str, &office::Pass> = passes.iter().map(|pass| (pass.email.as_str(), pass)).collect();

@@ -1,5 +1,4 @@
-//! An `admit serve` on a store and a port that outlive it, a mail server beside it, and a look into the store that needs no
-//! server.
+//! An `admit serve` whose store and port outlive it, with a mail server. The store can also be read without a server.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,23 +18,23 @@ use crate::sink::Sink;
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 const EMAIL: &str = "owner@passes.example";
 
-/// Of each open run: its id, whose it is, how many steps are done, whether somebody has it.
+/// Reads each open run: its id, its guest, the number of finished steps, and whether a process holds it.
 // tidy-allow: what a dead server left is looked at behind the store's back
 const OPEN_RUNS: &str = "SELECT r.run_id, r.subject, CAST(COUNT(s.name) AS TEXT), CAST(COUNT(q.holder) AS TEXT)
     FROM runs r JOIN job_queue q USING (organization_id, run_id) LEFT JOIN steps s USING (organization_id, run_id)
     WHERE r.state = 'open' GROUP BY r.run_id, r.subject";
-/// Of each guest: e-mail, id, token, and how many pages tokens of theirs open.
+/// Reads each guest: e-mail, id, token, and the number of credentials for the token.
 // tidy-allow: the same
 const PASSES: &str = "SELECT g.email, g.guest_id, t.barcode, CAST(COUNT(c.token_hash) AS TEXT)
     FROM guests g JOIN tickets t USING (organization_id, ticket_id) LEFT JOIN credentials c
     ON c.organization_id = g.organization_id AND c.kind = 'pass' AND c.holder = g.ticket_id
     GROUP BY g.email, g.guest_id, t.barcode";
 
-/// Where the server keeps what it stores.
+/// The store of the server.
 pub enum Kept {
-    /// The embedded database.
+    /// The embedded database, with a connection that reads it.
     Folder(Mutex<Option<rusqlite::Connection>>),
-    /// A private PostgreSQL, which nobody kills, with every commit on the disk.
+    /// A private PostgreSQL that is never killed, with every commit flushed to disk.
     Postgres { server: Box<testing::Server>, address: String },
 }
 
@@ -43,7 +42,7 @@ impl Kept {
     pub fn in_a_folder() -> Self {
         Self::Folder(Mutex::default())
     }
-    /// Not from inside an async runtime.
+    /// Makes a store on PostgreSQL. Don't call it from inside an async runtime.
     pub fn in_postgresql() -> Self {
         let server = Box::new(testing::Server::start(true));
         let address = server.database();
@@ -51,14 +50,14 @@ impl Kept {
     }
 }
 
-/// A run that is not at its end.
+/// A run that has not ended.
 #[derive(Debug, Clone)]
 pub struct Run {
     pub run_id: String,
     pub guest_id: String,
-    /// Steps that are stored.
+    /// The number of stored steps.
     pub done: usize,
-    /// A server has it, or had it when it was killed.
+    /// Whether a server holds it, or held it when it was killed.
     pub is_taken: bool,
 }
 
@@ -80,7 +79,7 @@ pub struct Office {
     event: String,
     pub sink: Sink,
     child: Mutex<Option<Child>>,
-    /// When the server was started last.
+    /// When the server was last started.
     pub started: Instant,
     superuser: Option<tokio_postgres::Client>,
 }
@@ -123,7 +122,7 @@ impl Office {
             command.env_remove(name);
         }
         if let Kept::Postgres { address, .. } = &self.kept {
-            // A node with a name has at once, after a crash, what it was at.
+            // A node with a name takes its former runs back at once after a crash.
             command.env("DATABASE_URL", address).env("ADMIT_NODE", "one");
         }
         command.args(arguments).env("ADMIT_DATA_DIR", &self.folder).env("ADMIT_SECRET", SECRET);
@@ -143,7 +142,7 @@ impl Office {
     /// Starts the server's process.
     pub fn spawn(&mut self) {
         if let Kept::Folder(connection) = &self.kept {
-            // Nobody else has the file open: the server finds it as a crash leaves it.
+            // The reading connection is closed, so that the server finds the file as a crash leaves it.
             connection.lock().unwrap_or_else(PoisonError::into_inner).take();
         }
         let mut command = tokio::process::Command::from(self.admit(&["serve"]));
@@ -159,11 +158,11 @@ impl Office {
             tokio::time::sleep(Duration::from_millis(2)).await; // tidy-allow: the pause of a poll loop
         }
     }
-    /// SIGKILL.
+    /// Kills the server with SIGKILL.
     pub fn kill(&self) {
         self.child().as_mut().unwrap().start_kill().unwrap();
     }
-    /// Waits until the killed process is no more.
+    /// Waits until the killed process has ended.
     pub async fn gone(&self) {
         let child = self.child().take();
         child.unwrap().wait().await.unwrap();
@@ -188,7 +187,7 @@ impl Office {
         match (&self.kept, &self.superuser) {
             (Kept::Folder(connection), _) => {
                 let mut connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
-                // Only to read: what a server left of its journal is the next server's to fold back.
+                // Read-only, because the next server must copy back the journal of the former one.
                 let database = connection.get_or_insert_with(|| read_only(&self.folder.join("admit.db")));
                 let mut statement = database.prepare_cached(sql).unwrap();
                 let width = statement.column_count();
@@ -206,7 +205,7 @@ impl Office {
             (Kept::Postgres { .. }, None) => unreachable!("connected when it was opened"),
         }
     }
-    /// Runs that are not at their end, whether a server lives or not.
+    /// The runs that have not ended, with or without a running server.
     pub async fn open_runs(&self) -> Vec<Run> {
         let rows = self.rows(OPEN_RUNS).await.into_iter();
         rows.map(|row| Run {
@@ -228,8 +227,8 @@ impl Office {
         })
         .collect()
     }
-    /// When each token's object got its name. A file that a crash left half-written has another name, and is no
-    /// object.
+    /// For each token, the time when its object got its name. A half-written file of a crash has another name and is
+    /// not counted.
     pub fn objects(&self) -> BTreeMap<String, SystemTime> {
         let files = std::fs::read_dir(self.folder.join("objects/qr-codes")).unwrap().map(|file| file.unwrap());
         let named = files.filter_map(|file| {
@@ -238,7 +237,7 @@ impl Office {
         });
         named.collect()
     }
-    /// The database is whole, derived rows are what the facts say, and ledgers are chains.
+    /// Checks that the database is whole, derived rows equal the facts, and ledgers are chained.
     pub fn in_order(&self) {
         if let Kept::Folder(connection) = &self.kept {
             connection.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -264,7 +263,7 @@ fn read_only(path: &Path) -> rusqlite::Connection {
     database
 }
 
-/// When the file was renamed: its last change.
+/// The time of the file's last change, which is its renaming.
 fn changed(file: &std::fs::Metadata) -> SystemTime {
     use std::os::unix::fs::MetadataExt as _;
     let (seconds, nanoseconds) = (file.ctime().unsigned_abs(), file.ctime_nsec().unsigned_abs());

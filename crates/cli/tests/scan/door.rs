@@ -1,4 +1,4 @@
-//! A day of a terminal scanner: paired, online, without the server, back again.
+//! A day of a terminal scanner: pairing, online, without the server, online again.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -16,7 +16,7 @@ TICKET-EVE,Eve,general,1,,
 TICKET-FAY,Fay,general,2,,
 ";
 
-/// The parts of a verdict that a test compares.
+/// The parts of a verdict that the test compares.
 fn of(verdict: &Value) -> Value {
     let keys = ["verdict", "screen", "headline", "count", "name"];
     Value::Object(keys.iter().map(|key| ((*key).to_owned(), verdict[*key].clone())).collect())
@@ -39,18 +39,18 @@ async fn a_scanner_decides_with_and_without_the_server_and_hands_over_everything
     assert_eq!((&told[0]["gate"], &told[0]["event"]), (&json!("North"), &json!("Night")));
     let again = gate.scan("TICKET-ANA").await;
     assert_eq!((&again["verdict"], &again["scan_id"]), (&json!("same"), &Value::Null));
-    // One of a party at each code.
+    // Each showing of the code admits one person of the party.
     told.push(gate.scan("TICKET-BO").await);
     assert_eq!(of(&told[1]), is("admit", "admit", "Admit", 1, Some("Bo")));
     told.push(gate.scan("TICKET-BO").await);
     assert_eq!((&told[2]["already_in"], &told[2]["party"], &told[2]["count"]), (&json!(1), &json!(3), &json!(1)));
-    // Staff were to look first, and nobody is there who could.
+    // Staff should check this guest first, but there is no staff.
     told.push(gate.scan("TICKET-CY").await);
     assert_eq!((&told[3]["verdict"], &told[3]["question"]), (&json!("refuse"), &json!("check")));
     assert_eq!(told[3]["headline"], "Check ID");
     told.push(gate.scan("TICKET-NOBODY").await);
     assert_eq!(of(&told[4]), is("refuse", "not_in_list", "Unknown ticket", 0, None));
-    // The sample lets nobody in.
+    // The sample code admits nobody.
     assert_eq!(gate.scan("admit-sample-ticket").await["verdict"], "sample");
     let second = scan(&journal, &[]).output().await.unwrap();
     assert_eq!(second.status.code(), Some(2));
@@ -71,7 +71,7 @@ async fn a_scanner_decides_with_and_without_the_server_and_hands_over_everything
     assert_eq!(code, Some(0));
     assert!(last.contains("scans wait in the journal"), "{last}");
 
-    // Nobody has the names any more, and everything else is as it was.
+    // The names are lost, and everything else is as before.
     let mut gate = Gate::start(scan(&journal, &["--last-sync", "0"]));
     told.push(gate.scan("TICKET-FAY").await);
     assert_eq!(of(&told[7]), is("admit", "admit", "Admit", 1, None));
@@ -98,7 +98,7 @@ async fn one_code_is_the_exit_code_and_hooks_run_after_the_scan_is_durable() {
     let journal = office.journal();
     let hook = office.folder.join("hook.sh");
     let heard = office.folder.join("heard");
-    // The scan's row lies in the log beside the journal when the hook runs.
+    // When the hook runs, the scan's row is in the write-ahead log beside the journal.
     let script = format!(
         "#!/bin/sh\nread -r line\ngrep -aq \"$ADMIT_SCAN_ID\" {j}-wal {j} || exit 9\n\
          echo \"$ADMIT_VERDICT $ADMIT_COUNT $1 $line\" >> {}\nexit $2\n",
@@ -148,7 +148,7 @@ async fn an_organiser_approves_a_scanner_that_asked_and_a_signal_ends_it_in_orde
     let pid = rustix::process::Pid::from_raw(gate.id() as i32).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     assert_eq!(gate.ended().await, (Some(0), "admit: every scan is with the server".to_owned()));
-    // It knows its server from now on.
+    // From now on the journal knows the server.
     let mut gate = Gate::start(scan(&journal, &[]));
     assert_eq!(gate.scan("TICKET-DEE").await["verdict"], "admit");
     assert_eq!(gate.end().await.0, Some(0));
@@ -163,7 +163,7 @@ async fn storage_that_refuses_admits_nobody() {
     let (link, open) = (office.link().await, format!("touch {}", hook.display()));
     let mut gate = Gate::start(scan(&journal, &["--pair", &link, "--on-admit", &open]));
     gate.says("ready").await;
-    // Somebody holds the file: nothing can be written.
+    // Another connection locks the file, so nothing can be written.
     let holder = rusqlite::Connection::open(&journal).unwrap();
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();
     let refused = gate.scan("TICKET-ANA").await;

@@ -1,4 +1,4 @@
-//! A scanner that a test feeds codes: one line in, one verdict out.
+//! A scanner that a test feeds with codes: one line in, one verdict out.
 
 use std::process::Stdio;
 
@@ -33,11 +33,11 @@ impl Gate {
         Self { codes: child.stdin.take(), child, verdicts, said }
     }
 
-    /// Offers a code. Fails where the scanner is gone.
+    /// Sends a code. Fails if the scanner is gone.
     pub async fn offer(&mut self, code: &str) -> std::io::Result<()> {
         self.codes.as_mut().unwrap().write_all(format!("{code}\n").as_bytes()).await
     }
-    /// The next verdict; `None` where the scanner is gone.
+    /// The next verdict; `None` if the scanner is gone.
     pub async fn verdict(&mut self) -> Option<Value> {
         let line = timeout(PATIENCE, self.verdicts.next_line()).await.expect("no verdict").ok()??;
         Some(serde_json::from_str(&line).unwrap_or_else(|_| panic!("not JSON: {line}")))
@@ -46,7 +46,7 @@ impl Gate {
         self.offer(code).await.unwrap();
         self.verdict().await.expect("the scanner ended")
     }
-    /// Waits until it says something with these words; gives the line.
+    /// Waits for a line of standard error with these words, and gives it.
     pub async fn says(&mut self, words: &str) -> String {
         loop {
             let line = timeout(PATIENCE, self.said.recv()).await;
@@ -57,7 +57,7 @@ impl Gate {
             }
         }
     }
-    /// No more codes: its exit code, and what it said last.
+    /// Closes the input, and gives the exit code and the last lines of standard error.
     pub async fn end(mut self) -> (Option<i32>, String) {
         drop(self.codes.take());
         self.ended().await
@@ -73,7 +73,7 @@ impl Gate {
     pub fn id(&self) -> u32 {
         self.child.id().unwrap()
     }
-    /// SIGKILL.
+    /// Kills the scanner with SIGKILL.
     pub async fn kill(&mut self) {
         let _ = self.child.kill().await;
     }

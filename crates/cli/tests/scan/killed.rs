@@ -1,5 +1,5 @@
-//! `kill -9` of a scanner at random moments while codes are read. A verdict that was told is never without its scan: each is
-//! in the journal, and in the end at the server. `ADMIT_KILLS` says how often; 6 without it.
+//! `kill -9` of a scanner at random moments while codes are read. Every printed verdict has its scan: in the journal,
+//! and in the end at the server. `ADMIT_KILLS` says how often; 6 without it.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -10,9 +10,9 @@ use admit_store_sqlite::journal::DeviceJournal;
 use crate::gate::Gate;
 use crate::office::{Office, scan};
 
-/// The longest life, milliseconds.
+/// The longest life of a scanner, in milliseconds.
 const LIFE_MS: u64 = 500;
-/// More than a life reads.
+/// More tickets than a scanner reads in one life.
 const TICKETS_A_LIFE: u64 = 400;
 
 fn number(name: &str) -> Option<u64> {
@@ -26,8 +26,8 @@ fn random(state: &mut u64) -> u64 {
     *state
 }
 
-/// Reads codes until it is killed, so long after its start or after its first verdict; gives the next code that no verdict
-/// came for, and how many verdicts came.
+/// Reads codes until the scanner is killed, some time after its start or after its first verdict. Gives the next code
+/// without a verdict, and the number of verdicts.
 async fn live(mut gate: Gate, from_start: bool, life: Duration, mut next: usize, told: &mut Told) -> (usize, u64) {
     let mut verdicts = 0;
     if !from_start {
@@ -45,7 +45,7 @@ async fn live(mut gate: Gate, from_start: bool, life: Duration, mut next: usize,
         (next, verdicts) = (next + 1, verdicts + 1);
     }
     gate.kill().await;
-    // What it had told before it died was told.
+    // Verdicts that were printed before the kill count.
     while let Some(verdict) = gate.verdict().await {
         note(&verdict, told);
         (next, verdicts) = (next + 1, verdicts + 1);
@@ -53,13 +53,13 @@ async fn live(mut gate: Gate, from_start: bool, life: Duration, mut next: usize,
     (next, verdicts)
 }
 
-/// Verdicts that were told.
+/// The verdicts that were printed.
 #[derive(Default)]
 struct Told {
-    /// Scans that let somebody in.
+    /// The scans that admitted a person.
     admitted: BTreeSet<String>,
-    /// Guests whom the server held to be in: it had answered a claim, and the scanner died before it heard the answer. The
-    /// claim's final, which says that nobody went in, was not there yet.
+    /// Persons whom the server counted as inside, although nobody went in. It had answered a claim, and the scanner
+    /// died before it got the answer. The final, which says that nobody went in, had not arrived.
     turned_away: u64,
 }
 
@@ -70,7 +70,7 @@ fn note(verdict: &serde_json::Value, told: &mut Told) {
             println!("turned away: {verdict}");
             told.turned_away += 1;
         }
-        // The life before had let this one in and died before it could say so.
+        // The scanner admitted this person in its former life, and died before it could print the verdict.
         Some("same") => {}
         _ => panic!("{verdict}"),
     }
@@ -92,11 +92,11 @@ async fn no_verdict_is_told_without_its_scan_however_often_the_scanner_is_killed
     for kill in 0..kills {
         let mut command = scan(&journal, &[]);
         if kill % 2 == 1 {
-            // Nobody answers there: every other life is without a network.
+            // No server answers there, so every second life is without a network.
             command.env("HTTP_PROXY", "http://127.0.0.1:1");
         }
         let life = Duration::from_millis(random(&mut state) % LIFE_MS);
-        // A quarter dies while it starts.
+        // A quarter of the kills happen while the scanner starts.
         let (after, came) = live(Gate::start(command), kill % 4 == 3, life, next, &mut told).await;
         cut_off += u64::from(came > 0);
         (next, verdicts) = (after, verdicts + came);
@@ -125,7 +125,7 @@ async fn no_verdict_is_told_without_its_scan_however_often_the_scanner_is_killed
     assert!(lost.is_empty(), "ADMIT_SEED={seed}: told and lost: {lost:?}");
     assert_eq!(rows, there, "ADMIT_SEED={seed}");
     assert_eq!(lacks(&rows), Vec::<String>::new(), "ADMIT_SEED={seed}");
-    // Each ticket let its one person in once, whoever died between.
+    // Each ticket admitted its one person once, in spite of the kills.
     let (entered, over) = office.let_in().await;
     let (least, most) = (next as u64 - told.turned_away, next as u64 + 1);
     assert!(over == 0 && (least..=most).contains(&entered), "{entered} of {least} to {most}, {over} over");

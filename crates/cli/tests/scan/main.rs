@@ -1,4 +1,4 @@
-//! `admit scan` against the real server, each a process of its own: at a pipe, at a terminal, and killed at any moment.
+//! `admit scan` against the real server, each a separate process: on a pipe, on a terminal, and killed at any moment.
 #![cfg(target_os = "linux")]
 
 mod office;

@@ -1,4 +1,4 @@
-//! A server on a folder and a port that outlive it, with one live event and one gate.
+//! A server whose folder and port outlive it, with one live event and one gate.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::process::{Child, Command};
 
 const EMAIL: &str = "owner@scan.example";
-/// How long anything may take.
+/// The time limit of every wait.
 pub const PATIENCE: Duration = Duration::from_secs(90);
 
 pub fn admit(arguments: &[&str]) -> Command {
@@ -32,7 +32,7 @@ pub struct Office {
 }
 
 impl Office {
-    /// A server whose event has these tickets: lines of a CSV file under its header.
+    /// Starts a server whose event has the tickets of this CSV text with a header.
     pub async fn start(name: &str, sheet: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("admit-scan-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
@@ -66,7 +66,7 @@ impl Office {
             tokio::time::sleep(Duration::from_millis(50)).await; // tidy-allow: the pause of a poll loop
         }
     }
-    /// SIGKILL.
+    /// Kills the server with SIGKILL.
     pub async fn down(&mut self) {
         self.child.take().unwrap().kill().await.unwrap();
     }
@@ -102,7 +102,7 @@ impl Office {
         format!("{}#pair={}", self.url("/scan/"), token["pairing_token"].as_str().unwrap())
     }
 
-    /// Every scan the server has, by its id and stage: a claim and its final are one scan.
+    /// Every scan on the server, by id and stage. A claim and its final are one scan with two stages.
     pub async fn scans(&self) -> BTreeMap<(String, String), Value> {
         let (mut found, mut cursor) = (BTreeMap::new(), String::new());
         loop {
@@ -123,7 +123,7 @@ impl Office {
         let inside = self.get(&format!("/api/events/{}/occupancy", self.event)).await;
         (inside["entered"].as_u64().unwrap(), inside["over"].as_u64().unwrap())
     }
-    /// Stops it, and asks whether everything derived is what its scans say.
+    /// Stops the server, and checks that derived rows equal the scans.
     pub async fn in_order(&mut self) {
         self.down().await;
         said(&["rebuild", "--check", "--data-dir", &self.folder.join("data").display().to_string()]).await;

@@ -1,4 +1,5 @@
-//! A person at a terminal: the verdict fills it, parties are asked about, and no guest's name drives it.
+//! A person at a terminal. The verdict fills the screen, the scanner asks about parties, and no guest's name controls
+//! the terminal.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -11,7 +12,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 
 use crate::office::{Office, PATIENCE, scan};
 
-/// The text written to the terminal so far.
+/// The text that was written to the terminal so far.
 struct Screen {
     keys: File,
     heard: mpsc::Receiver<Vec<u8>>,
@@ -19,7 +20,7 @@ struct Screen {
 }
 
 impl Screen {
-    /// A terminal, and the side of it that a program gets.
+    /// Opens a terminal, and gives the side that a program uses.
     fn open() -> (Self, File) {
         let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&ours).unwrap();
@@ -38,7 +39,7 @@ impl Screen {
         });
         (Self { keys, heard, text: String::new() }, foreign)
     }
-    /// Types a line and waits until the terminal shows this; gives what came since.
+    /// Types a line, waits until the terminal shows this text, and gives the new output.
     fn shows(&mut self, line: &str, wanted: &str) -> String {
         self.text.clear();
         self.keys.write_all(format!("{line}\r").as_bytes()).unwrap();
@@ -55,7 +56,7 @@ impl Screen {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_verdict_fills_the_terminal_and_a_hostile_name_cannot_drive_it() {
-    // What the server lets pass: line breaks in a note, a change of direction in a gate's name.
+    // The server accepts these: line breaks in a note, a change of direction in a gate's name.
     let sheet = "barcode,name,zone,party_size,note\nTICKET-ANA,Ana,general,1,\nTICKET-BO,Bo,general,4,\n\
                  TICKET-EVE,Eve\u{202e}timdA,general,1,\"VIP\n\nAdmit 9\"\n";
     let office = Office::start("terminal", sheet).await;
@@ -74,7 +75,7 @@ async fn a_verdict_fills_the_terminal_and_a_hostile_name_cannot_drive_it() {
     assert!(shown.contains("  Ana\x1b[K") && shown.contains("North\u{fffd}timdA · "), "{shown:?}");
     let shown = screen.shows("TICKET-NOBODY", "to send");
     assert!(shown.contains("\x1b[1;37;45m  ✘  Unknown ticket"), "{shown:?}");
-    // A party is asked about; a number that is too high is no answer.
+    // The scanner asks about a party. A number that is too high is not accepted.
     let shown = screen.shows("TICKET-BO", "to send");
     assert!(shown.contains("How many?") && shown.contains("4 left"), "{shown:?}");
     screen.shows("5", "5");

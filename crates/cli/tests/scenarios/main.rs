@@ -1,5 +1,5 @@
-//! S1 §12.1 and §13 by their names, in processes. Two nodes of the real binary share one PostgreSQL and one Redis. The
-//! scanners have the real engine. The network between them has faults that are drawn from a seed.
+//! The scenarios of S1 §12.1 and §13, with separate processes. Two nodes of the real binary share one PostgreSQL and
+//! one Redis. The scanners use the real engine. The network between them has faults that are drawn from a seed.
 
 #[path = "../../../server/tests/it/private_redis.rs"]
 #[allow(dead_code, reason = "each target uses its part of the harness")]
@@ -33,7 +33,7 @@ async fn with_network(venue: &Venue, scanners: &mut [Scanner]) {
     until(scanners, "everything to be handed over", |one| one.view().unsent == 0).await;
 }
 
-/// The scans of a list. A claim whose final came is listed beside it, without a verdict of its own.
+/// The scans of a list, without claims whose final came: such a claim has no verdict of its own.
 fn taken(scans: &Value) -> impl Iterator<Item = &Value> {
     scans["items"].as_array().unwrap().iter().filter(|scan| !scan["verdict"].is_null())
 }
@@ -75,7 +75,7 @@ async fn s1_12_2_double_entry() {
     let mut scanners = venue.scanners(&[0, 0, 0]).await;
     without_network(&venue, &mut scanners).await;
     assert!(scanners[0].scan("CODE-0000").opened);
-    // Far enough apart that their clocks agree on who was first.
+    // The two scans are far enough apart that the order is certain.
     let first_at = scanners[0].shown[0].at;
     loop {
         until(&mut scanners, "time to pass", |_| true).await;
@@ -86,7 +86,7 @@ async fn s1_12_2_double_entry() {
         tokio::time::sleep(std::time::Duration::from_millis(50)).await; // tidy-allow: two scans at two times
     }
     assert!(scanners[1].scan("CODE-0000").opened);
-    // A request of the first that is on its way when the network comes back would arrive.
+    // A request of the first scanner must not be under way when the network comes back, or it would arrive.
     until(&mut scanners, "nothing to be under way", |one| one.under_way == 0).await;
     with_network(&venue, &mut scanners[1..2]).await;
     let scans = venue.get("/api/events/{event}/scans").await;
@@ -99,7 +99,7 @@ async fn s1_12_2_double_entry() {
     venue.in_order();
 }
 
-/// S1 §12.1 (3): a device clock 15 s off, which the exchange with the server corrects.
+/// S1 §12.1 (3): a device's clock is 15 s off, which the time exchange with the server corrects.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn s1_12_3_clock_drift() {
     let venue = Venue::open(&codes(3), 3, 1_000).await;
@@ -122,7 +122,7 @@ async fn s1_12_3_clock_drift() {
     venue.in_order();
 }
 
-/// S1 §12.1 (4): partial uploads; the retry succeeds, and nothing is there twice.
+/// S1 §12.1 (4): uploads break off; the retry succeeds, and no scan is stored twice.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn s1_12_4_network_failure() {
     let codes = codes(30);
@@ -169,7 +169,7 @@ async fn s1_12_5_manifest_expiry_and_s1_13_2_a_stale_manifest() {
     venue.in_order();
 }
 
-/// S1 §12.1 (6), §13.1: a device is lost: its key is over, its scans wait, a person decides.
+/// S1 §12.1 (6), §13.1: a lost device's key ends, its later scans wait, and a person decides.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn s1_12_6_device_loss_and_s1_13_1_a_lost_or_stolen_device() {
     let venue = Venue::open(&codes(4), 6, 1_000).await;

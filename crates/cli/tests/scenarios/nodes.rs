@@ -26,13 +26,13 @@ use crate::scanner::{Scanner, until};
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 const HOUR_MS: i64 = 3_600_000;
 
-/// One server for all tests here, with fsync: without it the product refuses to serve.
+/// The PostgreSQL of all tests here. It runs with fsync, because the server refuses one without.
 fn server() -> &'static testing::Server {
     static SERVER: OnceLock<testing::Server> = OnceLock::new();
     SERVER.get_or_init(|| testing::Server::start(true))
 }
 
-/// A process, ended with this value.
+/// A server process, which ends when the value is dropped.
 struct Node {
     address: String,
     child: Child,
@@ -45,7 +45,7 @@ impl Drop for Node {
     }
 }
 
-/// All of it.
+/// Two nodes with their event and organiser.
 pub struct Venue {
     nodes: Vec<Node>,
     database: String,
@@ -57,7 +57,7 @@ pub struct Venue {
 }
 
 impl Venue {
-    /// An event with one-person tickets of these codes; the network's faults are drawn from `seed`.
+    /// Opens an event with a ticket for one person for each code. The network's faults are drawn from `seed`.
     pub async fn open(codes: &[String], seed: u64, syncs_per_minute: u32) -> Self {
         let database = tokio::task::spawn_blocking(|| server().database()).await.unwrap();
         let (token, event_id) = furnish(&database, codes).await;
@@ -107,7 +107,7 @@ impl Venue {
         }
     }
 
-    /// SIGKILL to both nodes.
+    /// Kills both nodes with SIGKILL.
     pub fn outage(&mut self) {
         for node in &mut self.nodes {
             node.child.kill().unwrap();
@@ -115,7 +115,7 @@ impl Venue {
         }
     }
 
-    /// Both are there again.
+    /// Starts both nodes again.
     pub async fn recovers(&mut self) {
         for n in 0..self.nodes.len() {
             self.nodes[n].child = self.spawn(&self.nodes[n].address.clone());
@@ -140,7 +140,7 @@ impl Venue {
         self.ask(Method::GET, path, None).await
     }
 
-    /// Scanners paired at the gate, each with its own clock; ready when this returns.
+    /// Pairs scanners at the gate, each with its own clock error, and waits until they are ready.
     pub async fn scanners(&self, wall_off_ms: &[i64]) -> Vec<Scanner> {
         let asked = json!({ "gate_id": "main", "uses": wall_off_ms.len() });
         let token = self.ask(Method::POST, "/api/events/{event}/pairing-tokens", Some(asked)).await;
@@ -155,7 +155,7 @@ impl Venue {
         scanners
     }
 
-    /// Checks that derived rows equal a computation from scratch.
+    /// Checks that derived rows equal a recomputation.
     pub fn in_order(&self) {
         for arguments in [["rebuild", "--check"], ["audit", "verify"]] {
             let run = Command::new(env!("CARGO_BIN_EXE_admit"))
@@ -169,7 +169,7 @@ impl Venue {
     }
 }
 
-/// An organisation with a live event; its owner's token.
+/// Makes an organisation with a live event, and gives its owner's token.
 async fn furnish(database: &str, codes: &[String]) -> (String, EventId) {
     let url = database.to_owned();
     let store = tokio::task::spawn_blocking(move || {

@@ -1,4 +1,5 @@
-//! A network that fails on request: every connection is handed to one of the nodes, and its fate is drawn from a seed.
+//! A network that fails on request. Every connection goes to one of the nodes, and whether it fails is drawn from a
+//! seed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,21 +8,21 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, copy};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-/// The state of the network.
+/// The present state of the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weather {
     Fair,
     /// Three of four connections fail: before the request, in its middle, or in the middle of the answer.
     Foul,
-    /// No connection, and those that are open end.
+    /// No connection is possible, and open ones end.
     Down,
 }
 
-/// Between scanners and nodes.
+/// The proxy between scanners and nodes.
 pub struct Proxy {
     pub url: String,
     weather: watch::Sender<Weather>,
-    /// Connections that were cut.
+    /// The number of connections that were cut.
     pub cut: Arc<AtomicU64>,
 }
 
@@ -60,7 +61,7 @@ impl Proxy {
     }
 }
 
-/// To the next node that takes it: any node answers any device.
+/// Passes a connection to the next node that accepts it, because any node may answer any device.
 async fn carry(stream: TcpStream, nodes: &[String], turn: usize, fate: u64, cut: &AtomicU64) {
     for n in 0..nodes.len() {
         let Ok(node) = TcpStream::connect(&nodes[(turn + n) % nodes.len()]).await else { continue };

@@ -1,4 +1,4 @@
-//! The scanner's real engine with hands: a disk in memory that survives a restart, real HTTP, the real clock.
+//! The scanner's real engine with a disk in memory that survives a restart, real HTTP, and the real clock.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -9,7 +9,7 @@ use admit_core::wire::engine::{Effect, FoundGuest, Input, Now, Phase, Row, Verdi
 use reqwest::Client;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// Status, headers, body.
+/// Status, headers and body.
 type Answer = (u16, Vec<(String, String)>, Vec<u8>);
 
 /// The result of a request.
@@ -27,7 +27,7 @@ pub struct Scanner {
     draws: u64,
     sessions: u64,
     begun: Instant,
-    /// Wall clock − true time.
+    /// The error of its wall clock: wall clock minus true time, in milliseconds.
     wall_off_ms: i64,
     wake: Option<i64>,
     rows: Vec<Row>,
@@ -36,9 +36,9 @@ pub struct Scanner {
     /// The guests that the last search by name found.
     pub found: Vec<FoundGuest>,
     view: Option<View>,
-    /// Uploads that left.
+    /// The number of uploads sent.
     pub uploads: usize,
-    /// Requests that left and whose answer did not come yet.
+    /// The number of requests without an answer yet.
     pub under_way: usize,
     done: UnboundedSender<Answered>,
     answers: UnboundedReceiver<Answered>,
@@ -47,7 +47,7 @@ pub struct Scanner {
 impl Scanner {
     pub fn new(url: &str, seed: u64, wall_off_ms: i64) -> Self {
         let (done, answers) = unbounded_channel();
-        // A connection a request: each meets its own fate.
+        // Each request uses its own connection, so that each may fail by itself.
         let client =
             admit_server::adapters::http_client::builder().no_proxy().pool_max_idle_per_host(0).build().unwrap();
         let mut scanner = Self {
@@ -74,7 +74,7 @@ impl Scanner {
         scanner
     }
 
-    /// The app starts with what is on the disk.
+    /// Starts the engine with the content of the disk.
     pub fn start(&mut self) {
         self.sessions += 1;
         self.engine = Engine::new();
@@ -96,7 +96,7 @@ impl Scanner {
 
     pub fn feed(&mut self, input: Input, body: &[u8]) {
         let mut waiting = VecDeque::from([(input, body.to_vec())]);
-        // An effect's own input comes after all effects: carried out in between, an older wake would follow a newer one.
+        // The input of an effect comes after all effects. Otherwise an older wake-up could follow a newer one.
         while let Some((input, body)) = waiting.pop_front() {
             let now = self.now();
             for effect in self.engine.handle(input, &body, &now) {
@@ -112,13 +112,13 @@ impl Scanner {
     pub fn scan(&mut self, code: &str) -> VerdictView {
         self.judged(Input::code(code))
     }
-    /// The guests of a name, as the device knows them.
+    /// The guests with this name on the device.
     #[allow(dead_code, reason = "each target uses its part of the harness")]
     pub fn search(&mut self, text: &str) -> Vec<FoundGuest> {
         self.feed(Input::Search { text: text.into() }, &[]);
         self.found.clone()
     }
-    /// Staff let the only guest of that name in by hand.
+    /// Lets the only guest of that name in by hand.
     #[allow(dead_code, reason = "each target uses its part of the harness")]
     pub fn pick(&mut self, name: &str) -> VerdictView {
         let ticket_id = self.search(name)[0].ticket_id.clone();
@@ -127,7 +127,7 @@ impl Scanner {
     fn judged(&mut self, input: Input) -> VerdictView {
         let before = self.shown.len();
         self.feed(input, &[]);
-        // The server may be asked first; after 200 ms without its word the engine decides alone.
+        // The engine may ask the server first. After 200 ms without an answer it decides alone.
         let begun = Instant::now();
         while self.shown.len() == before && begun.elapsed() < Duration::from_secs(5) {
             std::thread::yield_now();
@@ -141,7 +141,7 @@ impl Scanner {
         self.view().phase == Phase::Ready
     }
 
-    /// Takes what came in, and the timer if it is due.
+    /// Handles received answers, and the timer if it is due.
     fn step(&mut self) {
         while let Ok(Answered { request, sent_mono_ms, answer }) = self.answers.try_recv() {
             self.under_way -= 1;
@@ -201,7 +201,7 @@ impl Scanner {
                 let (done, sent_mono_ms) = (self.done.clone(), self.mono_ms());
                 tokio::spawn(async move {
                     let answer = answer_of(sent).await;
-                    // A scanner that restarted hears nothing of the session before.
+                    // A restarted scanner ignores answers to its former session.
                     let _ = done.send(Answered { request, sent_mono_ms, answer });
                 });
             }
@@ -224,7 +224,7 @@ async fn answer_of(sent: reqwest::RequestBuilder) -> Option<Answer> {
     Some((status, headers, answer.bytes().await.ok()?.to_vec()))
 }
 
-/// Lets scanners live until this holds of each.
+/// Runs scanners until this holds for each.
 pub async fn until(scanners: &mut [Scanner], what: &str, holds: impl Fn(&Scanner) -> bool) {
     let end = Instant::now() + Duration::from_secs(90);
     loop {

@@ -1,4 +1,4 @@
-//! A server process of the real binary, and a device paired with it.
+//! A server process of the real binary, and a device that is paired with it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Child;
 
-/// A folder of this test's, empty at first, gone with it.
+/// A folder for one test, empty at first and deleted at the end.
 pub struct Folder(pub PathBuf);
 
 impl Folder {
@@ -27,25 +27,25 @@ impl Drop for Folder {
     }
 }
 
-/// The demo, serving.
+/// A running demo.
 pub struct Server {
     pub child: Child,
-    /// The line it printed.
+    /// The JSON line that the demo printed.
     pub told: Value,
 }
 
 impl Server {
-    /// Starts the demo and waits until it says where it is. The folder is kept from start to start.
+    /// Starts the demo, and waits until it prints its address. The folder stays from start to start.
     pub async fn start(folder: &Path) -> Self {
         Self::start_with(folder, &[]).await
     }
 
-    /// The same with further settings, by their names in the environment.
+    /// Starts the demo with further settings, by their names in the environment.
     pub async fn start_with(folder: &Path, settings: &[(&str, String)]) -> Self {
         Self::start_by(tokio::process::Command::new(env!("CARGO_BIN_EXE_admit")), folder, settings).await
     }
 
-    /// The same by another command, which runs the binary with the arguments it gets.
+    /// Starts the demo with another command, which runs the binary with the arguments that it gets.
     pub async fn start_by(mut command: tokio::process::Command, folder: &Path, settings: &[(&str, String)]) -> Self {
         let mut child = command
             .args(["demo", "--json", "--port", "0", "--data-dir"])
@@ -68,12 +68,12 @@ impl Server {
         self.told["url"].as_str().unwrap().to_owned()
     }
 
-    /// SIGKILL, and wait until it is gone.
+    /// Kills the server with SIGKILL, and waits until it is gone.
     pub async fn kill(mut self) {
         self.child.kill().await.unwrap();
     }
 
-    /// Pairs a device at the first gate; and the codes of some tickets.
+    /// Pairs a device at the first gate, and gives the codes of some tickets too.
     pub async fn pair(&self, client: &Client, device_id: &str) -> (PairAnswer, Vec<String>) {
         let (url, told) = (self.url(), &self.told);
         let (event, key) = (told["event_id"].as_str().unwrap(), told["api_token"].as_str().unwrap());
@@ -82,7 +82,7 @@ impl Server {
         let token: Value = answer.json().await.unwrap();
         let request = client.get(format!("{url}/api/events/{event}/tickets/export")).bearer_auth(key);
         let file = request.send().await.unwrap().text().await.unwrap();
-        // The first column is the code, which needs no quotes here.
+        // The first column is the code, which has no quotes here.
         let barcodes = file.lines().skip(1).filter_map(|line| line.split(',').next()).take(500);
         let body = json!({ "pairing_token": token["pairing_token"], "device_id": device_id });
         let answer = client.post(format!("{url}/api/scanning/pair")).json(&body).send().await.unwrap();
@@ -103,7 +103,7 @@ pub fn admit(arguments: &[&str], folder: &Path) -> Output {
     command.args(arguments).arg("--data-dir").arg(folder).output().unwrap()
 }
 
-/// The same, of one that must succeed: what it prints.
+/// Runs a command of the binary on a folder, which must succeed, and gives its output.
 pub fn said(arguments: &[&str], folder: &Path) -> String {
     let run = admit(arguments, folder);
     let (out, err) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
@@ -111,7 +111,7 @@ pub fn said(arguments: &[&str], folder: &Path) -> String {
     out.into_owned()
 }
 
-/// The database is whole, and derived rows are what the facts say.
+/// Checks that the database is whole and derived rows equal the facts.
 pub fn in_order(folder: &Path) {
     let database = rusqlite::Connection::open(folder.join("admit.db")).unwrap();
     let result: String = database.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();

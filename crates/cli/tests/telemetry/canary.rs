@@ -1,20 +1,20 @@
-//! Nobody who watches learns who came or what opens a door: planted names and secrets are in no log, metric, problem or plain
-//! part of a backup. (Traces: `crates/cli/tests/traces.rs`.)
+//! Planted names and secrets must not appear in any log, metric, problem or readable part of a backup. So a person who
+//! watches learns neither who came nor what opens a door. (Traces: `crates/cli/tests/traces.rs`.)
 
 use crate::serving::said;
 use crate::story::{GUEST, GUEST_EMAIL, Story};
 
-/// Texts of the story that name a guest or a device.
+/// Planted texts that name a guest or a device.
 const NAMES: [&str; 5] = [GUEST, "Zwetschgenberg", GUEST_EMAIL, "Qanarinote", "Qanaridevice"];
 
-/// The first line with this text.
+/// The first line that contains this text.
 fn line_with<'a>(text: &'a str, planted: &str) -> Option<&'a str> {
     text.lines().find(|line| line.contains(planted))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn planted_names_and_secrets_are_in_no_log_metric_problem_or_plain_part_of_a_backup() {
-    // Everything that our own crates and the libraries can say.
+    // Logs everything that our crates and the libraries can log.
     let mut story = Story::tell_with(&[("RUST_LOG", "trace".to_owned())]).await;
     let metrics = story.metrics_with("admit_devices{").await;
     let told = story.end().await;
@@ -36,8 +36,8 @@ async fn planted_names_and_secrets_are_in_no_log_metric_problem_or_plain_part_of
         assert_eq!(line_with(&metrics, label), None, "{label} is in the metrics");
     }
 
-    // A backup holds the guests in its database, by its purpose; nothing that opens a door is readable in it, but for the secret
-    // in the file that is called so.
+    // A backup holds the guests in its database on purpose. Nothing that opens a door is readable in it, except the
+    // secret in the file of that name.
     let copy = told.folder.0.join("copy");
     said(&["backup", "--to", copy.to_str().unwrap()], &told.folder.0);
     for file in std::fs::read_dir(&copy).unwrap() {

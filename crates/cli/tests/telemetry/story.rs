@@ -1,4 +1,5 @@
-//! One full story: pair, list, scan, sync, conflict, failed sync, revoke. Secrets and names in it are kept, to be looked for.
+//! One full story: pair, list, scan, sync, conflict, failed sync, revoke. It keeps its secrets and names, so that
+//! tests can search for them.
 
 use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,23 +16,23 @@ use crate::scanner::{Scanner, until};
 use crate::serving::{self, Folder, Server};
 use crate::signed::Log;
 
-/// The guest whose name nobody may read in a log.
+/// The guest whose name must not be in a log.
 pub const GUEST: &str = "Zwetschgenberg Qanari";
 pub const GUEST_EMAIL: &str = "qanari@zwetschgenberg.example";
 
-/// A story that has been told; its server still serves.
+/// A finished story, whose server still runs.
 pub struct Story {
     pub folder: Folder,
     pub server: Server,
     pub client: Client,
-    /// Bodies of every answer that was no success.
+    /// The bodies of all answers that were errors.
     pub problems: Vec<String>,
-    /// Texts that open something, with what each is.
+    /// Secrets, each with a description.
     pub secrets: Vec<(&'static str, String)>,
     scanner: Scanner,
 }
 
-/// The traces that the story leaves.
+/// What the story leaves after its server has stopped.
 pub struct Told {
     pub folder: Folder,
     pub log: String,
@@ -40,12 +41,12 @@ pub struct Told {
 }
 
 impl Story {
-    /// Tells it on a server of its own, with every event in its log.
+    /// Plays the story on a new server that logs every event.
     pub async fn tell() -> Self {
         Self::tell_with(&[("RUST_LOG", "warn,admit=info,admit_server=debug".to_owned())]).await
     }
 
-    /// The same with these settings.
+    /// Plays the story with these settings.
     pub async fn tell_with(settings: &[(&str, String)]) -> Self {
         let mut story = Self::begin(settings).await;
         let code = story.guest().await;
@@ -71,14 +72,14 @@ impl Story {
         Self { folder, server, client, problems: Vec::new(), secrets, scanner }
     }
 
-    /// An organiser's request; a refusal's body is kept.
+    /// Sends an organiser's request. The body of an error is kept.
     pub async fn ask(&mut self, method: Method, path: &str, body: Option<Value>) -> (u16, Value) {
         let path = path.replace("{event}", self.server.told["event_id"].as_str().unwrap());
         let token = self.server.told["api_token"].as_str().unwrap().to_owned();
         self.ask_as(&token, method, &path, body).await
     }
 
-    /// The same, by the holder of this token or key.
+    /// Sends a request with this token or key.
     pub async fn ask_as(&mut self, token: &str, method: Method, path: &str, body: Option<Value>) -> (u16, Value) {
         let mut request = self.client.request(method, format!("{}{path}", self.server.url())).bearer_auth(token);
         if let Some(body) = body {
@@ -92,12 +93,12 @@ impl Story {
         (status.as_u16(), serde_json::from_str(&text).unwrap_or(Value::Null))
     }
 
-    /// A path's text, as anybody gets it.
+    /// The text at a path, requested without a credential.
     pub async fn get(&self, path: &str) -> String {
         self.client.get(format!("{}{path}", self.server.url())).send().await.unwrap().text().await.unwrap()
     }
 
-    /// A guest with a ticket; its code.
+    /// Makes a guest with a ticket, and gives the code.
     async fn guest(&mut self) -> String {
         let guest = json!({ "name": GUEST, "email": GUEST_EMAIL, "note": "Qanarinote" });
         let ticket = json!({ "barcode": "QANARI-CODE-7731", "zone": "general", "guest": guest });
@@ -116,7 +117,8 @@ impl Story {
         token
     }
 
-    /// The scanner is paired, has the list, says so, lets the guest in and hands the scan over; a heartbeat tells how it went.
+    /// Pairs the scanner, waits for its list, and lets the guest in. The scanner uploads the scan, and a heartbeat
+    /// reports it.
     async fn let_in(&mut self, code: &str) {
         let pair = Input::Pair { code: self.pairing_token().await, name: "Scanner Qanaridevice".into() };
         self.scanner.feed(pair, &[]);
@@ -125,11 +127,11 @@ impl Story {
         assert!(self.scanner.scan(code).opened);
         let one = std::slice::from_mut(&mut self.scanner);
         until(one, "the scan to be handed over", |one| one.view().unsent == 0).await;
-        // Back from a lost network it speaks at once, instead of half a minute later.
+        // After a network loss the scanner sends at once, instead of half a minute later.
         self.scanner.feed(Input::Online, &[]);
     }
 
-    /// A device by hand: its key, and the list as it comes.
+    /// Pairs a device whose requests the test writes itself, and fetches the list.
     async fn pair_by_hand(&mut self) -> Log {
         let body = json!({ "pairing_token": self.pairing_token().await, "device_id": "qanari-by-hand" });
         let (status, paired) = self.ask_as("", Method::POST, "/api/scanning/pair", Some(body)).await;
@@ -142,7 +144,7 @@ impl Story {
         log
     }
 
-    /// The same ticket a second time, and a code that nobody knows; the same batch again.
+    /// Sends the same ticket a second time, an unknown code, and the same batch again.
     async fn conflict(&mut self, log: &mut Log, code: &str) {
         let at = Timestamp::clamped(serving::now_ms() - 60_000);
         let again = log.scan(code, Outcome::Valid, at);
@@ -155,7 +157,7 @@ impl Story {
         }
     }
 
-    /// An upload that cannot be read, and one of a device that was revoked.
+    /// Sends an upload that cannot be read, and one of a revoked device.
     async fn fail_and_revoke(&mut self, log: &mut Log) {
         let key = log.paired.api_key.clone();
         let mut wrong = log.batch(Vec::new());
@@ -167,7 +169,7 @@ impl Story {
         assert_eq!(self.ask_as(&key, Method::POST, "/api/scanning/sync", Some(late)).await.0, 403);
     }
 
-    /// The metrics, once they say this: some of them are read from the store now and then.
+    /// The metrics, once they contain this text; some of them are updated only from time to time.
     pub async fn metrics_with(&mut self, text: &str) -> String {
         let url = self.server.told["metrics_url"].as_str().expect("an address of metrics").to_owned();
         let end = Instant::now() + Duration::from_secs(60);
@@ -177,14 +179,14 @@ impl Story {
                 return metrics;
             }
             assert!(Instant::now() < end, "never {text} in {metrics}");
-            // The scanner lives on: its heartbeat carries what it measured.
+            // The scanner keeps running, and its heartbeat reports its measurements.
             let one = std::slice::from_mut(&mut self.scanner);
             until(one, "a moment", |_| true).await;
             tokio::time::sleep(Duration::from_millis(50)).await; // tidy-allow: the pause of a poll loop
         }
     }
 
-    /// The server stops; its log.
+    /// Stops the server, and gives its log.
     pub async fn end(mut self) -> Told {
         // Its last heartbeat is under way.
         self.metrics_with("admit_devices{").await;

@@ -1,4 +1,4 @@
-//! A server, and what happens at its doors: whatever makes each of its metrics move.
+//! A server, and activity at its doors that changes each of its metrics.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -18,17 +18,17 @@ use crate::serving::{now_ms, said};
 use crate::signed::Log;
 
 const EMAIL: &str = "owner@watching.example";
-/// How long the server may take to say where it listens.
+/// The time limit until the server prints its address.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Tickets of the event whose doors this test opens.
+/// The tickets of the event that this test opens.
 const TICKETS: usize = 400;
-/// Rounds between two guests.
+/// The number of rounds between two guests.
 const GUEST_EVERY: usize = 4;
 
 /// The real binary, serving.
 pub struct Admit {
     url: String,
-    /// Address of its metrics.
+    /// The address of its metrics.
     pub metrics: String,
     token: String,
     client: Client,
@@ -36,7 +36,7 @@ pub struct Admit {
 }
 
 impl Admit {
-    /// Starts it on an empty folder, and waits until it says where it serves and where its metrics are.
+    /// Starts it on an empty folder, and waits until it prints its address and that of its metrics.
     pub async fn start(folder: &Path) -> Self {
         said(&["user", "add", "--email", EMAIL, "--organization", "Watching"], folder);
         let token = said(&["token", "create", "--email", EMAIL], folder).trim().to_owned();
@@ -56,7 +56,7 @@ impl Admit {
             .kill_on_drop(true)
             .spawn()
             .unwrap();
-        // Whichever of the two a line comes by, and in whatever order.
+        // The two lines may come on either stream and in any order.
         let (sender, mut lines) = unbounded_channel();
         tokio::spawn(read(child.stdout.take().unwrap(), sender.clone()));
         tokio::spawn(read(child.stderr.take().unwrap(), sender));
@@ -72,12 +72,12 @@ impl Admit {
         Self { url: url.unwrap(), metrics: metrics.unwrap(), token, client, child }
     }
 
-    /// SIGKILL, and wait until it is gone: its folder is removed next.
+    /// Kills it with SIGKILL, and waits until it is gone, because its folder is removed next.
     pub async fn stop(mut self) {
         self.child.kill().await.unwrap();
     }
 
-    /// A small crowd with an event of its own.
+    /// A small `admit load`, which makes its own event.
     pub fn load(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_admit"));
         command.args(["load", "--server", &self.url, "--token", &self.token]);
@@ -86,7 +86,7 @@ impl Admit {
         command
     }
 
-    /// The names of the samples that the server shows.
+    /// The names of the samples in the server's metrics.
     pub async fn shown_metrics(&self) -> BTreeSet<String> {
         let text = self.client.get(&self.metrics).send().await.unwrap().text().await.unwrap();
         let samples = text.lines().filter(|line| !line.starts_with('#'));
@@ -105,8 +105,8 @@ impl Admit {
     }
 }
 
-/// An event whose doors are open, and three phones. Each round, the first uploads a scan; the second lets the same ticket in
-/// again and refuses a code; the third sends a heartbeat.
+/// A live event with three phones. In each round the first uploads a scan; the second admits the same ticket again and
+/// refuses a code; the third sends a heartbeat.
 pub struct Doors {
     event: String,
     codes: Vec<String>,
@@ -148,7 +148,7 @@ impl Doors {
         upload(admit, &mut self.second, vec![again, refused, unknown]).await;
         self.heartbeat(admit).await;
         if self.rounds.is_multiple_of(GUEST_EVERY) {
-            // Without an e-mail address the pass is made and nothing is mailed: a run that ends.
+            // Without an e-mail address the pass is made and not mailed, so its run ends.
             let guest = json!({ "name": format!("Guest {}", self.rounds), "phone": "+351 912 345 678" });
             admit.post(&format!("/api/events/{}/guests", self.event), guest).await;
         }
@@ -172,7 +172,7 @@ async fn upload(admit: &Admit, log: &mut Log, scans: Vec<Value>) {
     answered(request.json(&batch), "upload").await;
 }
 
-/// The answer to a request that must succeed.
+/// The answer to a request, which must succeed.
 async fn answered(request: RequestBuilder, what: &str) -> Value {
     let answer = request.send().await.unwrap();
     let (status, body) = (answer.status(), answer.bytes().await.unwrap());
@@ -180,16 +180,16 @@ async fn answered(request: RequestBuilder, what: &str) -> Value {
     serde_json::from_slice(&body).unwrap()
 }
 
-/// Passes on what a program says, for as long as it says anything: a full pipe would stop it.
+/// Passes on a program's output until it ends, because a full pipe would stop the program.
 async fn read(from: impl AsyncRead + Unpin, to: UnboundedSender<String>) {
     let mut lines = BufReader::new(from).lines();
     while let Ok(Some(line)) = lines.next_line().await {
-        // The server runs on when nobody listens any more.
+        // The server goes on when nobody reads its output any more.
         let _ = to.send(line);
     }
 }
 
-/// The next line; none when the program ended or says nothing for long.
+/// The next line; `None` if the program ended or printed nothing for too long.
 async fn next(lines: &mut UnboundedReceiver<String>) -> Option<String> {
     tokio::time::timeout(PATIENCE, lines.recv()).await.ok().flatten()
 }

@@ -1,5 +1,5 @@
-//! The folder `ops/`. Every alert has a runbook and tests. Every query of the rules and the dashboard finds its metrics at a
-//! real server, which a real Prometheus reads.
+//! Tests of the folder `ops/`. Every alert has a runbook and tests. Every query of the rules and the dashboard finds
+//! its metrics on a real server, which a real Prometheus reads.
 
 #[path = "../serving/mod.rs"]
 #[allow(dead_code, reason = "each target uses its part of the harness")]
@@ -18,9 +18,9 @@ use doors::{Admit, Doors};
 use prometheus::Prometheus;
 use serving::Folder;
 
-/// How long the queries may take to find data.
+/// The time limit until the queries find data.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Between two rounds of scans, heartbeats and queries.
+/// The time between two rounds of scans, heartbeats and queries.
 const ROUND: Duration = Duration::from_millis(250);
 
 #[test]
@@ -103,7 +103,7 @@ async fn every_query_of_the_dashboard_returns_data_under_load() {
     assert!(load.status.success(), "{}", String::from_utf8_lossy(&load.stderr));
     prometheus.every_rule_is_healthy().await;
 
-    // A query with `or vector(0)` returns data of a metric that nobody writes, so the names are compared too.
+    // A query with `or vector(0)` returns data even for a metric that does not exist, so the names are compared too.
     let shown = admit.shown_metrics().await;
     let used = ops::metrics_of_rules().into_iter().chain(ops::metrics_of(&ops::queries(&ops::dashboard()).join("\n")));
     let unknown: BTreeSet<String> = used.filter(|name| !shown.contains(name)).collect();

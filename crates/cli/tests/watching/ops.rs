@@ -1,5 +1,5 @@
-//! Reads what is in the folder `ops/`. The rules and their tests are read line by line: their own layout is all that must be
-//! understood, and promtool has checked the rest.
+//! Reads the files of `ops/`. The rules and their tests are read line by line, which suffices for their layout,
+//! because promtool has checked the rest.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -21,7 +21,8 @@ pub fn read(name: &str) -> String {
     std::fs::read_to_string(path(name)).unwrap()
 }
 
-/// The text after `key: ` in a line of YAML that has it, also in the first line of a list's item.
+/// The text after `key: ` in a line of YAML, also in the first line of a list item; `None` if the line has another
+/// key.
 fn value<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     line.trim().trim_start_matches("- ").strip_prefix(key)?.strip_prefix(':').map(str::trim)
 }
@@ -30,12 +31,12 @@ fn values(text: &str, key: &str) -> Vec<String> {
     text.lines().filter_map(|line| value(line, key)).map(str::to_owned).collect()
 }
 
-/// The alerts in the order of the file.
+/// The names of the alerts, in the order of the file.
 pub fn alerts() -> Vec<String> {
     values(&read(RULES), "alert")
 }
 
-/// The series that the rules record.
+/// The names of the series that the rules record.
 pub fn records() -> Vec<String> {
     values(&read(RULES), "record")
 }
@@ -55,7 +56,7 @@ pub fn runbooks() -> BTreeSet<String> {
     names.map(|name| name.strip_suffix(".md").expect("a runbook is Markdown").to_owned()).collect()
 }
 
-/// The alerts that the rules' tests make fire, and those that they keep silent.
+/// The alerts that the rules' tests expect to fire, and those that they expect not to.
 pub fn cases() -> (BTreeSet<String>, BTreeSet<String>) {
     let (mut fires, mut silent) = (BTreeSet::new(), BTreeSet::new());
     for text in TESTS.map(read) {
@@ -87,24 +88,24 @@ pub fn dashboard() -> Value {
     serde_json::from_str(&read("ops/grafana/admit.json")).unwrap()
 }
 
-/// All panels, rows among them.
+/// All panels, including rows.
 pub fn panels(dashboard: &Value) -> Vec<&Value> {
     dashboard["panels"].as_array().unwrap().iter().collect()
 }
 
-/// The queries of all panels as they stand in the file.
+/// The queries of all panels, unchanged.
 pub fn queries(dashboard: &Value) -> Vec<String> {
     let targets = panels(dashboard).into_iter().filter_map(|panel| panel["targets"].as_array()).flatten();
     targets.map(|target| target["expr"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The server's metrics that a text names.
+/// The names of the server's metrics in a text.
 pub fn metrics_of(text: &str) -> BTreeSet<String> {
     let words = text.split(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_' || letter == ':'));
     words.filter(|word| word.starts_with("admit_")).map(str::to_owned).collect()
 }
 
-/// The server's metrics that the rules name.
+/// The names of the server's metrics in the rules.
 pub fn metrics_of_rules() -> BTreeSet<String> {
     metrics_of(&read(RULES))
 }

@@ -1,4 +1,4 @@
-//! A Prometheus of this test's own, with the rules of `ops/`.
+//! A Prometheus for one test, with the rules of `ops/`.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -10,7 +10,7 @@ use tokio::process::{Child, Command};
 
 use crate::ops;
 
-/// How long it may take to start, and to read its target once.
+/// The time limit for its start and its first reading of the target.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub struct Prometheus {
@@ -20,7 +20,7 @@ pub struct Prometheus {
 }
 
 impl Prometheus {
-    /// Starts one that reads a server's metrics every second, and waits until it answers.
+    /// Starts a Prometheus that reads a server's metrics every second, and waits until it answers.
     pub async fn start(folder: &Path, metrics: &str) -> Self {
         std::fs::create_dir_all(folder).unwrap();
         let config = folder.join("prometheus.yml");
@@ -53,12 +53,12 @@ impl Prometheus {
         prometheus
     }
 
-    /// SIGKILL, and wait until it is gone: its folder is removed next.
+    /// Kills it with SIGKILL, and waits until it is gone, because its folder is removed next.
     pub async fn stop(mut self) {
         self.child.kill().await.unwrap();
     }
 
-    /// Waits until it has read the server's metrics: what is counted from now on is a rise that it sees.
+    /// Waits until it has read the server's metrics, so that it sees later increases.
     pub async fn reads_its_target(&self) {
         let begun = Instant::now();
         while !self.has_a_number("up{job=\"admit\"} == 1").await {
@@ -67,7 +67,7 @@ impl Prometheus {
         }
     }
 
-    /// Whether a query returns anything that is a number. A ratio of nothing to nothing is none.
+    /// Whether a query returns a number. A ratio of nothing to nothing does not count.
     pub async fn has_a_number(&self, query: &str) -> bool {
         let request = self.client.post(format!("{}/api/v1/query", self.url));
         let request = request.header("content-type", "application/x-www-form-urlencoded");
@@ -78,7 +78,7 @@ impl Prometheus {
         values.filter_map(Value::as_str).any(|value| value.parse().is_ok_and(|value: f64| !value.is_nan()))
     }
 
-    /// Every rule could be evaluated with what the server really shows.
+    /// Checks that every rule could be evaluated with the server's real metrics.
     pub async fn every_rule_is_healthy(&self) {
         let answer = self.client.get(format!("{}/api/v1/rules", self.url)).send().await.unwrap();
         let answer: Value = answer.json().await.unwrap();
@@ -91,7 +91,7 @@ impl Prometheus {
     }
 }
 
-/// A text as a form's value.
+/// Encodes a text as a value of a form.
 fn encoded(text: &str) -> String {
     let byte = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' | b'.' => char::from(byte).to_string(),

@@ -1,4 +1,5 @@
-//! `admit-fuzz-seeds FOLDER`: writes what each target begins with, a folder a target, and prints their names.
+//! `admit-fuzz-seeds FOLDER` writes the first inputs of each target into a folder per target, and prints the targets'
+//! names.
 
 use std::path::Path;
 

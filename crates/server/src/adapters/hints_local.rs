@@ -1,4 +1,5 @@
-//! Hints within one process: a broadcast per event. A hint that is lost here is only late, never wrong (law 15).
+//! Hints within one process: a broadcast channel per event. A lost hint makes a client notice later, never wrongly
+//! (law 15).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,20 +8,20 @@ use admit_app::ports::{Hint, Hints, Topic};
 use admit_core::ids::{EventId, OrganizationId};
 use tokio::sync::broadcast;
 
-/// Hints a listener may fall behind before it is told that it missed some.
+/// The number of hints that a listener may fall behind. Beyond it the listener learns that it missed some.
 const CAPACITY: usize = 256;
 
 type Key = (OrganizationId, EventId);
 
-/// An event that somebody watches.
+/// An event that at least one client watches.
 #[derive(Debug)]
 struct Watched {
     sender: broadcast::Sender<Arc<Hint>>,
-    /// The place in the event's order up to which they were told of each.
+    /// The serial up to which the listeners got every change.
     told: u64,
 }
 
-/// Everybody who watches an event.
+/// The listeners of every watched event.
 #[derive(Debug, Default)]
 pub struct Hub {
     events: Mutex<BTreeMap<Key, Watched>>,
@@ -30,27 +31,27 @@ impl Hub {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, Watched>> {
         self.events.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    /// Hears every hint of an event from now on.
+    /// Subscribes to all hints of an event from now on.
     pub fn subscribe(&self, organization_id: &OrganizationId, event_id: &EventId) -> broadcast::Receiver<Arc<Hint>> {
         let mut events = self.lock();
-        // Nobody is left to hear these: forget them here, where the map would grow.
+        // Events without listeners are removed here, where the map would grow.
         events.retain(|_, event| event.sender.receiver_count() > 0);
         let key = (organization_id.clone(), event_id.clone());
         let new = || Watched { sender: broadcast::channel(CAPACITY).0, told: 0 };
         events.entry(key).or_insert_with(new).sender.subscribe()
     }
-    /// How many listen to an event now.
+    /// The number of listeners of an event.
     pub fn watchers(&self, organization_id: &OrganizationId, event_id: &EventId) -> usize {
         let events = self.lock();
         events.get(&(organization_id.clone(), event_id.clone())).map_or(0, |event| event.sender.receiver_count())
     }
-    /// Every event that somebody listens to.
+    /// Every event that has a listener.
     pub fn watched(&self) -> Vec<(OrganizationId, EventId)> {
         let events = self.lock();
         events.iter().filter(|(_, event)| event.sender.receiver_count() > 0).map(|(key, _)| key.clone()).collect()
     }
-    /// An event stands at `serial`. A client that watches it and was told of less is told that anything may have
-    /// changed.
+    /// Reports that an event's head is at `serial`. If its listeners got less than that, they get a hint that anything
+    /// may have changed.
     pub fn stands_at(&self, organization_id: &OrganizationId, event_id: &EventId, serial: u64) {
         let told =
             self.lock().get(&(organization_id.clone(), event_id.clone())).is_none_or(|event| event.told >= serial);
@@ -58,7 +59,7 @@ impl Hub {
             self.hint(anything((organization_id.clone(), event_id.clone()), Some(serial)));
         }
     }
-    /// Hints may have been missed: everybody is told that anything may have changed.
+    /// Reports that hints may have been lost. All listeners get a hint that anything may have changed.
     pub fn missed(&self) {
         for key in self.watched() {
             self.hint(anything(key, None));
@@ -66,7 +67,8 @@ impl Hub {
     }
 }
 
-/// New rules may change anything that is shown, and anything that a device waits for.
+/// A hint that anything may have changed. It has the topic `Rules`, because new rules may change every screen and
+/// every answer.
 fn anything((organization_id, event_id): Key, serial: Option<u64>) -> Hint {
     Hint { organization_id, event_id, serial, topic: Topic::Rules }
 }
@@ -75,12 +77,12 @@ impl Hints for Hub {
     fn hint(&self, hint: Hint) {
         let mut events = self.lock();
         if let Some(event) = events.get_mut(&(hint.organization_id.clone(), hint.event_id.clone())) {
-            // Only this is of all that happened up to there. One write tells of several things, each by a hint of its own,
-            // and of those that come from another node some may be lost.
+            // Only a hint about rules covers everything up to its serial. One write may cause several hints, each
+            // about one topic, and some of those from another node may be lost.
             if let (Some(serial), Topic::Rules) = (hint.serial, &hint.topic) {
                 event.told = event.told.max(serial);
             }
-            // Fails only when nobody listens.
+            // Sending fails only when nobody listens.
             let _ = event.sender.send(Arc::new(hint));
         }
     }

@@ -1,7 +1,7 @@
-//! Hints between nodes: a change on one reaches the clients that watch on any (law 15).
+//! Hints between nodes: a change on one node reaches the clients of all nodes (law 15).
 //!
-//! Two ways. With Redis each hint is published, and every node listens. Whatever gets lost on that way, and everything
-//! where there is no Redis, is found by looking: where events stand that somebody here watches.
+//! There are two mechanisms. With Redis, a node publishes each hint and all nodes listen. In addition, with or without
+//! Redis, each node re-reads the heads of the events that its clients watch, and so finds whatever was lost.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,18 +17,18 @@ use tokio_util::sync::CancellationToken;
 use super::hints_local::Hub;
 use super::redis_link::Link;
 
-/// Hints that wait to be published; more are dropped, and found by looking.
+/// The most hints that wait to be published. Further ones are dropped; nodes find the change when they re-read heads.
 const QUEUE: usize = 4_096;
-/// How often a node looks where the events stand that somebody there watches.
+/// How often a node re-reads the heads of the events that its clients watch.
 const LOOK: Duration = Duration::from_secs(2);
-/// Pause before listening again after the connection ended.
+/// Pause before a new connection to Redis after the last one ended.
 const AGAIN: Duration = Duration::from_millis(500);
-/// How often a silent connection is asked whether anybody is there.
+/// How often a silent connection is probed.
 const PING: Duration = Duration::from_secs(5);
-/// Channels of every organisation's events.
+/// The pattern of the channels of all organisations.
 const EVERY_CHANNEL: &str = "admit:org:*:hints";
 
-/// Hints to those who watch here, and to the other nodes.
+/// Sends hints to this node's clients and, through Redis, to other nodes.
 #[derive(Debug)]
 pub struct SharedHints {
     hub: Arc<Hub>,
@@ -42,7 +42,7 @@ impl Hints for SharedHints {
     }
 }
 
-/// Begins to publish and to listen, until `shutdown`. `node` tells this process's hints from others'.
+/// Starts to publish and to listen, until `shutdown`. `node` is the name that marks this process's own hints.
 pub fn share(hub: Arc<Hub>, link: Arc<Link>, node: String, shutdown: CancellationToken) -> SharedHints {
     let (others, waiting) = mpsc::channel(QUEUE);
     let publishing = publish(link.clone(), node.clone(), waiting);
@@ -61,7 +61,7 @@ async fn publish(link: Arc<Link>, node: String, mut waiting: mpsc::Receiver<Hint
     while let Some(hint) = waiting.recv().await {
         let channel = format!("admit:org:{}:event:{}:hints", hint.organization_id, hint.event_id);
         let text = to_text(&node, &hint);
-        // Not answered: it is lost, and found by looking.
+        // If Redis gives no answer, the hint is lost. Other nodes find the change when they re-read heads.
         let _: Option<()> = link.ask(|mut connection| async move { connection.publish(channel, text).await }).await;
     }
 }
@@ -69,7 +69,7 @@ async fn publish(link: Arc<Link>, node: String, mut waiting: mpsc::Receiver<Hint
 async fn listen(link: Arc<Link>, hub: Arc<Hub>, node: String) {
     loop {
         if let Ok(connection) = link.listener().await {
-            // Ends with the connection; what it had to say meanwhile is missed.
+            // The function returns when the connection ends. Hints sent meanwhile are lost.
             let _ = hear(connection, &hub, &node).await;
         }
         tokio::time::sleep(AGAIN).await;
@@ -114,7 +114,7 @@ fn to_text(node: &str, hint: &Hint) -> String {
     .to_string()
 }
 
-/// Another node's hint; `None` for our own, and for what is none.
+/// Parses a hint of another node. `None`: the hint is this node's own, or the text is no hint.
 fn from_text(node: &str, text: &str) -> Option<Hint> {
     let said: Value = serde_json::from_str(text).ok()?;
     let word = |name: &str| said.get(name).and_then(Value::as_str);
@@ -137,7 +137,7 @@ fn from_text(node: &str, text: &str) -> Option<Hint> {
     })
 }
 
-/// Looks every two seconds where the watched events stand, until `shutdown`: for nodes that share a database.
+/// Re-reads the heads of the watched events every two seconds, until `shutdown`. For nodes that share a database.
 pub async fn look(store: Arc<dyn Store>, hub: Arc<Hub>, shutdown: CancellationToken) {
     let mut tick = tokio::time::interval(LOOK);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -148,7 +148,7 @@ pub async fn look(store: Arc<dyn Store>, hub: Arc<Hub>, shutdown: CancellationTo
         }
         for (organization_id, event_id) in hub.watched() {
             let asked = event_id.clone();
-            // Not answered, or no such event: whoever watches hears it from their own reads.
+            // If the read fails, or the event does not exist, the clients notice it in their own reads.
             if let Ok(head) = read(&*store, &organization_id, move |tx| tx.head(&asked)).await {
                 hub.stands_at(&organization_id, &event_id, head.serial);
             }

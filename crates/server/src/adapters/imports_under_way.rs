@@ -1,4 +1,4 @@
-//! The progress of the imports that this process carries out, for the people who wait for them.
+//! The progress of the imports that this process runs, for the people who wait for them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,27 +8,27 @@ use admit_core::ids::OrganizationId;
 
 use crate::error::{ApiError, Result};
 
-/// Imports that are watched at a time.
+/// The most imports whose progress is recorded at a time.
 const MOST: usize = 1_000;
-/// Longest word that names one, in bytes.
+/// The longest key of an import, in bytes.
 const KEY_BYTES: usize = 64;
 
 type Key = (OrganizationId, String);
 
-/// The imports under way, each by its organisation and the word that its request gave.
+/// The running imports, by organisation and by the key that the request gave.
 #[derive(Debug, Clone, Default)]
 pub struct ImportsUnderWay(Arc<Mutex<BTreeMap<Key, Progress>>>);
 
-/// An import that is watched while this value lives.
+/// An import whose progress is recorded while this value exists.
 pub struct Watched {
-    /// Where it says how far it is.
+    /// The progress, which the import updates.
     pub progress: Progress,
     key: Key,
     all: ImportsUnderWay,
 }
 
 impl ImportsUnderWay {
-    /// Begins to watch an import. Fails for a word that is too long, or taken by an import under way.
+    /// Starts to record an import's progress. Fails if the key is too long, or belongs to a running import.
     pub fn watch(&self, organization_id: &OrganizationId, key: &str) -> Result<Watched> {
         if key.is_empty() || key.len() > KEY_BYTES {
             return Err(ApiError::field("progress", format!("must have 1 to {KEY_BYTES} bytes")));
@@ -42,7 +42,7 @@ impl ImportsUnderWay {
         all.insert(key.clone(), progress.clone());
         Ok(Watched { progress, key, all: self.clone() })
     }
-    /// The words of an organisation's imports, and how far each is.
+    /// The keys and the progress of an organisation's running imports.
     pub fn of(&self, organization_id: &OrganizationId) -> Vec<(String, Progress)> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let own = all.iter().filter(|((of, _), _)| of == organization_id);

@@ -1,4 +1,4 @@
-//! Mail by SMTP (lettre).
+//! Sends mail by SMTP, with the crate lettre.
 
 use std::error::Error as _;
 use std::time::Duration;
@@ -14,14 +14,14 @@ use lettre::{Address, Message};
 use super::mail_answer::{About, about};
 use super::mail_server::{MailServer, Refusal, told};
 
-/// A mail server, and whom it sends for.
+/// A mail server and the sender address for its letters.
 pub struct Smtp {
     server: MailServer,
     sender: Mailbox,
 }
 
 impl Smtp {
-    /// Reads an address such as `smtps://user:password@mail.example.org`. Nothing is connected yet.
+    /// Parses an address such as `smtps://user:password@mail.example.org`. It opens no connection.
     pub fn open(url: &str, sender: Mailbox) -> Result<Self, String> {
         Ok(Self { server: MailServer::read(url)?, sender })
     }
@@ -44,7 +44,7 @@ impl Mail for Smtp {
     }
 }
 
-/// The meaning of a refusal of a letter to `to`, for that letter and for all others.
+/// What a refusal of a letter to `to` means for that letter and for all others.
 fn meaning(refusal: &Refusal, to: &str) -> Unsent {
     let (stage, error) = match refusal {
         Refusal::TooSlow => return Unsent::Stopped("the mail server takes too long".to_owned()),
@@ -56,7 +56,7 @@ fn meaning(refusal: &Refusal, to: &str) -> Unsent {
         Refusal::Said(stage, error) => (*stage, error),
     };
     let words = told(error);
-    // Nothing was said: the connection broke, or cannot be made.
+    // The server said nothing: the connection broke or could not be opened.
     let Some(code) = error.status().map(u16::from) else {
         return Unsent::Stopped(format!("the mail server did not take it: {}", without(&words, to)));
     };
@@ -68,12 +68,13 @@ fn meaning(refusal: &Refusal, to: &str) -> Unsent {
     }
 }
 
-/// Words without the address they may repeat: what is said of the whole server is read by all its organisations.
+/// The server's message without the guest's address. Members of all organisations may read a message about the whole
+/// server.
 fn without(words: &str, address: &str) -> String {
     if address.is_empty() { words.to_owned() } else { words.replace(address, "…") }
 }
 
-/// The letter as MIME: text, or HTML with its picture; beside both the attachment.
+/// Builds the MIME message: plain text and HTML with the picture, and the attachment.
 fn message(letter: Letter) -> Result<Message, Unable> {
     let from = mailbox(&letter.from)?;
     let mut builder = Message::builder()
@@ -82,9 +83,9 @@ fn message(letter: Letter) -> Result<Message, Unable> {
         .from(from)
         .to(mailbox(&letter.to)?)
         .subject(plain(&letter.subject))
-        // So that nobody's absence note answers it (RFC 3834).
+        // This header keeps absence notes from answering the letter (RFC 3834).
         .raw_header(HeaderValue::new(HeaderName::new_from_ascii_str("Auto-Submitted"), "auto-generated".to_owned()));
-    // A wrong one is the organisation's setting, and no reason to keep the pass from its guest.
+    // A wrong reply address is the organisation's setting. The guest still gets the pass.
     match letter.reply_to.as_ref().map(mailbox) {
         Some(Ok(reply_to)) => builder = builder.reply_to(reply_to),
         Some(Err(_)) => tracing::warn!("reply_to is no address that mail can be sent to: left out"),
@@ -109,7 +110,7 @@ fn content_type(enclosure: &Enclosure) -> Result<ContentType, Unable> {
 fn mailbox(of: &Mailbox) -> Result<lettre::message::Mailbox, Unable> {
     let address: Address =
         of.email.parse().map_err(|_| Unable::Never(format!("{} is no address that mail can be sent to", of.email)))?;
-    // A control character in a name would be no header at all.
+    // A control character in a name would make the header invalid.
     Ok(lettre::message::Mailbox::new(Some(plain(&of.name)).filter(|name| !name.is_empty()), address))
 }
 
@@ -145,23 +146,23 @@ mod tests {
         assert!(body.contains("Content-ID: <pic>") && body.contains("text/calendar"), "{body}");
     }
 
-    /// How a mail server behaves in one conversation.
+    /// How a simulated mail server behaves in one conversation.
     #[derive(Clone, Copy)]
     struct Manners {
-        /// Answers it gives before it falls silent, says so here, and is still there.
+        /// The number of answers after which it is silent, keeps the connection open, and reports that to the test.
         answers: usize,
-        /// Letters it takes before it has had enough, and what it says then to a line that begins so; `greeting` to none,
-        /// `.` to a letter.
+        /// The number of letters that it accepts, and then its answer to a line with this beginning. `greeting` means
+        /// the first line of the server, `.` the end of a letter.
         letters: usize,
         at: &'static str,
         enough: &'static str,
-        /// Whether it hangs up as soon as it took one.
+        /// Whether it closes the connection after each accepted letter.
         hangs_up: bool,
     }
     const POLITE: Manners =
         Manners { answers: usize::MAX, letters: usize::MAX, at: "MAIL", enough: "", hangs_up: false };
 
-    /// One conversation; tells how many letters it took.
+    /// Plays one conversation. Gives the number of accepted letters.
     async fn converse(socket: tokio::net::TcpStream, manners: Manners, tell: &UnboundedSender<usize>) -> usize {
         use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
         let (reader, mut writer) = socket.into_split();
@@ -195,8 +196,8 @@ mod tests {
             in_letter = say == "354 go on" || in_letter && line != ".";
         }
     }
-    /// A mail server whose conversations go so, one after another, and the last manners for all that follow. Tells what
-    /// each conversation took, as they end.
+    /// A mail server that plays one conversation after another with these manners; the last ones repeat. It reports
+    /// the number of letters of each conversation when that ends.
     async fn server(manners: Vec<Manners>) -> (String, UnboundedReceiver<usize>) {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("smtp://{}", listener.local_addr().unwrap());
@@ -211,11 +212,11 @@ mod tests {
         (url, told)
     }
 
-    /// The first conversation falls silent after the letter's body. A worker that gives up on it must not leave it to
-    /// the next.
+    /// The first conversation is silent after the letter's body. A worker that gives up must not leave that connection
+    /// to the next letter.
     #[tokio::test]
     async fn a_letter_that_was_given_up_on_leaves_no_answer_to_the_next_one() {
-        // Greeting, EHLO, MAIL, RCPT, DATA: and then nothing.
+        // The server answers greeting, EHLO, MAIL, RCPT and DATA, and then nothing.
         let (url, mut told) = server(vec![Manners { answers: 5, ..POLITE }, POLITE]).await;
         let smtp = Smtp::open(&url, letter().from).unwrap();
         tokio::select! {
@@ -245,7 +246,7 @@ mod tests {
     async fn a_letter_that_was_taken_is_taken_though_the_server_hangs_up() {
         let (url, mut told) = server(vec![Manners { hangs_up: true, ..POLITE }]).await;
         let smtp = Smtp::open(&url, letter().from).unwrap();
-        // More than there are connections: some are handed one that is gone.
+        // There are more letters than connections, so some get a connection that has ended.
         let sent = futures_util::future::join_all((0..20).map(|_| smtp.send(letter()))).await;
         assert!(sent.iter().all(Result::is_ok), "{sent:?}");
         for _ in 0..20 {
@@ -268,7 +269,7 @@ mod tests {
         }
     }
 
-    /// The same words mean another thing at another stage.
+    /// The same answer has different meanings at different stages.
     #[tokio::test]
     async fn an_answer_stops_all_letters_or_this_one_by_the_stage_it_comes_at() {
         let cases = [
@@ -304,7 +305,7 @@ mod tests {
         }
     }
 
-    /// Every conversation falls silent, and of twenty letters eight have their turn at a time.
+    /// Every conversation becomes silent, and eight of twenty letters are sent at a time.
     #[tokio::test]
     async fn a_letters_time_begins_with_its_turn() {
         let (url, mut told) = server(vec![Manners { answers: 0, ..POLITE }]).await;

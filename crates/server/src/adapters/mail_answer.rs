@@ -1,40 +1,40 @@
-//! The subject of a mail server's refusal: the guest's address, this letter just now, or the account and the server.
-//! In the last case no other letter would fare better.
+//! Classifies a mail server's refusal. It is about the guest's address, about this letter at this moment, or about the
+//! account and the server, so that every other letter would be refused too.
 //!
-//! The stage of the conversation, the code, and the enhanced status code (RFC 3463) decide, where there is one. Words
-//! decide only where there is none. A refusal not known to be about the address is about the account. A lane that
-//! waits loses nothing, and a run that gives up loses a guest's pass.
+//! The stage of the conversation, the code, and the enhanced status code (RFC 3463) decide. The text decides only
+//! without such a code. A refusal that is not known to be about the address counts as about the account. A lane that
+//! waits loses nothing, but a run that gives up loses a guest's pass.
 
-/// How far a conversation had come.
+/// How far the conversation had come when the server refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// Connecting, greeting, EHLO, STARTTLS.
     Connection,
-    /// AUTH.
+    /// Signing in: AUTH.
     SignIn,
-    /// MAIL.
+    /// Naming the sender: MAIL.
     Sender,
-    /// RCPT.
+    /// Naming the recipient: RCPT.
     Recipient,
     /// DATA, and the letter itself.
     Content,
 }
 
-/// The subject of a refusal.
+/// What a refusal is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum About {
-    /// The guest's address: it will never be written to.
+    /// The guest's address. No further letter to it makes sense.
     Address,
-    /// This letter just now: others may be taken.
+    /// Only this letter at this moment. Other letters may be accepted.
     Letter,
-    /// The account or the server: no letter is taken just now.
+    /// The account or the server. No letter is accepted at this moment.
     Account,
 }
 
-/// "Closing the channel", a failure of signing in for now, and what asks for signing in.
+/// Codes that always concern the account: closing the channel, a temporary sign-in failure, and requests to sign in.
 const OF_THE_ACCOUNT: [u16; 6] = [421, 454, 530, 534, 535, 538];
 
-/// The subject of a refusal with this code and text.
+/// What a refusal with this code and text is about.
 pub fn about(stage: Stage, code: u16, text: &str) -> About {
     let said = Said { is_permanent: code >= 500, code, status: status(code, text), text: text.to_lowercase() };
     match stage {
@@ -45,8 +45,8 @@ pub fn about(stage: Stage, code: u16, text: &str) -> About {
     }
 }
 
-/// Subject and detail of the enhanced status code, if the text has one of this code's class: `5.1.1`, also as `#5.1.1` and in
-/// brackets.
+/// Subject and detail of the enhanced status code in the text, such as `5.1.1`, `#5.1.1` or `(5.1.1)`. `None`: there
+/// is none of this code's class.
 fn status(code: u16, text: &str) -> Option<(u16, u16)> {
     text.split_whitespace().find_map(|word| {
         let word = word.trim_matches(|c: char| !c.is_ascii_digit());
@@ -59,9 +59,9 @@ fn status(code: u16, text: &str) -> Option<(u16, u16)> {
 struct Said {
     code: u16,
     is_permanent: bool,
-    /// Subject and detail of the enhanced status code.
+    /// Subject and detail of the enhanced status code; `None` without one.
     status: Option<(u16, u16)>,
-    /// In lower case.
+    /// The answer's text in lower case.
     text: String,
 }
 
@@ -69,11 +69,11 @@ impl Said {
     fn has(&self, words: &[&str]) -> bool {
         words.iter().any(|word| self.text.contains(word))
     }
-    /// About the guest's address: for good, or this letter's for now.
+    /// A permanent refusal is about the address; a temporary one about this letter.
     fn of_the_address(&self) -> About {
         if self.is_permanent { About::Address } else { About::Letter }
     }
-    /// Words about our own account beside a status that may mean either mailbox.
+    /// Whether the text names our own account. The status alone may mean either mailbox.
     fn names_the_sender(&self) -> bool {
         self.has(&["sender", "submission", "your account", "you have"])
     }
@@ -119,19 +119,19 @@ impl Said {
 
     fn of_a_recipient(&self) -> About {
         match self.status {
-            // A sender's address that is wrong, or not this account's.
+            // The sender's address is wrong, or does not belong to this account.
             Some((1, 7 | 8)) => About::Account,
             Some((1, _)) => self.of_the_address(),
             Some((2, 0)) if self.is_permanent => About::Account,
             Some((2, _)) if self.names_the_sender() => About::Account,
             Some((2, _)) => self.of_the_address(),
-            // Gmail's daily limit of an account; other routes are the address's.
+            // 4.4.5 is Gmail's daily limit of an account. Other routing codes concern the address.
             Some((4, 5)) => About::Account,
             Some((4, _)) => self.of_the_address(),
-            // Outlook.com says so of a mailbox that is not there.
+            // Outlook.com answers so for a mailbox that does not exist.
             Some((5, 0)) if self.code == 550 => About::Address,
             Some((6, 7)) => About::Address,
-            // Greylisting keeps one sender and one recipient apart for some minutes.
+            // Greylisting delays one pair of sender and recipient for some minutes.
             Some((7, 0 | 1)) if !self.is_permanent && !self.has(&["too many", "rate", "limit", "throttl", "quota"]) => {
                 About::Letter
             }
@@ -176,7 +176,7 @@ mod tests {
     use super::Stage::*;
     use super::*;
 
-    /// Answers as providers document them, or as they stand in public mail logs.
+    /// Answers as providers document them, or as public mail logs contain them.
     #[rustfmt::skip]
     const ANSWERS: &[(Stage, u16, &str, About)] = &[
         // Gmail and Google Workspace: support.google.com/a/answer/3726730

@@ -1,7 +1,7 @@
-//! Connections to a mail server (lettre's, on sockets of our own).
+//! Connections to a mail server: lettre's protocol over sockets of our own.
 //!
-//! A connection passes from a letter that was taken to one that waits, and never from a letter that was given up on.
-//! Such a connection has an answer outstanding, which the next letter would take for its own.
+//! After an accepted letter its connection is reused for the next letter; after a letter that was given up it is never
+//! reused. Such a connection has an answer outstanding, which the next letter would read as its own.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,36 +23,36 @@ use url::Url;
 
 use super::mail_answer::Stage;
 
-/// Letters under way at a time: mail servers refuse a client that comes with more connections than a few.
+/// The most letters under way at a time. Mail servers refuse clients with more than a few connections.
 const CONNECTIONS: usize = 8;
-/// How long an answer may take that costs a server nothing: that it is there, that it says farewell.
+/// The time limit for cheap answers of the server, such as to NOOP and QUIT.
 const AT_ONCE: Duration = Duration::from_secs(5);
-/// Ports where the address names none, as lettre has them.
+/// The default port of `smtp:` addresses, as in lettre.
 const SMTP_PORT: u16 = 25;
 const SUBMISSION_PORT: u16 = 587;
 const SUBMISSIONS_PORT: u16 = 465;
 
-/// Why a letter was not taken.
+/// Why a letter was not accepted.
 #[derive(Debug)]
 pub enum Refusal {
-    /// Nobody could be spoken to.
+    /// No connection could be opened.
     Unreachable(io::Error),
-    /// The server's refusal at a stage of the conversation, or its silence.
+    /// The server refused at this stage of the conversation, or its answer was unreadable.
     Said(Stage, SmtpError),
-    /// Nothing was said for too long.
+    /// The server gave no answer within the time limit.
     TooSlow,
-    /// The address is not ASCII, and the server takes no other.
+    /// The address is not ASCII, and the server does not support that.
     NotAscii,
 }
 
 impl Refusal {
-    /// Whether the server said that it does not take this letter.
+    /// Whether the server itself refused this letter.
     fn is_answer(&self) -> bool {
         matches!(self, Self::Said(_, error) if error.status().is_some())
     }
 }
 
-/// Turns an error at a stage into a refusal.
+/// Makes the function that turns an error at a stage into a refusal.
 fn at(stage: Stage) -> impl Fn(SmtpError) -> Refusal {
     move |error| Refusal::Said(stage, error)
 }
@@ -62,27 +62,27 @@ impl From<io::Error> for Refusal {
     }
 }
 
-/// A mail server and the connections to it.
+/// A mail server and the open connections to it.
 pub struct MailServer {
     host: String,
     port: u16,
     hello_name: ClientId,
     tls: Tls,
     credentials: Option<Credentials>,
-    /// How long a letter may take.
+    /// The time limit of one letter.
     limit: Duration,
     turns: Semaphore,
-    /// Letters that wait for a turn.
+    /// The number of letters that wait for a connection.
     waiting: AtomicUsize,
-    /// Open, with nothing outstanding.
+    /// Open connections without an outstanding answer.
     idle: Mutex<Vec<AsyncSmtpConnection>>,
 }
 
 impl MailServer {
-    /// Reads an address as lettre does, such as `smtps://user:password@mail.example.org`. Nothing is connected yet. Where it
-    /// is none: why, in words.
+    /// Parses an address as lettre does, such as `smtps://user:password@mail.example.org`. It opens no connection. The
+    /// error says what is wrong with the address.
     pub fn read(address: &str) -> Result<Self, String> {
-        // What lettre does not take is refused in its words.
+        // lettre's own message describes an address that lettre refuses.
         AsyncSmtpTransport::<Tokio1Executor>::from_url(address).map_err(|error| told(&error))?;
         let url = Url::parse(address).map_err(|error| error.to_string())?;
         let host = url.host_str().unwrap_or_default().to_owned();
@@ -109,25 +109,26 @@ impl MailServer {
         })
     }
 
-    /// With another limit for each letter.
+    /// The same server with another time limit for each letter.
     #[cfg(test)]
     pub fn within(self, limit: Duration) -> Self {
         Self { limit, ..self }
     }
 
-    /// Sends a letter. Once it was taken nothing that happens to the connection makes it one that was not.
+    /// Sends a letter. Once the server accepted it, a later failure of the connection does not count.
     pub async fn send(&self, message: &Message) -> Result<(), Refusal> {
         let _last = Last(self);
         let waits = Waits::new(&self.waiting);
-        // Never closed: then nobody would hold it up.
+        // The semaphore is never closed, so this cannot fail.
         let _turn = self.turns.acquire().await;
         drop(waits);
-        // A letter's own time: it has not begun while others have their turn.
+        // The time limit begins when the letter has its turn, not while others are sent.
         let delivered = tokio::time::timeout(self.limit, self.deliver(message)).await;
         delivered.unwrap_or(Err(Refusal::TooSlow))
     }
 
-    /// Connects, says hello and gives the account, and keeps the connection for the next letter.
+    /// Connects, greets and signs in, and keeps the connection for the next letter. `admit doctor` checks the server
+    /// so.
     pub async fn reach(&self) -> Result<(), Refusal> {
         let connection = tokio::time::timeout(self.limit, self.connect()).await.unwrap_or(Err(Refusal::TooSlow))?;
         self.idle().push(connection);
@@ -146,8 +147,8 @@ impl MailServer {
                     self.idle().push(connection);
                     return Ok(());
                 }
-                // It was said that this letter was not taken. It may be the connection that has had enough letters, which
-                // every server says in its own way: a fresh one tells.
+                // The server refused this letter. The reason may be that the connection has sent enough letters, which
+                // every server says in its own words. A fresh connection shows the true reason.
                 Err(refusal) if refusal.is_answer() => {}
                 Err(refusal) => return Err(refusal),
             }
@@ -158,13 +159,13 @@ impl MailServer {
         Ok(())
     }
 
-    /// Ends the connections that no letter waits for.
+    /// Closes the connections that no letter waits for.
     fn end_idle(&self) {
         if self.waiting.load(Ordering::SeqCst) > 0 {
             return;
         }
         let over = std::mem::take(&mut *self.idle());
-        // Whoever waits for a letter waits for no farewell. Outside a runtime they just close.
+        // A task sends QUIT, so that no letter waits for it. Outside a runtime the connections are just closed.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         if over.is_empty() {
             return;
@@ -188,8 +189,8 @@ impl MailServer {
             }
             _ => {
                 let socket = TcpStream::connect(server).await?;
-                // A letter is its body and then its full stop: held back until the body is acknowledged, the full stop waits
-                // 40 ms for a server on the same machine.
+                // A letter is sent as its body and then its end. Without this option the end waits for the
+                // acknowledgement of the body, 40 ms with a server on the same machine.
                 socket.set_nodelay(true)?;
                 let connected = AsyncSmtpConnection::connect_with_transport(Box::new(socket), hello).await;
                 connected.map_err(at(Stage::Connection))?
@@ -210,7 +211,8 @@ impl MailServer {
     }
 }
 
-/// One letter's part of a conversation, as lettre has it, with the stage it failed at. After a failure the connection is closed.
+/// Sends one letter on a connection, as lettre does, and names the stage at which it failed. After a failure the
+/// connection is closed.
 async fn converse(connection: &mut AsyncSmtpConnection, envelope: &Envelope, letter: &[u8]) -> Result<(), Refusal> {
     let mut options = Vec::new();
     let takes = |feature| connection.server_info().supports_feature(feature);
@@ -242,7 +244,7 @@ async fn converse(connection: &mut AsyncSmtpConnection, envelope: &Envelope, let
     said.map(|_| ())
 }
 
-/// A letter, however it ends: if none waits after it, the connections end too.
+/// Closes idle connections when a letter ends in any way and no letter waits after it.
 struct Last<'a>(&'a MailServer);
 
 impl Drop for Last<'_> {
@@ -251,7 +253,7 @@ impl Drop for Last<'_> {
     }
 }
 
-/// A letter that waits for its turn, however its waiting ends.
+/// Counts a waiting letter until its wait ends in any way.
 struct Waits<'a>(&'a AtomicUsize);
 
 impl<'a> Waits<'a> {
@@ -266,7 +268,7 @@ impl Drop for Waits<'_> {
     }
 }
 
-/// An error with what lies under it.
+/// The text of an error with its causes.
 pub fn told(error: &dyn std::error::Error) -> String {
     let mut words = error.to_string();
     let mut under = error.source();

@@ -1,4 +1,4 @@
-//! Where pictures are kept: a folder of this machine, or a bucket of an S3-compatible store.
+//! The store of pass pictures: a folder of this machine, or a bucket of an S3-compatible service.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,20 +17,20 @@ use object_store::{ClientOptions, Error, ObjectStore, ObjectStoreExt, RetryConfi
 use crate::adapters::http_client::install_crypto;
 use crate::config::{Bucket, ObjectsPlace};
 
-/// An opened place.
+/// An object store that is ready to use.
 pub struct Store {
     kept: Kept,
     prefix: Path,
 }
 
 enum Kept {
-    /// Made when the first object comes: a server that makes no passes leaves no folder behind.
+    /// A folder. It is created with the first object, so a server that makes no passes leaves no folder.
     InFolder(PathBuf),
     Elsewhere(Arc<dyn ObjectStore>),
 }
 
 impl Store {
-    /// Opens a place. Nothing is made and nobody is asked yet.
+    /// Opens the object store. It creates nothing and sends no request yet.
     pub fn open(place: &ObjectsPlace) -> Result<Self, String> {
         let (kept, prefix) = match place {
             ObjectsPlace::Memory => (Kept::Elsewhere(Arc::new(InMemory::new())), ""),
@@ -62,7 +62,7 @@ impl Store {
 }
 
 fn s3(bucket: &Bucket) -> Result<object_store::aws::AmazonS3, Error> {
-    // What waits is the run, not the request: a few quick tries, and the step's own wait takes over.
+    // The run waits, not the request. After a few quick tries the step's own pause follows.
     let retry = RetryConfig { max_retries: 1, retry_timeout: Duration::from_secs(5), ..RetryConfig::default() };
     let plain = bucket.endpoint.as_ref().is_some_and(|endpoint| endpoint.starts_with("http://"));
     let client = ClientOptions::new()
@@ -106,7 +106,7 @@ impl Objects for Store {
     }
 }
 
-/// No place at all, and why.
+/// A place that stores nothing, with the reason.
 pub struct Nowhere(pub String);
 
 impl Objects for Nowhere {
@@ -123,7 +123,7 @@ async fn in_time<T>(work: impl Future<Output = T>) -> Result<T, Unable> {
     tokio::time::timeout(limit, work).await.map_err(|_| Unable::Later("the object store takes too long".to_owned()))
 }
 
-/// Turns an error of the object store into a reason to try again. Somebody can mend each of them: the store, its
+/// Turns an error of the object store into a reason to retry later. A person can correct each of them: the store, its
 /// rights, a full disk.
 fn meaning(error: &Error) -> Unable {
     Unable::Later(format!("the object store did not take it: {error}"))

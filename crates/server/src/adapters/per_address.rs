@@ -1,5 +1,5 @@
-//! Limits for strangers, such as those who guess tokens or ask to be paired. Requests are counted by network address,
-//! and beyond its number an address waits. The memory for them is bounded.
+//! Limits for callers without a credential, such as those who guess tokens or ask to be paired. Requests are counted
+//! by network address. Beyond the limit an address must wait. The memory for the counts is bounded.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -7,11 +7,11 @@ use std::sync::{Mutex, PoisonError};
 
 use admit_core::limits::{PAIRING_TOKEN_MS, PASS_GUESSERS};
 
-/// Requests to be paired from one network address within [`PAIRING_ASKS_MS`]: it alone must not take the places of all
-/// that may wait.
+/// The most pairing requests from one network address within [`PAIRING_ASKS_MS`]. One address must not take all the
+/// places for waiting requests.
 pub const PAIRING_ASKS: u32 = 100;
-/// How long such a request is remembered, in milliseconds: its token's life, and as long again in which its device hears
-/// that it is over.
+/// How long a pairing request is counted, in milliseconds: the life of its token, and as long again while its device
+/// may still ask for the result.
 pub const PAIRING_ASKS_MS: i64 = 2 * PAIRING_TOKEN_MS;
 
 #[derive(Debug, Clone, Copy)]
@@ -20,7 +20,7 @@ struct Count {
     times: u32,
 }
 
-/// How often of late, by address.
+/// How often each address did something within the window.
 #[derive(Debug)]
 pub struct PerAddress {
     most: u32,
@@ -28,7 +28,7 @@ pub struct PerAddress {
     by_address: Mutex<BTreeMap<IpAddr, Count>>,
 }
 
-/// The address to count by: of an IPv6 address the network. A client that has one of its addresses has them all.
+/// The address to count by. For IPv6 it is the network, because a client that has one address of it has them all.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(six) => {
@@ -41,18 +41,18 @@ fn network(address: IpAddr) -> IpAddr {
 }
 
 impl PerAddress {
-    /// At most so often from one address within so many milliseconds.
+    /// A limit of `most` times from one address within `window_ms` milliseconds.
     pub fn new(most: u32, window_ms: i64) -> Self {
         Self { most, window_ms, by_address: Mutex::default() }
     }
-    /// How long this address must wait, in milliseconds of the monotonic clock; `None` where it need not.
+    /// How long this address must wait, in milliseconds of the monotonic clock; `None` if it need not wait.
     pub fn must_wait(&self, address: IpAddr, now_ms: i64) -> Option<i64> {
         let all = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
         let count = all.get(&network(address))?;
         let left = count.since_ms + self.window_ms - now_ms;
         (count.times >= self.most && left > 0).then_some(left)
     }
-    /// This address did it once more.
+    /// Counts one more time for this address.
     pub fn count(&self, address: IpAddr, now_ms: i64) {
         let mut all = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
         let address = network(address);
@@ -70,7 +70,7 @@ impl PerAddress {
         }
         count.times += 1;
     }
-    /// Takes the last count of this address back.
+    /// Removes the newest count of this address.
     pub fn forgive(&self, address: IpAddr) {
         let mut all = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = all.get_mut(&network(address)) {

@@ -1,4 +1,4 @@
-//! The operating system's randomness.
+//! Random bytes from the operating system.
 
 use admit_app::ports::Ids;
 
@@ -7,7 +7,7 @@ use admit_app::ports::Ids;
 pub struct SystemRandom;
 
 impl Ids for SystemRandom {
-    /// Ends the process when the system gives none: no key may ever be made from anything else.
+    /// Ends the process if the system gives no random bytes, because no key may be made from anything else.
     fn random(&self) -> [u8; 32] {
         let mut bytes = [0; 32];
         if let Err(error) = getrandom::fill(&mut bytes) {

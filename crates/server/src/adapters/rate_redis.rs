@@ -1,4 +1,4 @@
-//! The sync limit of all nodes together: each device's sliding log as a Redis list, by Redis's clock (stack.md §5).
+//! The sync limit over all nodes: each device's log of uploads as a Redis list, by Redis's clock.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use redis::Script;
 
 use super::redis_link::Link;
 
-/// Drops what left the window; notes this sync if there is room; else answers the time that must leave it first. A time
-/// more than a window ahead is of a clock that was set back since: such a log tells nothing.
+/// Removes times that left the window and adds this sync if there is room. Else it returns the time that must leave
+/// first. A time more than a window ahead comes from a clock that was set back since, so that log is discarded.
 const TAKE: &str = r"
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -30,7 +30,7 @@ end
 return {0, now, tonumber(redis.call('LINDEX', KEYS[1], held - limit) or now)}
 ";
 
-/// Every device's log.
+/// The logs of all devices in Redis.
 #[derive(Debug)]
 pub struct SharedLog {
     link: Arc<Link>,
@@ -38,11 +38,11 @@ pub struct SharedLog {
 }
 
 impl SharedLog {
-    /// The logs in this Redis.
+    /// Uses the logs in this Redis.
     pub fn new(link: Arc<Link>) -> Self {
         Self { link, script: Script::new(TAKE) }
     }
-    /// Decides on a sync, and notes what it lets through; `None` when Redis does not say.
+    /// Decides about a sync, and records it if it is allowed. `None`: Redis gave no answer.
     pub async fn take(
         &self,
         organization_id: &OrganizationId,
@@ -54,7 +54,7 @@ impl SharedLog {
         call.key(key).arg(WINDOW_MS).arg(limit);
         let said = self.link.ask(|mut connection| async move { call.invoke_async(&mut connection).await }).await;
         let (allowed, now_ms, leaves_ms): (bool, i64, i64) = said?;
-        // How long to wait is core's decision: for that one to leave, there is room for one.
+        // Core computes the waiting time: until the time in `leaves_ms` has left, which makes room for one.
         Some(if allowed { RateDecision::Allowed } else { decide_rate(&[leaves_ms], now_ms, 1) })
     }
 }

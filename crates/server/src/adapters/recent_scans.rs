@@ -1,9 +1,8 @@
-//! The recent entries: hot in this process, warm in Redis (S2 §4 "Cache Layers", steps 13, 14, 22, 23).
+//! A cache of recent entries: hot in this process, warm in Redis (S2 §4 "Cache Layers", steps 13, 14, 22, 23).
 //!
-//! S2 lets these caches decide what a duplicate is. Here the database does (law 15): the caches are filled after the
-//! commit. They tell watching clients how many scans were of a code let in less than five minutes before (S2 §11). In
-//! Redis a code is named by its hash, and here by eight bytes of a hash of that. No text that opens a door lies in a
-//! cache.
+//! S2 lets these caches decide what a duplicate is. Here the database decides (law 15), and the caches are filled
+//! after the commit. They only count scans of codes that were let in less than five minutes before (S2 §11). Redis
+//! stores a code's hash, and this process eight bytes of a hash of that. So no text that opens a door is in a cache.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{BuildHasher as _, RandomState};
@@ -19,32 +18,33 @@ use tokio::time::{Duration, Instant};
 use super::redis_link::Link;
 use crate::telemetry::{Metrics, TierLabel};
 
-/// How long a scan is remembered (S2 §4).
+/// How long an entry stays in the cache (S2 §4).
 const REMEMBERED: Duration = Duration::from_secs(300);
-/// Scans remembered in this process; a further one takes the place of the oldest.
+/// The most scans that this process remembers. A further one replaces the oldest.
 const MOST: usize = 200_000;
-/// Scans of one exchange with Redis.
+/// The most scans in one request to Redis.
 const CHUNK: usize = 250;
-/// Chunks that wait for Redis; more are forgotten.
+/// The most chunks that wait for Redis. Further ones are dropped.
 const QUEUE: usize = 256;
 
-/// A code of an organisation, and a scan, as this process remembers them. Two of 200,000 are taken for one once in a thousand
-/// million times, and then a figure is wrong by one; their texts took some 60 MB.
+/// The shortened form of a code of an organisation, or of a scan. Two of 200,000 are equal once in a thousand million
+/// times, and then a figure is wrong by one. Full texts took some 60 MB.
 type Short = u64;
 
-/// The recent entries of this process. Every scan is put in once and taken out once. So the cost of one does not grow
-/// with the number remembered, and a burst of scans holds up nobody.
+/// The recent entries of this process. Every scan is added once and removed once. So the cost of one does not grow
+/// with the number of entries, and a burst of scans delays nothing.
 #[derive(Default)]
 struct Hot {
     last: BTreeMap<Short, (Short, Instant)>,
-    /// As they came, the oldest first; a code's newest alone stands in `last`.
+    /// The codes with their times, oldest first. Only the newest time of each code is in `last`.
     order: VecDeque<(Short, Instant)>,
-    /// How both are shortened; nobody outside can tell, or choose texts that fall together.
+    /// The random hash function of the shortened forms. Nobody outside knows it, so nobody can choose texts that
+    /// collide.
     short: RandomState,
 }
 
 impl Hot {
-    /// Takes a scan in; answers whether another one of its code was remembered.
+    /// Adds a scan. Gives whether another scan of its code was remembered.
     fn note(&mut self, code: (&OrganizationId, &BarcodeHash), scan_id: &ScanId, now: Instant) -> bool {
         let (code, scan) = (self.short.hash_one(code), self.short.hash_one(scan_id));
         while let Some((_, at)) = self.order.front()
@@ -64,7 +64,7 @@ impl Hot {
     }
 }
 
-/// Both tiers.
+/// The cache with both tiers.
 pub struct RecentScans {
     hot: Mutex<Hot>,
     warm: Option<mpsc::Sender<Chunk>>,
@@ -79,7 +79,7 @@ struct Chunk {
 }
 
 impl RecentScans {
-    /// Remembers here, and in Redis if there is one. Call it inside a runtime.
+    /// Makes the cache, with Redis if `link` is given. Call it inside a runtime.
     pub fn new(link: Option<Arc<Link>>, metrics: Arc<Metrics>) -> Self {
         let warm = link.map(|link| {
             let (sender, waiting) = mpsc::channel(QUEUE);
@@ -88,7 +88,7 @@ impl RecentScans {
         });
         Self { hot: Mutex::default(), warm, metrics }
     }
-    /// Takes a scan in; answers whether another one of its code was remembered.
+    /// Adds a scan to the tier of this process. Gives whether another scan of its code was remembered.
     fn heat(&self, organization_id: &OrganizationId, scan: &RecentScan, now: Instant) -> bool {
         let mut hot = self.hot.lock().unwrap_or_else(PoisonError::into_inner);
         hot.note((organization_id, &scan.barcode_hash), &scan.scan_id, now)
@@ -108,13 +108,13 @@ impl Recent for RecentScans {
         let Some(warm) = &self.warm else { return };
         for scans in scans.chunks(CHUNK) {
             let (organization_id, event_id) = (organization_id.clone(), event_id.clone());
-            // Full: forgotten.
+            // If the queue is full, the chunk is dropped.
             let _ = warm.try_send(Chunk { organization_id, event_id, scans: scans.to_vec() });
         }
     }
 }
 
-/// Fills Redis with S2's keys until the sender is gone.
+/// Writes S2's keys to Redis until the sender is gone.
 async fn warm(link: Arc<Link>, mut waiting: mpsc::Receiver<Chunk>, metrics: Arc<Metrics>) {
     while let Some(Chunk { organization_id, event_id, scans }) = waiting.recv().await {
         let recent = format!("admit:org:{organization_id}:event:{event_id}:scans:recent");

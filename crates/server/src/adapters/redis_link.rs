@@ -1,4 +1,5 @@
-//! The way to Redis: one connection, a bounded wait, one warning when it is gone, one word when it is back (law 15).
+//! The connection to Redis, with bounded waits. It logs one warning when Redis is gone and one line when it is back
+//! (law 15).
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -8,25 +9,25 @@ use redis::{Client, RedisResult};
 
 use super::http_client::install_crypto;
 
-/// The longest that anything waits for Redis.
+/// The longest wait for an answer of Redis.
 const WAIT: Duration = Duration::from_millis(50);
-/// After a failure Redis is left alone for this long, so that a slow one does not slow every request.
+/// The pause after a failure, so that a slow Redis does not slow every request.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Time for a connection to come about.
+/// The longest wait for a connection.
 const CONNECT: Duration = Duration::from_secs(2);
 
-/// One Redis, which may be gone at any moment.
+/// A Redis, which may become unreachable at any moment.
 pub struct Link {
     client: Client,
     connection: ConnectionManager,
     started: Instant,
-    /// Milliseconds since `started` before which nothing is asked.
+    /// Until when no request is sent, in milliseconds since `started`.
     paused_until: AtomicU64,
     gone: AtomicBool,
 }
 
 impl Link {
-    /// Prepares the way; connects when something is first asked. Call it inside a runtime. Fails on what is no address.
+    /// Prepares the link; the first request connects. Call it inside a runtime. Fails if `url` is no address.
     pub fn open(url: &str) -> RedisResult<Self> {
         // `rediss://` is TLS.
         install_crypto();
@@ -39,7 +40,8 @@ impl Link {
         let (paused_until, gone) = (AtomicU64::new(0), AtomicBool::new(false));
         Ok(Self { client, connection, started: Instant::now(), paused_until, gone })
     }
-    /// Asks Redis; `None` when it gave no answer in time, or is being left alone. The caller then goes on without it.
+    /// Sends a request to Redis. `None`: there was no answer in time, or the link is in its pause. The caller then
+    /// continues without.
     pub async fn ask<T, F>(&self, work: impl FnOnce(ConnectionManager) -> F) -> Option<T>
     where
         F: Future<Output = RedisResult<T>>,
@@ -58,7 +60,7 @@ impl Link {
             Err(_) => self.lost("no answer in time"),
         }
     }
-    /// A connection that listens; it is the caller's to make again when it ends.
+    /// A new connection that listens to channels. When it ends, the caller opens another.
     pub async fn listener(&self) -> RedisResult<PubSub> {
         let connecting = tokio::time::timeout(CONNECT, self.client.get_async_pubsub());
         connecting.await.unwrap_or_else(|_| Err((redis::ErrorKind::Io, "no connection in time").into()))
@@ -78,7 +80,7 @@ impl Link {
 
 impl std::fmt::Debug for Link {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Its address may hold a password.
+        // The address may hold a password, so it is not printed.
         f.debug_struct("Link").field("gone", &self.gone).finish_non_exhaustive()
     }
 }

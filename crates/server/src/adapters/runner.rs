@@ -1,4 +1,4 @@
-//! Carries out runs: takes those that are due, a bounded number at a time, until the server stops.
+//! The job runner. It takes due runs, carries out a bounded number at a time, and stops with the server.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -15,9 +15,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::telemetry::{EndedLabel, Metrics};
 
-/// How often leases are renewed, in milliseconds: two renewals may fail.
+/// How often leases are renewed, in milliseconds. Two renewals may fail before a lease ends.
 const RENEW_MS: u64 = JOB_LEASE_MS as u64 / 3;
-/// Pause after the store did not answer, in milliseconds.
+/// Pause after an error of the store, in milliseconds.
 const PAUSE_MS: i64 = 1_000;
 
 /// The runs that this node has taken.
@@ -26,14 +26,15 @@ struct Hand {
     workflows: Arc<Workflows>,
     metrics: Arc<Metrics>,
     holder: String,
-    /// Taken, and not begun.
+    /// Runs that are taken but not begun.
     waiting: VecDeque<TakenRun>,
     under_way: JoinSet<()>,
-    /// Which of those is which.
+    /// The run of each task.
     names: BTreeMap<tokio::task::Id, String>,
 }
 
-/// Carries out runs for `holder`, a name that no other node has, until `shutdown`; steps under way then get a while to end.
+/// Carries out runs for `holder`, a name that no other node has, until `shutdown`. Steps under way then get some time
+/// to end.
 pub async fn run(
     app: App,
     workflows: Arc<Workflows>,
@@ -41,11 +42,11 @@ pub async fn run(
     metrics: Arc<Metrics>,
     shutdown: CancellationToken,
 ) {
-    // What a process of this name had when it ended is due at once.
+    // Runs that an earlier process of this name held become due at once.
     if let Err(error) = app.store.free_runs(holder.clone()).await {
         tracing::warn!(%error, "leases of an earlier start end by themselves");
     }
-    // The settings of the mail server may be others than before.
+    // The settings of the mail server may have changed, so a stopped mail lane is probed at once.
     if let Err(error) = app.store.hurry_mail().await {
         tracing::warn!(%error, "a stopped mail lane goes on by itself");
     }
@@ -60,7 +61,7 @@ pub async fn run(
             wait_ms = hand.take().await;
             continue;
         }
-        // Without room it is looked whether the doors are quiet again.
+        // While there is no room, the runner checks regularly whether the doors are quiet again.
         let sleep = if has_room { wait_ms.clamp(1, JOB_LOOK_MS) } else { DOORS_BUSY_MS };
         let sleep = Duration::from_millis(sleep.unsigned_abs());
         tokio::select! {
@@ -75,12 +76,12 @@ pub async fn run(
 }
 
 impl Hand {
-    /// Runs under way at a time, just now: people at a door come before passes.
+    /// The most runs under way at this moment. It is lower while people scan at the doors.
     fn at_once(&self) -> usize {
         let is_busy = self.app.scan_activity.is_recent(self.app.clock.monotonic_ms());
         if is_busy { JOBS_BESIDE_SCANS } else { JOBS_AT_ONCE }
     }
-    /// Begins what is waiting, as far as there is room.
+    /// Begins waiting runs, as many as there is room for.
     fn begin(&mut self) {
         while self.under_way.len() < self.at_once() {
             let Some(taken) = self.waiting.pop_front() else { return };
@@ -108,10 +109,9 @@ impl Hand {
             self.metrics.runs_under_way.inc();
         }
     }
-    /// Takes what is due. Answers how long to wait before there is anything to take again, in milliseconds; 0 where there
-    /// may be more.
+    /// Takes due runs. Gives the time until the next take is useful, in milliseconds; 0 if there may be more now.
     async fn take(&mut self) -> i64 {
-        // What is not begun soon is left to other nodes.
+        // Runs that this node cannot begin soon are left to other nodes.
         let most = JOBS_TAKEN.min(self.at_once() * 4);
         let taken = self.app.store.take_runs(self.holder.clone(), JOB_LEASE_MS, most).await;
         let found = match taken {
@@ -147,7 +147,7 @@ impl Hand {
         self.names.remove(&id);
         self.metrics.runs_under_way.dec();
     }
-    /// Lets steps under way end, and gives back what is left.
+    /// Waits for steps under way, and gives the other runs back.
     async fn stop(mut self) {
         self.waiting.clear();
         let grace = Duration::from_millis(JOB_GRACE_MS);
@@ -182,7 +182,7 @@ mod tests {
     use crate::config::Settings;
     use crate::state::AppState;
 
-    /// Time that a test sets.
+    /// A clock that a test sets.
     struct Still(Arc<AtomicI64>);
     impl Clock for Still {
         fn now(&self) -> Timestamp {
@@ -193,7 +193,7 @@ mod tests {
         }
     }
 
-    /// Runs that stay under way until they are let go.
+    /// Runs that stay under way until the test releases them.
     #[derive(Clone)]
     struct Standing {
         under_way: Arc<AtomicUsize>,
@@ -255,7 +255,7 @@ mod tests {
         let (metrics, shutdown) = (state.metrics.clone(), CancellationToken::new());
         let runner = tokio::spawn(run(state.app.clone(), workflows, "here".into(), metrics.clone(), shutdown.clone()));
         until(&standing.under_way, JOBS_BESIDE_SCANS).await;
-        // One ends, one begins: as long as somebody scans there are never more.
+        // When one ends, one begins. While somebody scans there are never more.
         for ended in 1..=5 {
             standing.let_go.add_permits(1);
             until(&standing.under_way, JOBS_BESIDE_SCANS + ended).await;

@@ -1,4 +1,4 @@
-//! The sync limit: a sliding log per device (S1 §7.6, spec §5), in memory, and with Redis one of all nodes together.
+//! The sync limit: a sliding log per device (S1 §7.6, spec §5), in memory, and with Redis a second one over all nodes.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,15 +9,15 @@ use admit_core::rate::{RateDecision, SlidingLog};
 
 use super::rate_redis::SharedLog;
 
-/// Devices remembered before the idle ones are swept out.
+/// The number of remembered devices from which idle ones are removed.
 const SWEEP_FROM: usize = 4_096;
 
 type Logs = BTreeMap<(OrganizationId, DeviceId), SlidingLog>;
 
-/// Counts the syncs of every device, both sync endpoints together.
+/// Counts the syncs of every device, at both sync endpoints together.
 ///
-/// This node's own log is always kept: it holds when Redis is gone, and when it came back empty. Redis adds what the
-/// other nodes let through.
+/// This node always keeps its own log. It also holds while Redis is unreachable or was emptied. Redis adds the syncs
+/// that other nodes allowed.
 #[derive(Debug)]
 pub struct SyncLimit {
     limit: u32,
@@ -26,12 +26,12 @@ pub struct SyncLimit {
 }
 
 impl SyncLimit {
-    /// At most `limit` syncs of a device in any 60 s.
+    /// A limit of `limit` syncs per device in any 60 s.
     pub fn new(limit: u32, shared: Option<SharedLog>) -> Self {
         Self { limit, logs: Mutex::default(), shared }
     }
-    /// Lets a sync through, or fails with `rate_limited`. `now_ms` is of a monotonic clock: a wall clock set back would
-    /// hold devices up.
+    /// Allows a sync, or fails with `rate_limited`. `now_ms` must come from a monotonic clock, because a wall clock
+    /// that is set back would delay devices.
     pub async fn take(&self, organization_id: &OrganizationId, device_id: &DeviceId, now_ms: i64) -> Result<()> {
         let id = (organization_id.clone(), device_id.clone());
         let own = self.own(&id, now_ms);
@@ -46,7 +46,7 @@ impl SyncLimit {
                 if own == RateDecision::Allowed
                     && let Some(log) = self.lock().get_mut(&id)
                 {
-                    // The nodes together refused what this one alone had noted.
+                    // The log over all nodes refused a sync that this node had counted already.
                     log.give_back(now_ms);
                 }
                 let retry_after_ms = i64::try_from(retry_after_seconds).unwrap_or(i64::MAX / 1_000) * 1_000;

@@ -1,8 +1,8 @@
-//! Room for uploads. A phone that was away brings a thousand scans in one body, and after an outage hundreds of
-//! phones come back at one moment (trust.md §5 row 40). All of their bodies read at once took 1.3 GB, and phones at
-//! the end of the line gave up after 20 s and sent the same again. So bodies are read, and judged, as far as there is
-//! room. An upload that finds none waits a while with the body unread. Then its phone is told when to come back: not
-//! all at one moment, but as fast as the others go.
+//! Limits how many uploads are read and judged at a time. After an outage hundreds of phones come back at the same
+//! moment, each with a thousand scans in one body (trust §5 row 40). When all bodies were read at once they took 1.3
+//! GB, and the last phones gave up after 20 s and sent the same again. So an upload without room waits with its body
+//! unread. After a time its phone gets a moment to come back. These moments are spread out, at the pace at which
+//! uploads are finished.
 
 use std::collections::VecDeque;
 use std::pin::pin;
@@ -13,25 +13,26 @@ use admit_core::limits::{UPLOAD_BACK_MAX_MS, UPLOAD_WAIT_MS, UPLOADS_JUDGED_KIB,
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{timeout, timeout_at};
 
-/// How far back it is looked how fast uploads go, in milliseconds.
+/// The time window over which the pace of uploads is measured, in milliseconds.
 const PACE_MS: i64 = 4_000;
-/// How fast they go until that is known, in KiB a second.
+/// The assumed pace until it is measured, in KiB per second.
 const PACE_KIB: i64 = 4_096;
-/// Bodies that fill no more than this part of the room are read at once: what a phone with a network has just scanned.
+/// A body that fills at most this fraction of the room is small and is read at once. It holds the fresh scans of an
+/// online phone.
 const SMALL_PART: usize = 128;
-/// How often who waits looks around.
+/// A waiting upload checks the room this many times within its patience.
 const LOOKS: u32 = 100;
-/// How many times the room bodies that come slowly may have beside it.
+/// Slow bodies have this many times the normal room, in addition to it.
 const SLOW: usize = 8;
 
-/// The room for uploads: it says which bodies may be read, and which may be judged. All weights are KiB.
+/// The room for uploads. It decides which bodies may be read and which may be judged. All weights are in KiB.
 #[derive(Debug)]
 pub struct UploadRoom {
     reading: Arc<Semaphore>,
-    /// For bodies that come slowly: they must not stand before what comes quickly.
+    /// Room for bodies that arrive slowly, so that they do not delay those that arrive quickly.
     slow: Arc<Semaphore>,
     judging: Arc<Semaphore>,
-    /// For small bodies: they must not stand behind the backlogs of others.
+    /// Room for judging small bodies, so that they do not wait behind large ones.
     judging_small: Arc<Semaphore>,
     read_kib: u32,
     judged_kib: u32,
@@ -49,11 +50,11 @@ impl Default for UploadRoom {
     }
 }
 
-/// A place to read a body in, if it needs one; given back when this goes.
+/// The right to read a body; `None` inside for a small body. Dropping it frees the room.
 #[derive(Debug)]
 pub struct Reading(Option<OwnedSemaphorePermit>);
 
-/// A place to judge a body in; given back when this goes.
+/// The right to judge a body. Dropping it frees the room.
 #[derive(Debug)]
 pub struct Judging {
     weight: u32,
@@ -64,24 +65,24 @@ pub struct Judging {
 
 impl Drop for Judging {
     fn drop(&mut self) {
-        // Who hung up in the line was not done with.
+        // An upload whose client hung up while it waited was not finished.
         let done = if self.permit.is_some() { self.weight } else { 0 };
         lock(&self.line).leave(i64::from(self.weight), i64::from(done), elapsed_ms(self.began));
     }
 }
 
-/// The uploads under way, and how fast they go.
+/// The uploads that wait or are judged, and their pace.
 #[derive(Debug, Default)]
 struct Line {
-    /// Bodies that are read and not judged yet, KiB.
+    /// The weight of bodies that are read and not finished yet, in KiB.
     waiting: i64,
-    /// How many of them are judged at a time.
+    /// The weight that is judged at a time, in KiB.
     full: i64,
-    /// Since when there have been more than that.
+    /// Since when `waiting` has been above `full`, in milliseconds.
     full_since_ms: i64,
-    /// When how much was done with since then, of the last [`PACE_MS`].
+    /// The finished uploads of the last [`PACE_MS`]: time in milliseconds and weight in KiB.
     done: VecDeque<(i64, i64)>,
-    /// Until when those who were sent away have been given moments to come back.
+    /// The last moment that was given to an upload to come back, in milliseconds.
     booked_ms: i64,
 }
 
@@ -97,7 +98,7 @@ impl Line {
         self.waiting -= weight;
         self.done.push_back((now_ms, done));
         if self.waiting <= self.full {
-            // How much was done while there was little to do says nothing about how fast it goes.
+            // Work done while there was little to do says nothing about the pace.
             self.done.clear();
         }
         if self.waiting == 0 {
@@ -110,7 +111,8 @@ impl Line {
             self.done.pop_front();
         }
     }
-    /// KiB a second, with what is just being judged: a slow server has nothing else to show for a while.
+    /// The pace in KiB per second. It includes what is judged now, because a slow server may have finished nothing
+    /// yet.
     fn pace(&mut self, now_ms: i64) -> i64 {
         self.forget(now_ms);
         let busy_ms = (now_ms - self.full_since_ms).min(PACE_MS);
@@ -120,8 +122,8 @@ impl Line {
         let done: i64 = self.done.iter().map(|(_, weight)| weight).sum();
         ((done + self.full) * 1_000 / busy_ms).max(1)
     }
-    /// Milliseconds until somebody with a body of this weight should come back: when those in hand are nearly done, and
-    /// after everybody who was sent away before.
+    /// Milliseconds until an upload of this weight should come back. The moment is when the present ones are half
+    /// done, and after every moment that was given out before.
     fn book(&mut self, weight: i64, now_ms: i64) -> i64 {
         let pace = self.pace(now_ms);
         let soonest = now_ms + self.waiting.max(0) * 1_000 / pace / 2;
@@ -132,8 +134,8 @@ impl Line {
 }
 
 impl UploadRoom {
-    /// Room for `read_kib` of bodies as they came, of which `judged_kib` are judged at a time; who finds none to read in within
-    /// `patience`, or none to be judged in half as long again after coming, is sent away.
+    /// Room for `read_kib` of bodies as sent, of which `judged_kib` are judged at a time. An upload is refused if it
+    /// may not be read within `patience`, or not judged within one and a half times `patience` after it came.
     pub fn new(read_kib: u32, judged_kib: u32, patience: Duration) -> Self {
         let small = (judged_kib / 4).max(read_kib.div_ceil(SMALL_PART as u32));
         Self {
@@ -148,8 +150,8 @@ impl UploadRoom {
             line: Arc::new(Mutex::new(Line { full: i64::from(judged_kib), ..Line::default() })),
         }
     }
-    /// Waits for a place to read a body of so many bytes in, which weighs `times` as much when it is judged. Without one:
-    /// milliseconds until it is worth another try.
+    /// Waits for the right to read a body of so many bytes; judging it weighs `times` as much. The error is the number
+    /// of milliseconds after which the client should come back.
     pub async fn read(&self, bytes: usize, times: usize) -> Result<Reading, i64> {
         if self.is_small(bytes) {
             return Ok(Reading(None));
@@ -158,12 +160,13 @@ impl UploadRoom {
         let mut place = pin!(Arc::clone(&self.reading).acquire_many_owned(weight));
         let came = Instant::now();
         loop {
-            // It is never closed.
+            // The semaphore is never closed.
             if let Ok(Ok(permit)) = timeout(self.patience / LOOKS, &mut place).await {
                 return Ok(Reading(Some(permit)));
             }
             let mut line = lock(&self.line);
-            // The room is full of bodies on slow networks, and few wait to be judged: one more does no harm.
+            // The room is full of bodies on slow networks, and few wait to be judged. So one more is read in the slow
+            // room.
             if came.elapsed() >= self.quick()
                 && line.waiting < line.full
                 && let Ok(permit) = Arc::clone(&self.slow).try_acquire_many_owned(weight)
@@ -176,11 +179,11 @@ impl UploadRoom {
             }
         }
     }
-    /// How long a body on a good network takes at most.
+    /// The longest time of reading a body on a good network.
     pub fn quick(&self) -> Duration {
         self.patience / 5
     }
-    /// A body has taken longer than [`UploadRoom::quick`]: it goes on beside the room, as far as there is room for such ones.
+    /// Moves a body that takes longer than [`UploadRoom::quick`] to the slow room, if that has room for it.
     pub fn slowed(&self, reading: Reading) -> Reading {
         let Reading(Some(permit)) = &reading else { return reading };
         let weight = u32::try_from(permit.num_permits()).unwrap_or(u32::MAX);
@@ -189,20 +192,20 @@ impl UploadRoom {
             Err(_) => reading,
         }
     }
-    /// Waits until a body that was read can be judged. `weight`: what it weighs beside others, in bytes; `came`: when its
-    /// sender began to wait. Where that takes too long: milliseconds until it is worth another try.
+    /// Waits for the right to judge a body that was read. `weight`: its weight in bytes; `came`: when its client began
+    /// to wait. The error is the number of milliseconds after which the client should come back.
     pub async fn judge(&self, weight: usize, came: Instant) -> Result<Judging, i64> {
         let room = if self.is_small(weight) { &self.judging_small } else { &self.judging };
         let weight = kib(weight).min(self.judged_kib);
         lock(&self.line).join(i64::from(weight), elapsed_ms(self.began));
-        // Leaves the line again also when whoever waits here hangs up.
+        // Dropping `place` also ends the wait of a client that hangs up.
         let mut place = Judging { weight, began: self.began, line: Arc::clone(&self.line), permit: None };
         let until = came + self.patience * 3 / 2;
         let Ok(permit) = timeout_at(until.into(), Arc::clone(room).acquire_many_owned(weight)).await else {
             drop(place);
             return Err(lock(&self.line).book(i64::from(weight), elapsed_ms(self.began)));
         };
-        // It is never closed.
+        // The semaphore is never closed.
         place.permit = permit.ok();
         Ok(place)
     }
@@ -312,7 +315,7 @@ mod tests {
         let mut line = Line { full: 1_000, ..Line::default() };
         line.join(5_000, 0);
         assert_eq!(line.pace(500), PACE_KIB, "not known yet");
-        // 1,000 KiB a second for four seconds, of which the last are being judged.
+        // 1,000 KiB per second are finished for four seconds; the last ones are still being judged.
         for second in 1..=3 {
             line.leave(1_000, 1_000, second * 1_000);
         }

@@ -1,4 +1,4 @@
-//! How many messages a webhook endpoint may bring: a sliding log per endpoint, in memory of this node.
+//! Limits the messages of each webhook endpoint: a sliding log per endpoint, in the memory of this node.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -6,10 +6,11 @@ use std::sync::{Mutex, PoisonError};
 use admit_app::error::{Error, Result};
 use admit_core::rate::{RateDecision, SlidingLog};
 
-/// Endpoints remembered before the idle ones are swept out.
+/// The number of remembered endpoints from which idle ones are removed.
 const SWEEP_FROM: usize = 1_024;
 
-/// Counts the signed messages of every endpoint. Unsigned ones are no endpoint's: they must not use up its limit.
+/// Counts the signed messages of every endpoint. Unsigned messages are not counted, or a stranger could use up the
+/// limit.
 #[derive(Debug)]
 pub struct WebhookLimit {
     limit: u32,
@@ -17,11 +18,11 @@ pub struct WebhookLimit {
 }
 
 impl WebhookLimit {
-    /// At most `limit` messages of an endpoint in any 60 s.
+    /// A limit of `limit` messages per endpoint in any 60 s.
     pub fn new(limit: u32) -> Self {
         Self { limit, logs: Mutex::default() }
     }
-    /// Lets a message through, or fails with `rate_limited`. `now_ms` is of a monotonic clock.
+    /// Allows a message, or fails with `rate_limited`. `now_ms` must come from a monotonic clock.
     pub fn take(&self, endpoint_id: &str, now_ms: i64) -> Result<()> {
         let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
         if logs.len() >= SWEEP_FROM {

@@ -1,6 +1,6 @@
-//! A device: its API key as bearer. The frame around every device route authenticates. It looks at the witness that
-//! the device brought before anything is answered, and puts the newest witness on every answer (spec §3 "Epoch and
-//! witness").
+//! Authentication of devices, by API key as bearer. The middleware around every device route authenticates. It checks
+//! the witness that the device brought before the handler runs, and adds the newest witness to the answer (spec §3
+//! "Epoch and witness").
 
 use admit_app::caller::DeviceCaller;
 use admit_app::error::Error;
@@ -20,7 +20,7 @@ use super::token;
 use crate::error::{ApiError, Result};
 use crate::state::AppState;
 
-/// Extractor: the device that asks. Only behind [`frame`].
+/// Extractor: the device that sends the request. It works only behind [`frame`].
 #[derive(Debug, Clone)]
 pub struct Device(pub DeviceCaller);
 
@@ -33,22 +33,22 @@ impl FromRequestParts<AppState> for Device {
     }
 }
 
-/// Put into an answer's extensions by a handler: the event whose witness the answer brings. Without it, the event the
-/// device is assigned to.
+/// An extension that a handler adds to its answer: the event whose witness the answer brings. Without it the answer
+/// brings the witness of the device's own event.
 #[derive(Debug, Clone)]
 pub struct WitnessOf(pub EventId);
 
-/// The same, of a witness that the handler has itself.
+/// An extension with the witness itself, for a handler that has it.
 #[derive(Debug, Clone)]
 struct Newest(Witness);
 
-/// Notes that a handler left the event at this head, or found it there. The answer's witness is of this head, so the
-/// server need not read the event's head again.
+/// Records that a handler left the event at this head, or read it there. The answer's witness is made of this head, so
+/// the server need not read the head again.
 pub fn tell_newest(state: &AppState, event_id: &EventId, head: &Head, response: &mut Response) {
     response.extensions_mut().insert(Newest(epochs::witness_of(&state.app, event_id, head)));
 }
 
-/// Finds the device that has this key. Fails with 401 `unknown_key` for anything else.
+/// Finds the device with this key. Fails with 401 `unknown_key` if there is none.
 pub async fn authenticate(state: &AppState, headers: &HeaderMap) -> Result<DeviceCaller> {
     let missing = || Error::Unauthenticated { code: "no_key", message: "send the device's API key as bearer".into() };
     let key = token::bearer(headers).ok_or_else(missing)?;
@@ -87,7 +87,7 @@ pub async fn frame(State(state): State<AppState>, mut request: Request, next: Ne
     response
 }
 
-/// Looks at the witness of a request. A text that is no witness is passed over, like one of another server.
+/// Checks the witness of a request. A text that is no witness is ignored, as is one of another server.
 pub async fn look_at_witness(state: &AppState, organization_id: &OrganizationId, headers: &HeaderMap) -> Result<()> {
     let text = headers.get(WITNESS_HEADER).and_then(|value| value.to_str().ok());
     match text.and_then(|text| text.parse::<Witness>().ok()) {
@@ -96,7 +96,7 @@ pub async fn look_at_witness(state: &AppState, organization_id: &OrganizationId,
     }
 }
 
-/// Puts the event's newest witness on an answer. An answer without one is still an answer.
+/// Adds the event's newest witness to an answer. If that fails the answer goes out without it.
 pub async fn add_witness(state: &AppState, org: &OrganizationId, event_id: &EventId, headers: &mut HeaderMap) {
     if let Ok(witness) = epochs::witness(&state.app, org, event_id).await {
         put_witness(&witness, headers);

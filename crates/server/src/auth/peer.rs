@@ -1,4 +1,4 @@
-//! The network address that a request comes from, as far as it can be known.
+//! The network address that a request comes from.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Once;
@@ -10,12 +10,12 @@ use http::{Extensions, HeaderMap};
 use crate::error::ApiError;
 use crate::state::AppState;
 
-/// The other end of a connection. The listener that took the connection puts it into each request.
+/// The other end of a connection: the client, or a proxy. The listener adds it to each request.
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(pub SocketAddr);
 
-/// Extractor: the address that the request comes from. Behind a proxy of `ADMIT_TRUSTED_PROXIES` it is the one that
-/// the proxy names.
+/// Extractor: the address of the client. Behind a proxy of `ADMIT_TRUSTED_PROXIES` it is the address that the proxy
+/// names.
 #[derive(Debug, Clone, Copy)]
 pub struct Client(pub IpAddr);
 
@@ -27,7 +27,7 @@ impl FromRequestParts<AppState> for Client {
     }
 }
 
-/// The address that a request comes from.
+/// The address of the client of a request.
 pub fn client(state: &AppState, extensions: &Extensions, headers: &HeaderMap) -> IpAddr {
     let peer = extensions.get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |peer| peer.0.ip());
     let proxies = &state.settings.trusted_proxies;
@@ -37,8 +37,8 @@ pub fn client(state: &AppState, extensions: &Extensions, headers: &HeaderMap) ->
     proxies.client(peer, headers)
 }
 
-/// Warns once that a proxy may stand in front without being named. Until it is named, all clients behind it count as
-/// one address for the limits.
+/// Warns once about a proxy that names clients and is not trusted. Until it is trusted, all clients behind it count as
+/// one address in the limits.
 fn warn_once() {
     static WARNED: Once = Once::new();
     WARNED.call_once(|| {

@@ -12,7 +12,7 @@ fn name(settings: &Settings) -> &'static str {
     if settings.is_https() { SECURE } else { PLAIN }
 }
 
-/// The session's secret that a request brings, if it brings one.
+/// The secret in the session cookie; `None` if the request brings none.
 pub fn read(settings: &Settings, headers: &HeaderMap) -> Option<String> {
     let name = name(settings);
     let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
@@ -20,12 +20,12 @@ pub fn read(settings: &Settings, headers: &HeaderMap) -> Option<String> {
     pairs.find(|(key, _)| *key == name).map(|(_, value)| value.to_owned()).filter(|value| !value.is_empty())
 }
 
-/// `Set-Cookie` that gives a browser its session for `seconds`.
+/// The `Set-Cookie` header that gives a browser its session for `seconds`.
 pub fn set(settings: &Settings, secret: &str, seconds: i64) -> HeaderValue {
     cookie(settings, secret, seconds)
 }
 
-/// `Set-Cookie` that takes it away.
+/// The `Set-Cookie` header that removes the session.
 pub fn clear(settings: &Settings) -> HeaderValue {
     cookie(settings, "", 0)
 }
@@ -33,7 +33,7 @@ pub fn clear(settings: &Settings) -> HeaderValue {
 fn cookie(settings: &Settings, secret: &str, seconds: i64) -> HeaderValue {
     let secure = if settings.is_https() { "; Secure" } else { "" };
     let text = format!("{}={secret}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}", name(settings));
-    // A secret is printable ASCII; were it ever not, no cookie is better than a broken one.
+    // A secret is printable ASCII. If it ever were not, the cookie is removed instead of being broken.
     HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("admit_session=; Path=/; Max-Age=0"))
 }
 

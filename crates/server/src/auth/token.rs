@@ -3,7 +3,7 @@
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
-/// The bearer of a request. Two headers, or another scheme, are no bearer.
+/// The bearer of a request. `None` for two headers, or another scheme.
 pub fn bearer(headers: &HeaderMap) -> Option<&str> {
     let mut given = headers.get_all(AUTHORIZATION).iter();
     let (Some(first), None) = (given.next(), given.next()) else { return None };

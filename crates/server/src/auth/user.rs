@@ -12,8 +12,8 @@ use crate::error::{ApiError, Result};
 use crate::state::AppState;
 use crate::strict;
 
-/// Extractor: who asks, with their role read anew. 401 without one; 400 for a query parameter, or a field of a body
-/// that is not read, which the route does not know.
+/// Extractor: the signed-in user, with their present role. Answers 401 without one. Answers 400 for an unknown query
+/// parameter, or an unknown field of a body that the route does not read.
 #[derive(Debug, Clone)]
 pub struct User(pub UserCaller);
 
@@ -28,7 +28,7 @@ impl FromRequestParts<AppState> for User {
 }
 
 impl User {
-    /// Finds the user that these headers come from.
+    /// Finds the user of these headers.
     pub async fn of(state: &AppState, headers: &HeaderMap) -> Result<Self> {
         let secret = secret(state, headers).ok_or_else(|| Error::Unauthenticated {
             code: "not_signed_in",
@@ -38,8 +38,8 @@ impl User {
     }
 }
 
-/// The session's or token's text that a request brings. A bearer goes before a cookie: a client that sends one means
-/// it.
+/// The secret of the session or token in a request; `None` without one. A bearer has precedence over a cookie, because
+/// a client sends a bearer on purpose.
 pub fn secret(state: &AppState, headers: &HeaderMap) -> Option<String> {
     token::bearer(headers).map(str::to_owned).or_else(|| session::read(&state.settings, headers))
 }

@@ -1,4 +1,5 @@
-//! A webhook message: signed over its bytes as Standard Webhooks wants it (spec §5 "Guests and webhooks").
+//! Authentication of webhook messages. A message is signed over its bytes as Standard Webhooks says (spec §5 "Guests
+//! and webhooks").
 
 use admit_app::caller::WebhookCaller;
 use admit_app::error::Error;
@@ -13,14 +14,14 @@ use crate::body::{Path, signed_bytes};
 use crate::error::{ApiError, Result};
 use crate::state::AppState;
 
-/// Extractor: whose message it is, and its bytes as they were signed. Behind a path with `{endpoint}` alone.
+/// Extractor: a verified message with its endpoint and its signed bytes. It needs a path with `{endpoint}`.
 #[derive(Debug, Clone)]
 pub struct Webhook {
-    /// The endpoint, and the message's id.
+    /// The endpoint and the message's id.
     pub caller: WebhookCaller,
-    /// The body as signed.
+    /// The body, byte for byte as it was signed.
     pub body: Bytes,
-    /// SHA-256 of it.
+    /// The SHA-256 of the body.
     pub digest: [u8; 32],
 }
 
@@ -40,7 +41,7 @@ impl FromRequest<AppState> for Webhook {
     }
 }
 
-/// The three headers. Without any of them nobody signed the message; one that is there twice is no word of the sender's.
+/// The three headers of a signature. A message without one of them is unsigned; one that occurs twice is refused.
 fn headers(headers: &HeaderMap) -> Result<[&str; 3]> {
     let names = [ID_HEADER, TIMESTAMP_HEADER, SIGNATURE_HEADER];
     let mut found = [""; 3];

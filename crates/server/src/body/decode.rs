@@ -1,5 +1,5 @@
-//! Reads a body's bytes without knowing the sender: decoding under caps of size, ratio and depth, and parsing with
-//! errors that name their field. Nothing here knows of HTTP, so that fuzzing reaches it alone.
+//! Decodes a body's bytes under caps of size, ratio and depth, and parses it with errors that name their field.
+//! Nothing here uses HTTP, so the fuzz targets can call it alone.
 
 use std::fmt;
 use std::io::Read;
@@ -10,20 +10,20 @@ use bytes::{Bytes, BytesMut};
 use serde::Deserializer;
 use serde::de::{DeserializeOwned, DeserializeSeed, MapAccess, SeqAccess, Visitor};
 
-/// How many times larger than sent a body may become, once it is larger than [`RATIO_FREE_BYTES`]. Scans hold hashes
-/// and ids: real batches shrink by less than ten.
+/// The largest allowed ratio of decoded to sent size, once the body is larger than [`RATIO_FREE_BYTES`]. Scans contain
+/// hashes and ids, so real batches have a ratio below ten.
 const RATIO: usize = 32;
-/// Below this size the ratio is not looked at: small bodies of one repeated row are honest.
+/// Below this decoded size, in bytes, the ratio is not checked. Small bodies of one repeated row are honest.
 const RATIO_FREE_BYTES: usize = 4 * 1024 * 1024;
-/// Largest window a zstd frame may ask for, as a power of two: 8 MiB, what RFC 8878 asks every decoder to bear.
+/// The largest window of a zstd frame, as a power of two: 8 MiB, which RFC 8878 asks every decoder to support.
 const ZSTD_WINDOW_LOG: u32 = 23;
-/// Bytes decoded at a time.
+/// The number of bytes decoded at a time.
 pub const CHUNK: usize = 64 * 1024;
 
-/// How a body is packed.
+/// The content coding of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coding {
-    /// Not at all.
+    /// No coding.
     Identity,
     /// Any number of gzip members.
     Gzip,
@@ -31,19 +31,19 @@ pub enum Coding {
     Zstd,
 }
 
-/// Why a body's bytes are not taken.
+/// Why a body is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
-    /// It is not packed as it says.
+    /// The bytes are not valid in the coding that the header names.
     NotDecodable,
-    /// It becomes larger than a body may be, or by far larger than it was sent.
+    /// The decoded body exceeds the size limit or the ratio.
     TooLarge,
     /// It is nested deeper than [`BODY_DEPTH`].
     TooDeep,
 }
 
 impl Refused {
-    /// It in words.
+    /// The reason as a sentence for the client.
     pub fn detail(self) -> String {
         match self {
             Self::NotDecodable => "the body does not decode as its Content-Encoding says".to_owned(),
@@ -56,17 +56,18 @@ impl Refused {
     }
 }
 
-/// How large a body of so many bytes may become.
+/// The largest decoded size, in bytes, of a body with so many sent bytes.
 pub fn most(encoded: usize) -> usize {
     encoded.saturating_mul(RATIO).clamp(RATIO_FREE_BYTES, BODY_DECODED_BYTES)
 }
 
-/// Decodes all members and frames of a body, never holding more than the caps allow. `json`: its depth is capped too.
+/// Decodes all members and frames of a body, and never holds more than the caps allow. With `json` the nesting depth
+/// is capped too.
 pub fn decode(coding: Coding, encoded: &[u8], json: bool) -> Result<Bytes, Refused> {
     let broken = |_| Refused::NotDecodable;
     let mut reader: Box<dyn Read + '_> = match coding {
         Coding::Identity => Box::new(encoded),
-        // Every member counts: a decoder of one member alone would leave the rest unseen.
+        // Every member is decoded. A decoder of one member would ignore the rest.
         Coding::Gzip => Box::new(flate2::read::MultiGzDecoder::new(encoded)),
         Coding::Zstd => {
             let mut decoder = zstd::stream::read::Decoder::with_buffer(encoded).map_err(broken)?;
@@ -91,7 +92,8 @@ pub fn decode(coding: Coding, encoded: &[u8], json: bool) -> Result<Bytes, Refus
     }
 }
 
-/// Counts nesting in a stream of JSON bytes, strings left out. Says nothing about whether they are JSON.
+/// Counts the nesting depth in a stream of JSON bytes, outside of strings. It does not check whether they are valid
+/// JSON.
 #[derive(Debug, Default)]
 pub struct Depth {
     open: usize,
@@ -100,7 +102,7 @@ pub struct Depth {
 }
 
 impl Depth {
-    /// Takes in the next bytes.
+    /// Reads the next bytes. Fails when the depth exceeds the limit.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Refused> {
         for &byte in bytes {
             if self.in_string {
@@ -128,7 +130,8 @@ impl Depth {
     }
 }
 
-/// Parses a decoded body. Text with a NUL is refused: no name, note or id has one, and stores disagree about it.
+/// Parses a decoded body. Refuses text with a NUL: no name, note or id has one, and the two databases treat it
+/// differently.
 pub fn document<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, FieldError> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(FieldError::new("", "is empty: a JSON document is required"));
@@ -142,14 +145,14 @@ pub fn document<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, FieldError> {
     problem::read(bytes)
 }
 
-/// Where a text has a NUL, if one does. The document is walked only when the escape occurs at all, and never held: as a
-/// tree it would be a hundred times as large as it came.
+/// The path of the first text with a NUL, if there is one. The document is read only if the escape occurs, and never
+/// held as a tree, which would need a hundred times its size.
 fn nul(bytes: &[u8]) -> Option<String> {
     if !bytes.windows(6).any(|six| six == b"\\u0000") {
         return None;
     }
     let mut walk = Walk::default();
-    // It ends at the first NUL, or where it is no JSON at all: parsing says that in better words.
+    // The walk ends at the first NUL, or where the text is no JSON. The parser gives a better message for the latter.
     let _ = walk.deserialize(&mut serde_json::Deserializer::from_slice(bytes));
     walk.found.then_some(walk.path)
 }
@@ -157,9 +160,9 @@ fn nul(bytes: &[u8]) -> Option<String> {
 /// A walk through a document to the first text with a NUL.
 #[derive(Default)]
 struct Walk {
-    /// Where it is.
+    /// The path of the present place.
     path: String,
-    /// It ended there.
+    /// Whether a NUL was found at `path`.
     found: bool,
 }
 
@@ -243,7 +246,7 @@ mod tests {
         let two = [gzip(b"[1,"), gzip(b"2]")].concat();
         assert_eq!(decode(Coding::Gzip, &two, true).unwrap(), "[1,2]");
         let frame = |bytes: &[u8]| zstd::encode_all(bytes, 3).unwrap();
-        // A skippable frame between two real ones: magic, length, bytes.
+        // A skippable frame between two real ones: magic number, length, bytes.
         let skippable = [&0x184D_2A50_u32.to_le_bytes()[..], &3_u32.to_le_bytes(), b"abc"].concat();
         let frames = [frame(b"[1,"), skippable, frame(b"2]")].concat();
         assert_eq!(decode(Coding::Zstd, &frames, true).unwrap(), "[1,2]");
@@ -262,7 +265,7 @@ mod tests {
     fn a_bomb_of_brackets_ends_in_its_first_bytes() {
         let brackets = vec![b'['; 3 * 1024 * 1024];
         assert_eq!(decode(Coding::Gzip, &gzip(&brackets), true), Err(Refused::TooDeep));
-        // CSV may hold any number of brackets.
+        // CSV may contain any number of brackets.
         assert!(decode(Coding::Gzip, &gzip(&brackets), false).is_ok());
     }
 

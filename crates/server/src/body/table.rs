@@ -1,13 +1,13 @@
-//! A file of guests and tickets: as the body, or as a part of a form.
+//! Reads a file of guests and tickets, sent as the body or as a part of a form.
 
 use bytes::Bytes;
 use http::StatusCode;
 
 use crate::error::{ApiError, Result};
 
-/// Longest mapping beside a file, in bytes.
+/// The longest mapping in a form, in bytes.
 const MAPPING_BYTES: usize = 100_000;
-/// The media types that a file may name.
+/// The media types that a file may have.
 const TYPES: [&str; 6] = [
     "text/csv",
     "text/tab-separated-values",
@@ -17,27 +17,27 @@ const TYPES: [&str; 6] = [
     "application/octet-stream",
 ];
 
-/// A file, decoded and within every cap of size, and what its form says beside it.
+/// A decoded file within all size limits, with the other parts of its form.
 #[derive(Debug, Clone)]
 pub struct TableBody {
     /// The file's bytes.
     pub file: Bytes,
-    /// The text of the form's part `mapping`; absent where the form has none.
+    /// The text of the form's part `mapping`; `None` without a form or without that part.
     pub mapping: Option<String>,
-    /// The file's name in the form; absent where the form has none.
+    /// The file's name in the form; `None` without a form or a name.
     pub file_name: Option<String>,
 }
 
 /// The kind of a request's body, by its media type.
 pub enum Kind {
-    /// The file itself.
+    /// The body is the file.
     File,
-    /// A form with a part that is the file, and the boundary between its parts.
+    /// The body is a form; the text is the boundary between its parts.
     Form(String),
 }
 
 impl Kind {
-    /// Reads a `Content-Type`.
+    /// Parses a `Content-Type` header.
     pub fn of(content_type: &str) -> Result<Self> {
         let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         if TYPES.contains(&essence.as_str()) {
@@ -51,7 +51,7 @@ impl Kind {
         boundary.map(Self::Form).map_err(|_| ApiError::field("body", "is a form without a boundary"))
     }
 
-    /// The file, and what stands beside it, of a body that was read.
+    /// Takes the file and the other parts out of the bytes of a body.
     pub async fn read(self, bytes: Bytes) -> Result<TableBody> {
         match self {
             Self::File => Ok(TableBody { file: bytes, mapping: None, file_name: None }),

@@ -1,11 +1,11 @@
-//! Errors in a setting.
+//! The error for a wrong setting.
 
-/// A setting that cannot be.
+/// A setting with an impossible value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{name} {message}")]
 pub struct SettingError {
     /// The setting's name in the environment.
     pub name: &'static str,
-    /// The error and the right value, in words.
+    /// What is wrong and what the right value looks like, as a sentence.
     pub message: String,
 }

@@ -1,4 +1,4 @@
-//! Settings of what passes reach: the mail server and the place of the pictures.
+//! The settings of services that passes need: the mail server and the object store.
 
 use std::path::PathBuf;
 
@@ -8,48 +8,48 @@ use url::Url;
 
 use super::fault::SettingError;
 
-/// A mail server, and whom letters are from.
+/// A mail server and the sender of letters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MailPlace {
-    /// `SMTP_URL`.
+    /// The value of `SMTP_URL`.
     pub url: String,
-    /// `SMTP_FROM`.
+    /// The value of `SMTP_FROM`.
     pub sender: Mailbox,
 }
 
-/// Where objects are.
+/// Where objects (the pictures of passes) are stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ObjectsPlace {
-    /// In this process alone: for tests and for what stores none.
+    /// In the memory of this process, for tests and for commands that store no object.
     Memory,
-    /// A folder.
+    /// In a folder of this machine.
     Folder(PathBuf),
-    /// A bucket.
+    /// In an S3 bucket.
     Bucket(Bucket),
 }
 
 /// A bucket of an S3-compatible store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bucket {
-    /// Its name.
+    /// The bucket's name.
     pub name: String,
-    /// Put before every object's name; empty for none.
+    /// The text before every object's name; empty for none.
     pub prefix: String,
-    /// Access key and its secret; those of the environment (`AWS_ACCESS_KEY_ID` …) where absent.
+    /// Access key and secret. `None`: those of the environment (`AWS_ACCESS_KEY_ID` …).
     pub key: Option<(String, String)>,
-    /// Address of a store that is not Amazon's.
+    /// The address of a service other than Amazon's; `None` for Amazon S3.
     pub endpoint: Option<String>,
-    /// Region; the environment's where absent.
+    /// The region; `None`: that of the environment.
     pub region: Option<String>,
 }
 
-/// Reads `SMTP_URL` and `SMTP_FROM`.
+/// Parses `SMTP_URL` and `SMTP_FROM`.
 pub(super) fn mail(url: &str, from: Option<&str>) -> Result<MailPlace, SettingError> {
     let wrong = |name, message: &str| SettingError { name, message: message.to_owned() };
     let from = from.ok_or_else(|| wrong("SMTP_FROM", "must be given with SMTP_URL: the address mails are from"))?;
     let sender: lettre::message::Mailbox =
         from.parse().map_err(|_| wrong("SMTP_FROM", "must be an address such as passes@example.org"))?;
-    // What is wrong is told without the address: there may be a password in it.
+    // The message does not repeat the address, which may contain a password.
     let like = "must be like smtps://user:password@mail.example.org or smtp://mail.example.org:587?tls=required";
     let read = Url::parse(url.trim()).map_err(|_| wrong("SMTP_URL", like))?;
     let host = read.host_str().unwrap_or_default();
@@ -68,7 +68,7 @@ pub(super) fn mail(url: &str, from: Option<&str>) -> Result<MailPlace, SettingEr
     Ok(MailPlace { url: url.trim().to_owned(), sender })
 }
 
-/// Reads `OBJECTS_URL`.
+/// Parses `OBJECTS_URL`.
 pub(super) fn objects(url: &str) -> Result<ObjectsPlace, SettingError> {
     let wrong = || SettingError {
         name: "OBJECTS_URL",
@@ -94,7 +94,7 @@ pub(super) fn objects(url: &str) -> Result<ObjectsPlace, SettingError> {
     Ok(ObjectsPlace::Bucket(Bucket { name, prefix, key, endpoint: value("endpoint"), region: value("region") }))
 }
 
-/// Reads `OBJECTS_PUBLIC_URL`.
+/// Parses `OBJECTS_PUBLIC_URL`.
 pub(super) fn objects_public_url(url: &str) -> Result<String, SettingError> {
     let wrong = || SettingError {
         name: "OBJECTS_PUBLIC_URL",

@@ -1,4 +1,4 @@
-//! Which proxies may say where a request comes from.
+//! The proxies that may name the address of a client.
 
 use std::net::IpAddr;
 
@@ -7,12 +7,13 @@ use ipnet::IpNet;
 
 use super::fault::SettingError;
 
-/// `ADMIT_TRUSTED_PROXIES`: addresses and networks of the proxies in front of this server. Nobody else is believed.
+/// `ADMIT_TRUSTED_PROXIES`: addresses and networks of the proxies in front of this server. A header of any other
+/// sender is ignored.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TrustedProxies(Vec<IpNet>);
 
 impl TrustedProxies {
-    /// Reads a list such as `127.0.0.1, 10.0.0.0/8`. Fails on what is neither an address nor a network.
+    /// Parses a list such as `127.0.0.1, 10.0.0.0/8`. Fails on a part that is neither an address nor a network.
     pub fn read(text: &str) -> Result<Self, SettingError> {
         let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
         let network = |part: &str| {
@@ -31,8 +32,9 @@ impl TrustedProxies {
     fn trusts(&self, address: IpAddr) -> bool {
         self.0.iter().any(|network| network.contains(&address.to_canonical()))
     }
-    /// Where a request comes from whose connection is `peer`'s: the last address in `X-Forwarded-For` that is no trusted
-    /// proxy's. A name in that place, or a header from anybody else, changes nothing.
+    /// The client's address. `peer` is the other end of the connection. If it is a trusted proxy, the client is the
+    /// last address in `X-Forwarded-For` that is no trusted proxy. A host name there, or a header from anybody else,
+    /// is ignored.
     pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let lines = headers.get_all("x-forwarded-for").iter().filter_map(|line| line.to_str().ok());
         let named: Vec<&str> = lines.flat_map(|line| line.split(',')).map(str::trim).collect();

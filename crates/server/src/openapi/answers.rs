@@ -1,5 +1,5 @@
-//! The answers that every operation has in common: those of the frame, the extractors and the credentials. They are
-//! added here by rule, so that no route can forget them.
+//! The answers that all operations have in common: those of the middleware, the extractors and the credentials. They
+//! are added here by rule, so that no route can forget them.
 
 use admit_core::access::{Action, Role, can};
 use serde_json::{Value, json};
@@ -10,16 +10,16 @@ use utoipa::openapi::{ContentBuilder, OpenApi, Ref, RefOr, Required, Response, R
 
 use crate::error::PROBLEM_JSON;
 
-/// The extension an organiser's route carries: words of [`Action`], of which the caller's role must allow one; empty
-/// where any member may.
+/// The extension of an organiser's route with words of [`Action`]. The caller's role must allow one of them. It is
+/// empty if any member may call the route.
 pub const ACTIONS: &str = "x-actions";
-/// The extension made of it: the roles that may.
+/// The extension with the roles that may call the route, derived from [`ACTIONS`].
 pub const ROLES: &str = "x-roles";
 
-/// Operations whose body may be left out.
+/// Operations whose body is optional.
 const BODY_AT_WILL: [&str; 2] = ["delete_api_scanning_devices_id", "post_api_pairing_requests_token_approve"];
 
-/// Adds to every operation the answers of what stands around it, and the roles that may call it.
+/// Adds the common answers and the allowed roles to every operation.
 pub fn complete(document: &mut OpenApi) {
     for (path, item) in &mut document.paths.paths {
         let operations = [
@@ -44,7 +44,7 @@ pub fn complete(document: &mut OpenApi) {
     }
 }
 
-/// Writes the roles beside the actions, so that a reader of the document needs no table of ours.
+/// Adds the roles to an operation, so that a reader of the document does not need the table of rights.
 fn name_roles(operation: &mut Operation) {
     let Some(actions) = actions(operation) else { return };
     let may = |role: &Role| actions.is_empty() || actions.iter().any(|action| can(*role, *action));
@@ -53,7 +53,7 @@ fn name_roles(operation: &mut Operation) {
     operation.extensions.get_or_insert_default().merge(roles);
 }
 
-/// Whatever a role opens, a session's cookie and an API token open alike.
+/// Names the credentials of an operation with roles: a session's cookie and an API token.
 fn name_credentials(operation: &mut Operation) {
     if operation.security.is_none() && actions(operation).is_some() {
         let named = |name: &str| SecurityRequirement::new::<_, [&str; 0], &str>(name, []);
@@ -61,7 +61,7 @@ fn name_credentials(operation: &mut Operation) {
     }
 }
 
-/// The actions that a caller's role must allow; absent where no person calls.
+/// The actions of which a caller's role must allow one; `None` if no person calls the operation.
 fn actions(operation: &Operation) -> Option<Vec<Action>> {
     let Value::Array(words) = operation.extensions.as_ref()?.get(ACTIONS)? else { return None };
     Some(words.iter().filter_map(|word| word.as_str()?.parse().ok()).collect())

@@ -1,5 +1,5 @@
-//! Bodies that the organiser's API reads have the members that are described and no others: [`crate::strict`] refuses
-//! the rest, and `additionalProperties: false` says so.
+//! Marks the bodies of the organiser's API as closed: `additionalProperties: false`. [`crate::strict`] refuses members
+//! that are not described.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use utoipa::openapi::{OpenApi, RefOr, Schema};
 
 use crate::strict::is_organisers;
 
-/// Closes every shape that such a body is made of.
+/// Closes every shape that such a body contains.
 pub fn close(document: &mut OpenApi) {
     let names = read_by(&serde_json::to_value(&*document).unwrap_or_default(), is_organisers);
     let shapes = document.components.as_mut().map(|all| &mut all.schemas);
@@ -20,7 +20,7 @@ pub fn close(document: &mut OpenApi) {
     }
 }
 
-/// Names of the shapes that bodies of such operations are made of, at any depth.
+/// Names of the shapes in the bodies of operations for which `is_one` holds, at any depth.
 pub(super) fn read_by(document: &Value, is_one: impl Fn(&Value) -> bool) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let items = document["paths"].as_object().into_iter().flatten().filter_map(|(_, item)| item.as_object());

@@ -1,4 +1,4 @@
-//! Closed vocabularies in the document: the words are core's own, so that the two cannot drift apart.
+//! Closed vocabularies in the document. The words come from core, so that document and code cannot differ.
 
 use admit_core::access::Role;
 use admit_core::event::{BarcodeKind, EventStatus, ReEntry};
@@ -14,7 +14,7 @@ use utoipa::openapi::path::Parameter;
 use utoipa::openapi::schema::{ArrayItems, KnownFormat, Object, SchemaFormat, SchemaType, Type};
 use utoipa::openapi::{OpenApi, RefOr, Schema};
 
-/// Shape, member, its words; shapes whose member is an array have words for items.
+/// Shape, member and its words. If the member is an array, the words are those of its items.
 const MEMBERS: &[(&str, &str, &[&str])] = &[
     ("EventView", "status", EventStatus::WORDS),
     ("EventView", "re_entry", ReEntry::WORDS),
@@ -88,7 +88,7 @@ const MEMBERS: &[(&str, &str, &[&str])] = &[
     ("RunView", "state", RunState::WORDS),
 ];
 
-/// Path, parameter of its `get`, its words.
+/// Path, query parameter of its GET operation, and its words.
 const PARAMETERS: &[(&str, &str, &[&str])] = &[
     ("/api/events/{id}/incidents", "status", INCIDENT_STATES),
     ("/api/events/{id}/incidents", "kind", IncidentKind::WORDS),
@@ -103,10 +103,10 @@ const PARAMETERS: &[(&str, &str, &[&str])] = &[
 const DEVICE_STATES: &[&str] = &["active", "suspended", "revoked"];
 const DEVICE_TYPES: &[&str] = &["ipad", "phone", "desktop", "terminal"];
 const INCIDENT_STATES: &[&str] = &["open", "resolved", "cleared"];
-/// [`Decision`]'s words, and the answer that decides nothing.
+/// The words of [`Decision`], and `note`, which decides nothing.
 const DECISIONS: &[&str] = &[Decision::WORDS[0], Decision::WORDS[1], Decision::WORDS[2], "note"];
 
-/// Writes the words into the document.
+/// Adds the words to the document.
 pub fn name_words(document: &mut OpenApi) {
     for (shape, member, words) in MEMBERS {
         if let Some(object) = self::member(document, shape, member) {
@@ -120,7 +120,7 @@ pub fn name_words(document: &mut OpenApi) {
     }
 }
 
-/// The rows above that the document has no place for.
+/// The rows of the tables above for which the document has no place.
 #[cfg(test)]
 pub fn misplaced(document: &mut OpenApi) -> Vec<String> {
     let mut found = Vec::new();
@@ -137,7 +137,7 @@ pub fn misplaced(document: &mut OpenApi) -> Vec<String> {
     found
 }
 
-/// Counts of 32 bits without a sign go up to 4,294,967,295; the format `int32`, as the routes' types are described, ends at
+/// Removes the format `int32` from counts. They are 32 bits without a sign and go up to 4,294,967,295; `int32` ends at
 /// half of it.
 pub fn widen_counts(document: &mut OpenApi) {
     let shapes = document.components.as_mut().map(|all| &mut all.schemas).into_iter().flat_map(|all| all.values_mut());
@@ -161,10 +161,10 @@ fn put(object: &mut Object, words: &[&str]) {
     object.enum_values = Some(values);
 }
 
-/// The member, or its items where it is an array.
+/// The schema of a member, or of its items if it is an array.
 fn member<'a>(document: &'a mut OpenApi, shape: &str, member: &str) -> Option<&'a mut Object> {
     let shape = document.components.as_mut()?.schemas.get_mut(shape)?;
-    // A shape that holds another's members beside its own is told as all of both.
+    // A shape that includes another's members is described as all of both.
     let own = match shape {
         RefOr::T(Schema::Object(shape)) => shape,
         RefOr::T(Schema::AllOf(all)) => all.items.iter_mut().find_map(|one| match one {

@@ -16,7 +16,7 @@ use crate::body::{Path, Query};
 use crate::error::{ApiError, Result};
 use crate::state::AppState;
 
-/// Arrivals that a list holds where nothing else is asked for.
+/// The number of arrivals in a list if the request names no limit.
 pub(super) const DEFAULT: usize = 20;
 /// Most arrivals of a list.
 const MOST: usize = 100;

@@ -50,7 +50,7 @@ struct AuditView {
 
 impl From<AuditRecord> for AuditView {
     fn from(one: AuditRecord) -> Self {
-        // What is no JSON is shown as the text it is: a ledger hides nothing.
+        // A value that is not JSON is shown as text, because a ledger hides nothing.
         let value = |text: String| serde_json::from_str(&text).unwrap_or(Value::String(text));
         Self {
             n: one.n,
@@ -69,7 +69,7 @@ impl From<AuditRecord> for AuditView {
     }
 }
 
-/// A line as this API shows it, for files that use the same words.
+/// A ledger line in this API's form, for files that use the same names.
 pub fn as_json(record: AuditRecord) -> serde_json::Result<Value> {
     serde_json::to_value(AuditView::from(record))
 }

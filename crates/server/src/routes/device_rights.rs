@@ -1,6 +1,6 @@
-//! An organiser's decisions about a device's right to speak (spec D10, D19, §3 "Log", §5 `rotate-key`): a new key,
-//! letting it go on, and counting what is in quarantine. Also closing a log that nobody hands over, and bringing one
-//! in by hand.
+//! Routes for an organiser's decisions about a device's right to upload (spec D10, D19, §3 "Log", §5 `rotate-key`).
+//! They give a new key, resume a suspended device, and count what is in quarantine. They also close a log that no
+//! device uploads any more, and import a saved log.
 
 use admit_app::devices::{self, ImportedLog};
 use admit_core::ids::{DeviceId, EventId, LogId};

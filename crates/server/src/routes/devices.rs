@@ -1,4 +1,4 @@
-//! `/api/events/{id}/devices` and `/api/scanning/devices/{id}`.
+//! Routes of devices: `/api/events/{id}/devices` and `/api/scanning/devices/{id}`.
 
 use admit_app::devices::{self, DevicePatch, list::Listing};
 use admit_app::records::DeviceRecord;

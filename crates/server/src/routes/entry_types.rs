@@ -1,4 +1,4 @@
-//! `/api/events/{id}/entry-types`.
+//! Routes of entry types: `/api/events/{id}/entry-types`.
 
 use admit_app::entry_types::{self, EntryType, EntryTypePatch, NewEntryType};
 use admit_core::event::{Limits, ReEntry};

@@ -1,4 +1,4 @@
-//! `/api/events`.
+//! Routes of events: `/api/events`.
 
 use admit_app::events::{self, EventPatch, ListedEvent, NewEvent};
 use admit_app::records::{AtDoor, ClockTime, EventFigures, EventRecord};

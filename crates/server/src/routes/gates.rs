@@ -1,4 +1,4 @@
-//! `/api/events/{id}/gates`.
+//! Routes of gates: `/api/events/{id}/gates`.
 
 use admit_app::gates::{self, Gate, GatePatch, NewGate};
 use admit_core::gate::{Direction, EntryRule};

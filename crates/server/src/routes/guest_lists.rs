@@ -1,4 +1,4 @@
-//! `/api/events/{id}/guest-lists`.
+//! Routes of guest lists: `/api/events/{id}/guest-lists`.
 
 use admit_app::guest_lists::{self, GuestListPatch, NewGuestList};
 use admit_app::records::GuestListRecord;

@@ -1,4 +1,4 @@
-//! `/api/events/{id}/guests` and `/api/guests/{id}`.
+//! Routes of guests: `/api/events/{id}/guests` and `/api/guests/{id}`.
 
 use std::collections::BTreeMap;
 
@@ -305,7 +305,8 @@ async fn list(
     Ok(Json(List::of(listed, StandingGuestView::from)))
 }
 
-/// Reads a parameter that is one of a few words.
+/// Parses a query parameter that must be one of a few words. `words` lists them for the error; `None` without the
+/// parameter.
 fn one_of<T>(name: &str, text: Option<String>, read: fn(&str) -> Option<T>, words: &str) -> Result<Option<T>> {
     let unknown = || ApiError::field(name, format!("must be one of: {words}"));
     text.map(|text| read(&text).ok_or_else(unknown)).transpose()

@@ -66,7 +66,7 @@ async fn readyz(State(state): State<AppState>) -> Result<Json<Ready>> {
     Ok(Json(Ready { ready: true, checks: findings.into_iter().map(check).collect() }))
 }
 
-/// The routes of the listener for metrics: nothing else, and not on the public address.
+/// The routes of the listener for metrics. It serves nothing else, and the public address does not serve them.
 pub fn metrics_routes() -> Router<AppState> {
     Router::new().route("/metrics", get(metrics))
 }

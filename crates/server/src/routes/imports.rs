@@ -22,7 +22,7 @@ use crate::body::{Path, Query, TableBody};
 use crate::error::Result;
 use crate::state::AppState;
 
-/// Longest name of a file that is remembered, in characters.
+/// The most characters of a file's name that are stored.
 const FILE_NAME_CHARS: usize = 200;
 
 /// The routes.
@@ -197,7 +197,7 @@ struct ImportError {
     message: String,
 }
 
-/// An import's outcome as this API shows it, for commands that use the same words.
+/// The result of an import in this API's form, for commands that use the same names.
 pub fn as_json(report: ImportReport) -> serde_json::Result<serde_json::Value> {
     serde_json::to_value(ImportResult::from(report))
 }

@@ -1,4 +1,4 @@
-//! `/api/events/{id}/incidents` and `/api/incidents/{id}`.
+//! Routes of incidents: `/api/events/{id}/incidents` and `/api/incidents/{id}`.
 
 use admit_app::error::Error;
 use admit_app::incidents::{self, Resolve, ShownIncident};
@@ -215,7 +215,7 @@ fn scan(one: CauseScan) -> IncidentScanView {
     }
 }
 
-/// The subject that stands for a code, where the reader may not know which.
+/// The subject that is shown for a code which the reader may not see.
 const UNKNOWN_CODE: &str = "unknown:";
 
 fn view(shown: ShownIncident, sees_codes: bool) -> Result<IncidentView> {
@@ -287,7 +287,7 @@ async fn list(
     Ok(Json(List { items, next_cursor: listed.next_cursor }))
 }
 
-/// The decision in a person's answer; absent for a note, which decides nothing.
+/// The decision in a person's answer; `None` for a note, which decides nothing.
 fn decision(text: &str) -> Result<Option<Decision>> {
     let unknown = |_| ApiError::field("decision", "must be one of: accept, exclude, restore, note");
     if text == "note" { Ok(None) } else { text.parse::<Decision>().map(Some).map_err(unknown) }

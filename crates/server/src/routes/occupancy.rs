@@ -1,4 +1,4 @@
-//! `/api/events/{id}/occupancy`: who is inside now.
+//! `/api/events/{id}/occupancy`: the number of persons inside.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! `/api/pairing-requests/{token}`: devices that asked for themselves (spec D11 way (b)).
+//! `/api/pairing-requests/{token}`: devices that asked to be paired (spec D11 way (b)).
 
 use admit_app::devices::{self, PairingRequest};
 use admit_core::ids::{EventId, GateId};

@@ -1,5 +1,5 @@
 //! `/passes?token=…`: the page of a pass, and `/qr-codes/{token}.png`, its code as a picture. A person who has the
-//! token may see both. A wrong token tells nothing, and a client that tries many waits.
+//! token may see both. A wrong token reveals nothing, and a client that tries many must wait.
 
 use admit_app::error::Error;
 use admit_app::passes::{self, Pass};
@@ -22,12 +22,13 @@ use crate::body::{Path, Query};
 use crate::error::{ApiError, Result};
 use crate::state::AppState;
 
-/// The page.
+/// The route of the page.
 pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(show))
 }
 
-/// The picture and the calendar's entry: files like the web apps', not part of the document.
+/// The routes of the picture and the calendar file. They are files like those of the web apps and not part of the
+/// OpenAPI document.
 pub fn pictures() -> Router<AppState> {
     Router::new().route("/qr-codes/{file}", get(picture)).route("/passes.ics", get(calendar))
 }
@@ -77,7 +78,7 @@ async fn show(
     Ok(response)
 }
 
-/// The code alone: drawn anew each time, so that it is there whatever became of the objects.
+/// The code's picture. It is drawn for each request, so it does not depend on the object store.
 async fn picture(
     State(state): State<AppState>,
     client: Client,
@@ -100,7 +101,7 @@ async fn picture(
     Ok(response)
 }
 
-/// The event of a pass, for a calendar.
+/// The event of a pass as a calendar file.
 async fn calendar(
     State(state): State<AppState>,
     client: Client,
@@ -123,8 +124,8 @@ async fn calendar(
     Ok(response)
 }
 
-/// Notes that a pass was opened. The guest who looks at it waits for no write. A write that fails is told in the log,
-/// and the next look makes up for it.
+/// Records in the background that a pass was opened, so that the guest does not wait. If the write fails, the log says
+/// so, and the next request records it.
 fn note_opened(state: &AppState, pass: Pass) {
     if pass.is_unopened {
         let app = state.app.clone();
@@ -139,12 +140,12 @@ fn note_opened(state: &AppState, pass: Pass) {
 enum Looked {
     Pass(Box<Pass>),
     Nothing,
-    /// For so many milliseconds.
+    /// The client must wait this many milliseconds.
     Waits(i64),
 }
 
-/// The pass of a token. Wrong tokens from one address are answered less and less often. Guests share an address at the
-/// door, so a person who guesses there must not close everybody's pass. No number of guesses finds one of 2¹²² tokens.
+/// Finds the pass of a token. One address gets answers about wrong tokens only up to a limit. Guests share an address
+/// at the door, so right tokens are always answered, whoever guesses there. Nobody can guess one of 2¹²² tokens.
 async fn look(state: &AppState, Client(address): Client, token: &str) -> Result<Looked> {
     let now_ms = state.app.clock.monotonic_ms();
     match passes::show(&state.app, token).await {
@@ -159,7 +160,7 @@ async fn look(state: &AppState, Client(address): Client, token: &str) -> Result<
     Ok(Looked::Nothing)
 }
 
-/// Nobody lists it, nobody keeps it.
+/// Adds the headers that keep a page out of search engines and caches.
 fn dress(headers: &mut HeaderMap, wait_ms: Option<i64>) {
     headers.insert(HeaderName::from_static("x-robots-tag"), HeaderValue::from_static("noindex, nofollow, noarchive"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -16,7 +16,7 @@ use utoipa_axum::router::OpenApiRouter;
 use crate::auth::device::frame;
 use crate::state::AppState;
 
-/// The routes; all but pairing lie behind the device frame.
+/// The routes. All but pairing are behind the device middleware.
 pub fn routes(state: &AppState) -> OpenApiRouter<AppState> {
     let framed = OpenApiRouter::new()
         .merge(manifest::routes())

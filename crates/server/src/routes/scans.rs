@@ -1,4 +1,4 @@
-//! `/api/events/{id}/scans`: what came in from the doors, and what the reducer says of it.
+//! `/api/events/{id}/scans`: the scans of an event, with the server's verdict on each.
 
 use admit_app::ports::ScanFilter;
 use admit_app::records::ScanRow;
@@ -186,7 +186,7 @@ impl From<ScanRow> for ScanView {
     }
 }
 
-/// A scan as this API shows it, for files that use the same words.
+/// A scan in this API's form, for files that use the same names.
 pub fn as_json(row: ScanRow) -> serde_json::Result<serde_json::Value> {
     serde_json::to_value(ScanView::from(row))
 }

@@ -24,9 +24,10 @@ use crate::body::JsonBody;
 use crate::error::{ApiError, Result};
 use crate::state::AppState;
 
-/// Passwords hashed at once: each takes a core and 19 MiB.
+/// The most passwords that are hashed at a time. Each takes one core and 19 MiB.
 static HASHING: Semaphore = Semaphore::const_new(2);
-/// Sign-ins that may wait for their turn; more are sent away for a second, so that a flood of them holds nobody up.
+/// The most sign-ins that may wait. Further ones are told to come back in a second, so that a flood does not block
+/// others.
 static WAITING: Semaphore = Semaphore::const_new(64);
 
 /// The routes.
@@ -85,7 +86,7 @@ async fn create(
     if let Some(retry_after_ms) = state.sign_ins.must_wait(address, now_ms) {
         return Err(Error::Later { code: "rate_limited", retry_after_ms }.into());
     }
-    // Counted before it is tried: many at once are many.
+    // The attempt is counted before it is tried, so parallel attempts all count.
     state.sign_ins.count(address, now_ms);
     let response = sign_in(&state, request).await;
     if response.is_ok() {
@@ -103,12 +104,12 @@ async fn create(
     response
 }
 
-/// Ends the session that a browser had before it signed in anew: nobody could sign it out any more.
+/// Ends the session that a browser had before it signed in again. Nobody could sign it out any more.
 async fn end_former(state: &AppState, headers: &HeaderMap) -> Result<()> {
     let Some(secret) = session::read(&state.settings, headers) else { return Ok(()) };
     match sessions::authenticate(&state.app, &secret).await {
         Ok(caller) => Ok(sessions::delete(&state.app, &caller, &secret).await?),
-        // It has ended already.
+        // The former session has ended already.
         Err(_) => Ok(()),
     }
 }
@@ -123,7 +124,7 @@ async fn sign_in(state: &AppState, request: SignIn) -> Result<Response> {
     signed_in(state, candidate, request.organization_id).await
 }
 
-/// Work that hashes a password, when its turn comes.
+/// Runs work that hashes a password, when it is its turn.
 async fn in_turn<T: Send + 'static>(
     work: impl Future<Output = admit_app::error::Result<T>> + Send + 'static,
 ) -> Result<T> {
@@ -134,7 +135,7 @@ async fn in_turn<T: Send + 'static>(
     done
 }
 
-/// A fresh session for somebody whose password was right.
+/// Makes a new session for a person whose password was right.
 async fn signed_in(
     state: &AppState,
     candidate: Candidate,

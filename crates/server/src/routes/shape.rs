@@ -1,4 +1,4 @@
-//! Shapes that every list and every patch of the organiser's routes share (spec §5).
+//! Shapes and helpers that the lists and patches of the organiser's routes share (spec §5).
 
 use std::future::Future;
 
@@ -19,17 +19,17 @@ pub struct List<T> {
 }
 
 impl<T> List<T> {
-    /// A list that is always whole.
+    /// A list that is always sent whole.
     pub fn whole(items: Vec<T>) -> Self {
         Self { items, next_cursor: None }
     }
-    /// A page of the store's, each item converted.
+    /// A page from the store, with each item converted.
     pub fn of<R>(listed: Listed<R>, item: impl FnMut(R) -> T) -> Self {
         Self { items: listed.items.into_iter().map(item).collect(), next_cursor: listed.next_cursor }
     }
 }
 
-/// The page asked for. Fails for a limit outside 1–500.
+/// The requested page. Fails for a limit outside 1–500.
 pub fn page(limit: Option<usize>, cursor: Option<String>) -> Result<Page> {
     let limit = limit.unwrap_or(PAGE_DEFAULT);
     if !(1..=PAGE_MAX).contains(&limit) {
@@ -38,7 +38,7 @@ pub fn page(limit: Option<usize>, cursor: Option<String>) -> Result<Page> {
     Ok(Page { limit, cursor })
 }
 
-/// `?limit=&cursor=`.
+/// The query `?limit=&cursor=` of a list.
 #[derive(Debug, Default, Deserialize)]
 pub struct PageQuery {
     limit: Option<usize>,
@@ -52,7 +52,7 @@ impl PageQuery {
     }
 }
 
-/// A field of a patch that may be null: absent is `None`, null is `Some(None)`.
+/// Reads a field of a patch that may be null. An absent field is `None`, null is `Some(None)`.
 pub fn present<'de, D, T>(deserializer: D) -> std::result::Result<Option<Option<T>>, D::Error>
 where
     D: Deserializer<'de>,
@@ -61,7 +61,7 @@ where
     Option::<T>::deserialize(deserializer).map(Some)
 }
 
-/// `?dry_run=1`: `1` or `true` is yes, `0` or `false` no, and so is to leave it out.
+/// A yes-or-no parameter such as `?dry_run=1`. `1` or `true` is yes; `0`, `false` or no parameter is no.
 pub fn flag(name: &str, text: Option<&str>) -> Result<bool> {
     match text {
         None | Some("0" | "false") => Ok(false),
@@ -70,8 +70,8 @@ pub fn flag(name: &str, text: Option<&str>) -> Result<bool> {
     }
 }
 
-/// `?q=`: what to look for, without the white space around it; nothing where it is empty. Fails for a text of more than
-/// `most` characters, as long as what is looked for may be: the databases have limits of their own, each another.
+/// The search text `?q=`, trimmed; `None` if it is empty. Fails for a text of more than `most` characters, the longest
+/// value that it could match, because the two databases have different limits.
 pub fn sought(q: Option<String>, most: usize) -> Result<Option<String>> {
     let text = q.unwrap_or_default();
     let chars = text.chars().count();
@@ -85,13 +85,13 @@ pub fn sought(q: Option<String>, most: usize) -> Result<Option<String>> {
     Ok((!text.is_empty()).then(|| text.to_owned()))
 }
 
-/// Reads one of a vocabulary's words.
+/// Parses one word of a vocabulary. The error names `path`.
 pub fn word<T: std::str::FromStr<Err: std::fmt::Display>>(path: &str, text: &str) -> Result<T> {
     text.parse().map_err(|error: T::Err| ApiError::field(path, error.to_string()))
 }
 
-/// Runs a use case that keeps a core busy (a password's hash, a large file) where that blocks nobody else. A client
-/// that leaves does not stop it halfway.
+/// Runs a use case that keeps a core busy (a password's hash, a large file) on a thread for blocking work. It finishes
+/// even if the client disconnects.
 pub async fn blocking<T, F>(work: F) -> Result<T>
 where
     T: Send + 'static,

@@ -70,7 +70,7 @@ async fn stream(
     if matches!(viewer, Viewer::Person { .. }) {
         check.0?;
     }
-    // Heard from before the first snapshot is read, so that nothing falls between.
+    // The subscription begins before the first snapshot is read, so no change between is lost.
     let hints = state.live.subscribe(&organization_id, &event_id);
     let asked = event_id.clone();
     let head = read(&*state.app.store, &organization_id, move |tx| tx.head(&asked)).await?;
@@ -78,7 +78,7 @@ async fn stream(
     let (told, opening) = match last.map(str::parse::<Cursor>) {
         Some(Ok(cursor)) if cursor.epoch == head.epoch => (cursor.serial.min(head.serial), Vec::new()),
         None => (head.serial, Vec::new()),
-        // Another epoch, or nothing of ours: what the client knows is of no use.
+        // The id is of another epoch, or not ours. So the client's state is of no use.
         Some(_) => {
             let data = json!({ "epoch": head.epoch.to_string() }).to_string();
             (head.serial, vec![Message { event: "resync", id: None, data }])
@@ -89,13 +89,13 @@ async fn stream(
     let live = Live { state, headers, organization_id, event_id, viewer, epoch, told, said, moved: None, open_streams };
     let mut response = open(live, hints, opening, connection.map(|one| one.0), shutdown).into_response();
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // Proxies must not gather it.
+    // Proxies must not buffer the stream.
     response.headers_mut().insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
     response.extensions_mut().insert(AsItIs);
     Ok(response)
 }
 
-/// The connection, where the server takes its own (tests that call the router directly have none).
+/// The client's connection; absent in tests that call the router directly.
 struct OfConnection(Connection);
 
 impl OptionalFromRequestParts<AppState> for OfConnection {
@@ -112,13 +112,13 @@ impl OptionalFromRequestParts<AppState> for OfConnection {
 /// The client of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Viewer {
-    /// It sees its own batches only.
+    /// A device, which sees only its own batches.
     Device(DeviceId),
-    /// A person, who may see scans, incidents and devices, or occupancy alone.
+    /// A person. With `scans` they may see scans, incidents and devices, else occupancy alone.
     Person { scans: bool },
 }
 
-/// A person who may look at the event, or a device that scans for it.
+/// Finds out who asks: a person who may see the event, or a device that scans for it.
 async fn who(state: &AppState, headers: &HeaderMap, event_id: &EventId) -> Result<(OrganizationId, Viewer)> {
     let event_id = event_id.clone();
     if token::bearer(headers).is_some() {
@@ -148,11 +148,11 @@ async fn who(state: &AppState, headers: &HeaderMap, event_id: &EventId) -> Resul
     Ok((caller.organization_id, Viewer::Person { scans: can(caller.role, Action::ReadScans) }))
 }
 
-/// The parts that are read and sent.
+/// The parts of the stream that are read and sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
-    /// Uploads since the last look. This part is first, so it is read before the snapshots. A snapshot's id is the
-    /// place up to which every upload was told, so those uploads must be sent before it.
+    /// The uploads since the last read. This part comes first, before the snapshots. A snapshot's id is the serial up
+    /// to which every upload was sent, so those uploads must be sent before it.
     Batches,
     Occupancy,
     Incidents,
@@ -160,7 +160,7 @@ enum Part {
     Arrivals,
 }
 
-/// Counts an open stream for as long as it lives.
+/// Counts an open stream while it exists.
 struct OpenStream(std::sync::Arc<Metrics>);
 
 impl OpenStream {
@@ -178,15 +178,15 @@ impl Drop for OpenStream {
 /// One client's view of one event.
 struct Live {
     state: AppState,
-    /// As it was opened with: who asks is looked up again from time to time.
+    /// The headers of the request. The client's right is checked again from time to time.
     headers: HeaderMap,
     organization_id: OrganizationId,
     event_id: EventId,
     viewer: Viewer,
     epoch: Epoch,
-    /// The place up to which the store was asked for uploads, and every one told.
+    /// The serial up to which uploads were read from the store and sent.
     told: u64,
-    /// Places of uploads that were told lately, by a hint or from the store: neither tells one again.
+    /// Serials of uploads that were sent lately, from a hint or from the store, so that none is sent twice.
     said: BTreeSet<u64>,
     /// The newest summary of uploads since the last occupancy snapshot, with their scans added up.
     moved: Option<Map<String, Value>>,
@@ -194,7 +194,7 @@ struct Live {
 }
 
 impl Live {
-    /// Whether uploads are told to it at all.
+    /// Whether this client receives uploads.
     fn hears_batches(&self) -> bool {
         self.viewer != Viewer::Person { scans: false }
     }
@@ -212,8 +212,8 @@ impl Live {
         Some(Message { event: "batch", id, data: data.to_string() })
     }
 
-    /// The uploads since the last look. They come from the store, whatever hints said. A lost hint costs time, and a
-    /// wrong one tells nobody of another's batch.
+    /// Reads the uploads since the last read from the store. Hints do not matter for the result. A lost hint delays
+    /// it, and a wrong one shows nobody another device's batch.
     async fn batches(&mut self) -> AppResult<Reading> {
         let (event_id, after) = (self.event_id.clone(), self.told);
         let device_id = match &self.viewer {
@@ -260,7 +260,7 @@ impl Live {
         Ok(Message { event, id: Some(Cursor::at(head.epoch, place).to_string()), data: data.to_string() })
     }
 
-    /// S2's message of what uploads added, all of them since the last snapshot together.
+    /// Adds an upload to the summary of all uploads since the last snapshot, in S2's form.
     fn add_up(&mut self, text: &str) {
         let mut newest: Map<String, Value> = serde_json::from_str(text).unwrap_or_default();
         let before = self.moved.as_ref().and_then(|moved| moved.get("scans_added")).and_then(Value::as_u64);
@@ -289,7 +289,7 @@ impl Source for Live {
                 let others = device_of(text).is_some_and(|device_id| device_id != *own);
                 (if others { Vec::new() } else { vec![Part::Batches] }, None)
             }
-            // Told at once; the look at the store tells what no hint did.
+            // The upload is sent at once. The next read of the store sends what no hint brought.
             (Topic::Batch(text), Viewer::Person { scans: true }) => {
                 let (data, at) = (serde_json::from_str(text).unwrap_or_default(), self.state.app.clock.now());
                 (vec![Part::Batches], self.batch_message(hint.serial.unwrap_or(0), data, at.to_string()))
@@ -300,7 +300,7 @@ impl Source for Live {
             }
             (Topic::Incidents, _) => (vec![Part::Incidents], None),
             (Topic::Devices, _) => (vec![Part::Devices], None),
-            // New rules may change anything that is shown; and who missed hints is told so by this one.
+            // New rules may change every part. A client that missed hints also gets this topic.
             (Topic::Rules, _) => (self.parts(), None),
             _ => (Vec::new(), None),
         };
@@ -318,7 +318,7 @@ impl Source for Live {
     async fn is_over(&mut self) -> bool {
         match who(&self.state, &self.headers, &self.event_id).await {
             Ok((_, viewer)) => viewer != self.viewer,
-            // Who was not found out goes on as before.
+            // If the check itself fails, the stream goes on.
             Err(error) => error.status().is_client_error(),
         }
     }
@@ -335,7 +335,7 @@ fn device_of(text: &str) -> Option<DeviceId> {
     value.get("device_id")?.as_str()?.parse().ok()
 }
 
-/// S2's message: what an upload added, and the totals now. Without an upload, `event` is `snapshot`.
+/// S2's message: what an upload added, and the present totals. Without an upload, `event` is `snapshot`.
 fn occupancy(
     tx: &mut dyn Tx,
     event_id: &EventId,
@@ -355,7 +355,7 @@ fn occupancy(
     moved.entry("event").or_insert("snapshot".into());
     if let Some(gate) = moved.get("gate_id").and_then(Value::as_str).and_then(|text| text.parse().ok()) {
         moved.insert("gate_name".into(), name(&gate).into());
-        // People leave by another gate than they came: a way out would show how many did, as fewer than nobody.
+        // People leave by another gate than they came in by. So a gate that leads out would show a negative number.
         if book.gate(&gate, When::Newest).is_none_or(|gate| gate.direction != Direction::Out) {
             let flow = counters.gates.get(&gate).copied().unwrap_or_default();
             moved.insert("gate_occupancy".into(), (flow.entered - flow.exited).max(0).into());

@@ -1,4 +1,4 @@
-//! `/api/events/{id}/tickets` and `/api/tickets/{id}`.
+//! Routes of tickets: `/api/events/{id}/tickets` and `/api/tickets/{id}`.
 
 use admit_app::guests;
 use admit_app::records::{Fields, GuestRecord, TicketCounts, TicketRecord};
@@ -134,7 +134,7 @@ pub(super) struct NewTicketView {
 }
 
 impl NewTicketView {
-    /// Of a ticket that nobody scanned yet.
+    /// The view of a ticket that nobody has scanned yet.
     pub(super) fn of(ticket: TicketRecord, guest: Option<GuestRecord>) -> Self {
         Self { code: CodeView::from(&ticket), ticket: TicketView::of((ticket, guest, None), true) }
     }

@@ -24,7 +24,8 @@ pub fn routes() -> OpenApiRouter<AppState> {
 async fn time(State(state): State<AppState>) -> Result<Json<TimeAnswer>> {
     let asked_ms = state.app.clock.monotonic_ms();
     let server_time = state.app.store.now().await?;
-    // The request came this much before the database was asked and answered: never claim to have read it later.
+    // The request arrived `waited_ms` before the database answered. The reported time must never be later than the
+    // arrival.
     let waited_ms = state.app.clock.monotonic_ms() - asked_ms;
     let received_at_ms = server_time.plus_ms(-waited_ms).ms();
     Ok(Json(TimeAnswer { received_at_ms, sent_at_ms: server_time.ms(), server_time }))

@@ -1,4 +1,4 @@
-//! `/api/webhook-endpoints`: where an organiser's own database sends its guests.
+//! `/api/webhook-endpoints`: the endpoints to which an organiser's own database sends its guests.
 
 use admit_app::records::WebhookEndpointRecord;
 use admit_app::webhooks::{self, NewWebhookEndpoint, ShownSecret, WebhookEndpointPatch};

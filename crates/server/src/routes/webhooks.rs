@@ -94,7 +94,7 @@ async fn intake(state: &AppState, webhook: Webhook) -> Result<webhooks::Received
     Ok(webhooks::receive(&state.app, &webhook.caller, webhook.digest, message).await?)
 }
 
-/// Notes a refusal at the endpoint. The person who looks after the endpoint must see what the sender has to mend.
+/// Records a refusal at the endpoint, so that its owner sees what the sender must correct.
 async fn note_refusal(state: &AppState, caller: &WebhookCaller, error: &ApiError) {
     tracing::warn!(event = "webhook.refused", endpoint_id = caller.endpoint_id, code = error.code(), "webhook");
     if !matches!(error.status(), StatusCode::BAD_REQUEST | StatusCode::CONFLICT) {

@@ -1,4 +1,4 @@
-//! A JSON body beside the schema of its operation: which of its fields the schema does not have.
+//! Compares a JSON body with the schema of its operation, and finds the fields that the schema does not have.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,16 +9,16 @@ use serde_json::Value;
 
 use super::unknown::{LISTED, Unknown};
 
-/// Levels of a schema that are read; what is deeper takes anything.
+/// The depth to which a schema is read. Below it any field is accepted.
 const LEVELS: usize = 16;
 
-/// The names in a schema. A value may be an object with these members, or an array of these items; it may be both
-/// where the schema has alternatives.
+/// The names in a schema. A value may be an object with these members, or an array of these items. It may be both if
+/// the schema has alternatives.
 #[derive(Debug, Default)]
 pub struct Shape {
-    /// Members of an object; `None` takes any.
+    /// The members of an object; `None` accepts any.
     members: Option<BTreeMap<String, Shape>>,
-    /// Items of an array; `None` takes any.
+    /// The items of an array; `None` accepts any.
     items: Option<Box<Shape>>,
 }
 
@@ -30,7 +30,7 @@ impl Shape {
         shape
     }
 
-    /// An object without members.
+    /// The shape of an object without members.
     pub fn empty() -> Self {
         Self { members: Some(BTreeMap::new()), items: None }
     }
@@ -58,10 +58,10 @@ impl Shape {
     }
 }
 
-/// The unknown fields of a body, at most [`LISTED`], in the order they stand in. The body is walked and never held.
+/// The unknown fields of a body, at most [`LISTED`], in the order of the body. The body is never held as a tree.
 pub fn unknown(shape: &Shape, json: &[u8]) -> Vec<Unknown> {
     let mut walk = Walk { path: String::new(), found: Vec::new() };
-    // It ends at the last one that is listed, or where the body is no JSON: the parser says that.
+    // The walk ends at the last listed field, or where the body is no JSON. The parser reports the latter.
     let _ = At { walk: &mut walk, shape }.deserialize(&mut serde_json::Deserializer::from_slice(json));
     walk.found
 }
@@ -81,7 +81,7 @@ impl<'de> DeserializeSeed<'de> for At<'_, '_> {
     type Value = ();
     fn deserialize<D: Deserializer<'de>>(self, source: D) -> Result<(), D::Error> {
         match self.shape {
-            // Nothing below has a name that could be unknown.
+            // No name below this value can be unknown.
             Shape { members: None, items: None } => source.deserialize_ignored_any(IgnoredAny).map(|_| ()),
             _ => source.deserialize_any(self),
         }

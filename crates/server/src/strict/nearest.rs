@@ -1,6 +1,6 @@
-//! Which known name the writer of an unknown one most likely meant.
+//! Finds the known name that the writer of an unknown one most likely meant.
 
-/// Names that other programs use for ours. They are offered only where ours is known.
+/// Names that other programs use for names of this API. They are offered only where ours is known.
 const SYNONYMS: [(&str, &str); 21] = [
     ("query", "q"),
     ("search", "q"),
@@ -24,12 +24,12 @@ const SYNONYMS: [(&str, &str); 21] = [
     ("location", "venue"),
     ("title", "name"),
 ];
-/// Most known names that an answer lists where none is near.
+/// The most known names that an answer lists if none is near.
 const LISTED: usize = 12;
-/// How alike two names are, of 1, from which on one is offered for the other.
+/// The similarity, from 0 to 1, from which a name is offered for another.
 const ALIKE: f64 = 0.75;
 
-/// Advice about the unknown `name`: the known one that is near, else the known ones.
+/// Advice about the unknown `name`: the near known name, else a list of the known ones.
 pub fn advice(name: &str, kind: &str, known: &[&str]) -> String {
     if let Some(near) = nearest(name, known) {
         return format!("Did you mean `{near}`?");
@@ -44,9 +44,9 @@ pub fn advice(name: &str, kind: &str, known: &[&str]) -> String {
     format!("Known {kind}s: {}.", names.join(", "))
 }
 
-/// The known name that is meant; absent (`None`) where there is none. It is the same name but for case and separators,
-/// else a usual synonym. Else it is a name that differs by a slip of the fingers, else one that contains it or is
-/// contained.
+/// The known name that was probably meant; `None` if there is none. The same name in other case or separators comes
+/// first, then a usual synonym, then a name that differs by a typing slip. Last comes a name that contains it or is
+/// contained in it.
 fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let folded = fold(name);
     if folded.is_empty() {
@@ -71,7 +71,7 @@ fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     same.or_else(synonym).or_else(slip).or_else(contained)
 }
 
-/// A name without case and separators.
+/// A name without case and separators, for comparing.
 fn fold(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }

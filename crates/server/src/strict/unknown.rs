@@ -1,23 +1,24 @@
-//! A name that the API does not have, in words that help.
+//! An unknown name in a request, with a message about it.
 
 use super::nearest;
 
-/// Most unknown names that one answer lists.
+/// The most unknown names in one answer.
 pub const LISTED: usize = 20;
-/// Longest piece of a sender's own name that an answer repeats, in characters.
+/// The most characters of a sender's own name that an answer repeats.
 pub const REPEATED_CHARS: usize = 80;
 
-/// A name that is not known, and what may have been meant.
+/// An unknown name and the name that was probably meant.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Unknown {
-    /// Where it stands.
+    /// The path of the name in the request.
     pub path: String,
-    /// The error, and the name that may have been meant.
+    /// The message: the error, and the name that was probably meant.
     pub message: String,
 }
 
 impl Unknown {
-    /// `name` under `parent`, of a `kind` of name, beside the names that are `known` there.
+    /// Describes `name` under the path `parent`. `kind` is the kind of name (field or parameter); `known` are the
+    /// known names there.
     pub fn new(parent: &str, name: &str, kind: &str, known: &[&str]) -> Self {
         let name: String = name.chars().take(REPEATED_CHARS).collect();
         let path = if parent.is_empty() { name.clone() } else { format!("{parent}.{name}") };

@@ -1,4 +1,4 @@
-//! A certificate authority of this server's own, for networks where no public one can look.
+//! A local certificate authority, for networks where no public authority can issue a certificate.
 
 use std::fs;
 use std::io::Write;
@@ -18,14 +18,14 @@ use crate::config::SettingError;
 const KEY_FILE: &str = "local-ca.key";
 const CERT_FILE: &str = "local-ca.crt";
 const NAME: &str = "Admit local authority";
-/// Phones that were set up once stay set up for the life of an installation.
+/// Life of the authority, in days. A phone that trusts it once should trust it for the life of an installation.
 const AUTHORITY_DAYS: i64 = 3_650;
-/// Apple refuses certificates of more than 825 days; a short one is made anew often enough to be tried.
+/// Life of a certificate, in days. Apple refuses more than 825; a short life makes sure that renewal is exercised.
 const CERTIFICATE_DAYS: i64 = 90;
-/// A phone whose clock is behind must not find a certificate of tomorrow.
+/// How many days before its creation a certificate begins, for phones whose clock is behind.
 const BEFORE_DAYS: i64 = 2;
 
-/// The authority: its key stays in the data folder, its certificate is what phones come to trust.
+/// The authority. Its key stays in the data folder; its certificate is what phones trust.
 pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
     certificate: CertificateDer<'static>,
@@ -33,7 +33,7 @@ pub struct Authority {
 }
 
 impl Authority {
-    /// Opens the authority of a folder; makes it there where there is none. Only the folder's owner can read its key.
+    /// Opens the authority of a folder, and creates it if it is missing. Only the folder's owner can read its key.
     pub fn open(folder: &Path) -> Result<Self, SettingError> {
         let paths = (folder.join(KEY_FILE), folder.join(CERT_FILE));
         let wrong = |path: &Path, error: &dyn std::fmt::Display| SettingError {
@@ -50,15 +50,15 @@ impl Authority {
         let params = authority_params().map_err(|error| wrong(&paths.0, &error))?;
         Ok(Self { issuer: Issuer::new(params, key), certificate, pem })
     }
-    /// Its certificate, as PEM.
+    /// The authority's certificate, as PEM.
     pub fn pem(&self) -> &str {
         &self.pem
     }
-    /// Its certificate, as phones take it.
+    /// The authority's certificate in DER, the form that phones import.
     pub fn der(&self) -> &[u8] {
         &self.certificate
     }
-    /// A certificate for these host names and this address, good for some weeks, with its key.
+    /// Makes a certificate for these host names and this address, with its key.
     pub(super) fn certificate(
         &self,
         names: &[String],
@@ -106,7 +106,7 @@ fn authority_params() -> Result<CertificateParams, rcgen::Error> {
     Ok(params)
 }
 
-/// Makes both files. The key comes last: a process that finds it finds a whole authority.
+/// Writes both files, the key last. So a process that finds the key finds a complete authority.
 fn make((key_path, cert_path): &(PathBuf, PathBuf)) -> std::io::Result<()> {
     let failed = |error: rcgen::Error| std::io::Error::other(error.to_string());
     let key = KeyPair::generate().map_err(failed)?;

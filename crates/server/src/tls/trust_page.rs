@@ -1,4 +1,4 @@
-//! The page for a person who comes without TLS: how to trust the local authority, or the address with https.
+//! The pages for clients without TLS: how to trust the local authority, and a redirect to https.
 
 use axum::Router;
 use axum::extract::Request;
@@ -12,12 +12,12 @@ use super::authority::Authority;
 const PAGE: &str = include_str!("trust.html");
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
 
-/// Answers without TLS. Everything but the authority's pages is asked for again by https.
+/// Answers clients without TLS. Everything but the authority's pages is redirected to https.
 pub(super) fn plain(authority: Option<&Authority>) -> Router {
     authority.map(pages).unwrap_or_default().fallback(to_https)
 }
 
-/// `/trust` explains, `/local-ca.crt` is the certificate of the authority.
+/// `/trust` is the explanation, `/local-ca.crt` the authority's certificate.
 pub(super) fn pages(authority: &Authority) -> Router {
     let certificate = authority.der().to_vec();
     let download = move || async move {
@@ -38,7 +38,7 @@ async fn to_https(request: Request) -> Response {
     let Some(host) = host.filter(plain) else {
         return (StatusCode::BAD_REQUEST, "this server speaks https\n").into_response();
     };
-    // A program that sent its key in the clear must learn it, not be helped along (ASVS 5 V4.1.2).
+    // A program that sent its key in the clear must get an error, not a redirect (ASVS 5 V4.1.2).
     if request.uri().path().starts_with("/api/") {
         return (
             StatusCode::FORBIDDEN,

@@ -1,4 +1,4 @@
-//! Credentials: who gets in with what, and that one organisation is nothing to the other.
+//! Credentials: which one opens which route, and the separation of two organisations.
 
 use admit_core::scan::Outcome;
 use serde_json::json;
@@ -50,7 +50,7 @@ async fn pairing_needs_a_token_that_is_good_and_takes_it_once() {
     let first = pair(&token, "d-1").await.unwrap();
     assert!(first.headers().contains_key("x-admit-witness"));
     let first = json(first, 200).await;
-    // S1 §8.1 step 6, and what spec §5 adds.
+    // S1 §8.1 step 6, with the additions of spec §5.
     let members: Vec<&String> = first.as_object().unwrap().keys().collect();
     let expected = ["api_key", "device_id", "epoch", "event_id", "gate_id", "key_id", "name", "organization_id"];
     assert_eq!(
@@ -61,7 +61,7 @@ async fn pairing_needs_a_token_that_is_good_and_takes_it_once() {
     assert_eq!((&first["device_id"], &first["gate_id"]), (&json!("d-1"), &json!("main")));
     assert_eq!(first["organization_id"], json!(home.owner.organization_id));
     assert_eq!(first["event_id"], json!(home.event_id));
-    // The same device again, before its key's first use: a fresh key, and the former is dead.
+    // The same device pairs again before its key's first use: it gets a new key, and the former key ends.
     let second = json(pair(&token, "d-1").await.unwrap(), 200).await;
     assert_ne!(first["api_key"], second["api_key"]);
     let path = format!("/api/scanning/events/{}/changes", server.home.event_id);
@@ -93,7 +93,7 @@ async fn every_answer_to_a_device_brings_a_witness_and_a_false_one_changes_nothi
     assert!(refused.headers().contains_key("x-admit-witness"), "also when the answer is a problem");
 }
 
-/// Answers that bring a witness of the head they were made under bring the newest: what the ledger would say when asked.
+/// An answer with the witness of its own head brings the newest witness: the same that the ledger would give.
 #[tokio::test]
 async fn a_witness_that_comes_with_the_answer_is_the_newest() {
     let server = TestServer::start().await;
@@ -112,7 +112,7 @@ async fn a_witness_that_comes_with_the_answer_is_the_newest() {
     assert_eq!(newest(&server, &heard).await, of_sync);
 }
 
-/// The witness of an answer, which must be the event's at this moment.
+/// The witness of an answer. It must equal the event's present witness.
 async fn newest(server: &TestServer, answer: &reqwest::Response) -> String {
     assert_eq!(answer.status(), 200);
     let brought = answer.headers()["x-admit-witness"].to_str().unwrap().to_owned();
@@ -138,7 +138,7 @@ async fn a_browser_signs_in_with_a_cookie_that_scripts_cannot_read() {
     let pair = cookie.split(';').next().unwrap();
     let me = json(server.get("/api/session").header("cookie", pair).send().await.unwrap(), 200).await;
     assert_eq!((&me["email"], &me["role"]), (&json!(server.home.email), &json!("owner")));
-    // Another site's page may send the cookie; it changes nothing with it.
+    // Another site's page may send the cookie, but changes nothing with it.
     let forged = server.request(reqwest::Method::DELETE, "/api/session").header("cookie", pair);
     problem(forged.header("sec-fetch-site", "cross-site").send().await.unwrap(), 403, "cross_site_request").await;
     let out = server.request(reqwest::Method::DELETE, "/api/session").header("cookie", pair);

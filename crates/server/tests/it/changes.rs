@@ -1,4 +1,4 @@
-//! `GET …/changes` over the wire: news at once, waiting, the end of waiting.
+//! `GET …/changes` over HTTP: changes at once, waiting, the end of a wait.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ async fn changes(server: &TestServer, phone: &Phone, query: &str) -> Value {
     json(phone.bearer(server.get(&path)).send().await.unwrap(), 200).await
 }
 
-/// Until somebody waits for news of the device's event.
+/// Waits until a client waits for changes of the device's event.
 async fn waiting(server: &TestServer, phone: &Phone) {
     while server.state.live.watchers(&phone.log.paired.organization_id, phone.event_id()) == 0 {
         tokio::task::yield_now().await;
@@ -49,7 +49,7 @@ async fn a_wait_ends_with_the_news() {
     assert_ne!(news["cursor"], first["cursor"]);
 }
 
-/// A phone that decides alone lets people in until it hears of it: the wait it is in ends at once.
+/// A revoked phone would go on admitting people until it learns of the revocation, so its wait ends at once.
 #[tokio::test]
 async fn a_wait_ends_with_the_devices_own_revocation() {
     let server = TestServer::start().await;
@@ -99,8 +99,8 @@ async fn a_cursor_of_another_epoch_begins_anew() {
     assert_eq!(answer["resync"], true);
 }
 
-/// spec issue "voids reach online devices within 10 s through `changes`": the scanner's real engine, which nobody tells
-/// anything but the server. Its next verdict on the ticket is a refusal.
+/// The requirement that voids reach online devices within 10 s through `changes`. The test uses the scanner's real
+/// engine, which only gets answers of the server. Its next verdict on the ticket is a refusal.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_void_reaches_an_online_scanner_within_ten_seconds_and_the_next_scan_is_refused() {
     let server = TestServer::start().await;
@@ -115,7 +115,7 @@ async fn a_void_reaches_an_online_scanner_within_ten_seconds_and_the_next_scan_i
     until(&mut scanners, "the list", whole).await;
     let compact = |scanner: &Scanner| is_compact(&scanner.caches[&format!("manifest:{all}")]);
     assert!(scanners.iter().all(compact), "a phone takes the compact form");
-    // Both hold their question open: nothing but news ends it.
+    // Both requests are held open until something changes.
     let (org, event_id) = (&server.home.owner.organization_id, &server.home.event_id);
     let watched = |_: &Scanner| server.state.live.watchers(org, event_id) >= 2;
     until(&mut scanners, "both to wait for news", watched).await;
@@ -138,7 +138,7 @@ async fn a_void_reaches_an_online_scanner_within_ten_seconds_and_the_next_scan_i
     }
 }
 
-/// experience "Already in": where, when, and on which device, by the name that staff gave it.
+/// The text "Already in" names place, time and device, with the name that staff gave the device.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_duplicate_names_the_device_it_came_on_first() {
     let server = TestServer::start().await;
@@ -150,7 +150,7 @@ async fn a_duplicate_names_the_device_it_came_on_first() {
     until(&mut scanners, "both to be ready", Scanner::is_ready).await;
     let code = &server.home.barcodes[0];
     assert!(scanners[0].scan(code).opened);
-    // Not only the ticket: where the list came later than the first changes, these tell of every ticket.
+    // If the list comes later than the first changes, these contain every ticket, not only this one.
     let heard = |scanner: &Scanner| {
         let told = |(key, body): (&String, &Vec<u8>)| {
             key.starts_with("changes:") && String::from_utf8_lossy(body).contains("Left door")
@@ -170,7 +170,7 @@ async fn ticket_of(server: &TestServer, barcode: &str) -> TicketId {
     found[0].1.clone()
 }
 
-/// Numbers go as far as every JSON reader's do (2^53 − 1): the same in a query as in a body.
+/// The largest number is that of every JSON reader, 2^53 − 1, in a query as in a body.
 #[tokio::test]
 async fn a_version_beyond_what_json_carries_is_refused() {
     let server = TestServer::start().await;

@@ -19,7 +19,7 @@ impl Phone {
     pub async fn pair(server: &TestServer, org: &Org, name: &str) -> Self {
         Self::pair_at(server, org, name, "main").await
     }
-    /// The same to another gate.
+    /// Pairs a new device to another gate.
     pub async fn pair_at(server: &TestServer, org: &Org, name: &str, gate: &str) -> Self {
         let pairing_token = server.pairing_token_at(org, gate).await;
         let body = json!({ "pairing_token": pairing_token, "device_id": format!("device-{name}"), "name": name });
@@ -27,19 +27,19 @@ impl Phone {
         let paired: PairAnswer = serde_json::from_value(server::json(answer, 200).await).unwrap();
         Self { log: Log::new(paired, name) }
     }
-    /// A request with this device's key.
+    /// Adds this device's key to a request.
     pub fn bearer(&self, request: RequestBuilder) -> RequestBuilder {
         request.bearer_auth(self.key())
     }
-    /// A signed entry of one person, the next of this device's log.
+    /// Makes a signed entry of one person, the next scan of this device's log.
     pub fn scan(&mut self, barcode: &str, outcome: Outcome, at: Timestamp) -> Value {
         self.log.scan(barcode, outcome, at)
     }
-    /// The envelope of a batch under a fresh id.
+    /// Makes a batch with a new id.
     pub fn batch(&mut self, scans: Vec<Value>) -> Value {
         self.log.batch(scans)
     }
-    /// Uploads an envelope.
+    /// Uploads a batch.
     pub async fn sync(&self, server: &TestServer, batch: &Value) -> Response {
         self.bearer(server.post("/api/scanning/sync")).json(batch).send().await.unwrap()
     }

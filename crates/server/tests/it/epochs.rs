@@ -1,5 +1,5 @@
-//! The effect of an epoch's end on scans that claim to know what was lost (spec §3 "Epoch and witness"), on both
-//! stores.
+//! What the end of an epoch does to scans that claim knowledge which the server lost (spec §3 "Epoch and witness"), on
+//! both stores.
 
 use admit_app::epochs;
 use admit_app::ports::read;
@@ -18,8 +18,8 @@ async fn differences(server: &TestServer) -> Vec<String> {
     rebuild::check(&server.state.app, org, event_id).await.unwrap().lines
 }
 
-/// A phone decided by a rule of a future that the server lost: it claims to know `lost`. Until that is known, its answer
-/// does not follow from what it says it knew; from then on nothing here can repeat it.
+/// A phone that decided by a rule which the server then lost. It claims to know the serial `lost`. Before the server
+/// knows of the loss, the phone's answer contradicts that claim; afterwards nobody can repeat the decision.
 async fn decided_by_a_lost_future(server: &TestServer) -> (Phone, u64) {
     let mut phone = Phone::pair(server, &server.home, "a").await;
     let path = format!("/api/scanning/events/{}/manifest", phone.event_id());
@@ -27,7 +27,7 @@ async fn decided_by_a_lost_future(server: &TestServer) -> (Phone, u64) {
     let (version, serial) = (list["manifest_version"].as_u64().unwrap(), list["serial"].as_u64().unwrap());
     let (epoch, lost) = (phone.log.paired.epoch, serial + 100);
     let now = server.state.app.clock.now();
-    // The lost future had voided the first ticket; of the second nothing is claimed that was lost.
+    // The lost rules voided the first ticket. The scan of the second ticket claims nothing that was lost.
     let refused = phone.log.scan_as(&server.home.barcodes[0], Outcome::Invalid, now, |scan| {
         (scan.epoch, scan.manifest_version, scan.cursor) = (Some(epoch), version, lost);
         scan.basis =
@@ -63,7 +63,7 @@ async fn scans_that_claim_a_lost_future_are_judged_anew_when_it_is_known_to_be_l
     assert_eq!(head(&server).await, before + 1, "once is enough");
 }
 
-/// A server that ended after an epoch began, and before all was judged, does the rest when it starts again.
+/// If the server ended after an epoch began and before all scans were judged, its next start judges the rest.
 #[tokio::test]
 async fn what_an_epoch_left_to_judge_is_judged_at_the_next_start() {
     let server = TestServer::start().await;

@@ -1,4 +1,4 @@
-//! The rules for every answer: problems, headers, methods, other sites' pages, encodings, the documents.
+//! Rules for every answer: problems, headers, methods, requests of other sites, encodings, the documents.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -48,7 +48,7 @@ async fn another_sites_page_changes_nothing() {
     problem(from("sec-fetch-site", "cross-site").await.unwrap(), 403, "cross_site_request").await;
     problem(from("origin", "https://evil.example").await.unwrap(), 403, "cross_site_request").await;
     problem(from("sec-fetch-site", "same-origin").await.unwrap(), 404, "not_found").await;
-    // A program sends neither.
+    // A program sends neither header.
     problem(from("x-plain", "1").await.unwrap(), 404, "not_found").await;
 }
 
@@ -99,7 +99,7 @@ async fn a_bomb_is_refused_at_once_and_the_server_goes_on() {
     assert_eq!(server.get("/healthz").send().await.unwrap().status(), 200);
 }
 
-/// The server's answer to these very bytes.
+/// The server's answer to exactly these bytes.
 async fn raw(server: &TestServer, request: String) -> (u16, Value) {
     let mut stream = tokio::net::TcpStream::connect(server.address()).await.unwrap();
     stream.write_all(request.as_bytes()).await.unwrap();
@@ -175,7 +175,7 @@ async fn health_and_metrics_answer() {
     assert!(kind.starts_with("application/openmetrics-text"), "{kind}");
     let metrics = answer.text().await.unwrap();
     assert!(metrics.contains("admit_http_requests_total") && metrics.ends_with("# EOF\n"), "{metrics}");
-    // The public address has a page of the app there, or nothing; never a figure.
+    // The public address serves a page of the app there, or nothing; never a metric.
     let public = server.get("/metrics").send().await.unwrap().text().await.unwrap();
     assert!(!public.contains("admit_"), "{public}");
     server.state.shutdown.cancel();

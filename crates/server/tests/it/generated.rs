@@ -1,5 +1,5 @@
-//! Tests made from `/openapi.json`: an operation that is added there is tested here, and what these tests cannot place
-//! they refuse, so that a new endpoint cannot slip by.
+//! Tests generated from `/openapi.json`. They test every operation of the document, and fail for one that they cannot
+//! call. So no new endpoint stays untested.
 
 mod document;
 mod venue;

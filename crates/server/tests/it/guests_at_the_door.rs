@@ -61,7 +61,7 @@ async fn s0_every_attempt_by_code_or_by_name_is_in_the_log_with_who_when_what_an
     assert_eq!((scanned.opened, scanned.name.as_deref()), (true, Some("Łukasz Ördög")));
     all_sent(&mut scanners).await;
     let log = get(&server, "/api/events/{event}/scans?limit=50").await;
-    // What was asked of the server first and what then happened share an id: one attempt.
+    // The question to the server and the final scan share an id, because they are one attempt.
     let finals: Vec<&Value> = log["items"].as_array().unwrap().iter().filter(|scan| scan["stage"] == "final").collect();
     assert_eq!(finals.len(), 3);
     for scan in &finals {
@@ -82,13 +82,13 @@ async fn s0_every_attempt_by_code_or_by_name_is_in_the_log_with_who_when_what_an
     );
 }
 
-/// S0 "Smart merge protection": a guest let in here stays in when stale data of the server is taken, and what is new
-/// about them arrives.
+/// S0 "Smart merge protection": a guest who was let in here stays checked in when older data of the server arrives,
+/// and newer data about the guest is applied.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn s0_a_guest_let_in_offline_stays_in_when_the_list_is_refreshed_and_a_void_and_a_new_name_still_arrive() {
     let (server, guests) = venue().await;
     let mut scanners = scanners::<2>(&server).await;
-    // Decided on the device; the upload waits its six seconds while the list is refreshed.
+    // The device decides. The upload waits six seconds, and the list is refreshed meanwhile.
     let entry = scanners[0].pick("zoe");
     assert_eq!(entry.screen, Screen::AdmitParty);
     let count = Input::Count { scan_id: entry.scan_id.unwrap(), count: 3 };

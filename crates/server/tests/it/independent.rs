@@ -1,5 +1,5 @@
-//! All four signatures against Python's own `hmac`, over bytes that went over the wire: what the server signs, Python
-//! verifies; what Python signs, the server counts.
+//! Checks all four signatures against Python's own `hmac`, over bytes that went over HTTP. Python verifies what the
+//! server signs, and the server counts what Python signs.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::device::Phone;
 use crate::server::{TestServer, json as read};
 
-/// Beside the vectors' own checker, whose functions it uses.
+/// A script that uses the functions of the vectors' own checker.
 const SCRIPT: &str = r#"
 import json, sys
 sys.path.insert(0, sys.argv[1])
@@ -60,7 +60,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A signed body as it came, and the signature beside it.
+/// A signed body as it was sent, with its signature.
 async fn signed(server: &TestServer, phone: &Phone, what: &str, accept: &str) -> (Vec<u8>, String) {
     let path = format!("/api/scanning/events/{}/{what}", phone.event_id());
     let answer = phone.bearer(server.get(&path)).header("accept", accept).send().await.unwrap();
@@ -69,7 +69,7 @@ async fn signed(server: &TestServer, phone: &Phone, what: &str, accept: &str) ->
     (answer.bytes().await.unwrap().to_vec(), header)
 }
 
-/// A guest, and a gate that allows names.
+/// Makes a guest, and a gate that allows names.
 async fn with_names(server: &TestServer) {
     let (app, owner, event_id) = (&server.state.app, &server.home.owner, &server.home.event_id);
     let fields = [("Table".to_owned(), "Größe 7".to_owned())].into();
@@ -115,7 +115,7 @@ async fn python_verifies_what_we_sign_and_we_verify_what_python_signs() {
     assert_eq!((&said["names_signatures"], &said["names_content"]), (&json!(true), &json!(true)));
     assert_eq!(said["v2"], ours);
 
-    // A false signature is kept and counts nobody.
+    // A scan with a wrong signature is stored and counts nobody.
     let envelope =
         |id: &str, item: &Value| json!({ "device_id": phone.device_id(), "sync_batch_id": id, "scans": [item] });
     v1["signature"] = json!(format!("HMAC-SHA256={}", "0".repeat(64)));

@@ -1,5 +1,5 @@
-//! The server over real HTTP on loopback. One target: each file is a subject. On the embedded store, or, run with
-//! `ADMIT_TEST_STORE=postgres`, on a PostgreSQL and a Redis that it starts for itself.
+//! Tests of the server over real HTTP on loopback, with one file per subject. They use the embedded store. With
+//! `ADMIT_TEST_STORE=postgres` they use a PostgreSQL and a Redis that they start themselves.
 
 #[allow(dead_code, reason = "each target uses its part of the harness")]
 mod private_redis;

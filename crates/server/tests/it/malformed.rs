@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::device::Phone;
 use crate::server::TestServer;
 
-/// The credential that a row sends.
+/// The credential that a row of the table sends.
 #[derive(Clone, Copy, PartialEq)]
 enum As {
     Nobody,
@@ -22,7 +22,7 @@ struct Row {
     kind: &'static str,
     body: Vec<u8>,
     status: u16,
-    /// Path in `errors`; `None` where the problem isn't a field's.
+    /// The path in `errors`; `None` if the problem is not about a field.
     field: Option<&'static str>,
 }
 
@@ -42,7 +42,7 @@ const TICKETS: &str = "/api/events/{event}/tickets";
 fn post(what: &'static str, path: &'static str, who: As, body: impl Into<Vec<u8>>, field: &'static str) -> Row {
     Row { what, method: Method::POST, path, who, kind: JSON, body: body.into(), status: 400, field: Some(field) }
 }
-/// A client that has nothing to send says no length at all.
+/// A request without a body and without a length.
 fn no_body(path: &'static str, who: As) -> Row {
     Row { status: 411, field: None, ..post("no body", path, who, "", "") }
 }
@@ -50,7 +50,7 @@ fn get(what: &'static str, path: &'static str, who: As, field: &'static str) -> 
     Row { what, method: Method::GET, path, who, kind: "", body: Vec::new(), status: 400, field: Some(field) }
 }
 
-/// A good body with one member replaced, or taken away by `Null` under `drop`.
+/// A valid body with one member replaced. `Null` under `drop` removes the member.
 fn but(good: &Value, member: &str, value: Value) -> Vec<u8> {
     let mut body = good.clone();
     body[member] = value;
@@ -302,7 +302,7 @@ async fn check(server: &TestServer, phone: &Phone, row: &Row) -> Result<(), Stri
 
 #[tokio::test]
 async fn every_malformed_request_is_a_problem_that_names_the_field() {
-    // Every row is a request of its own: the sync limit must not hide what it is about.
+    // Every row sends its own request, so the sync limit must not interfere.
     let settings = admit_server::Settings { syncs_per_minute: 1_000, ..Default::default() };
     let server = TestServer::with(settings).await;
     let phone = Phone::pair(&server, &server.home, "a").await;
@@ -318,7 +318,7 @@ async fn every_malformed_request_is_a_problem_that_names_the_field() {
     assert!(wrong.is_empty(), "{} of {} rows:\n{}", wrong.len(), rows.len(), wrong.join("\n"));
 }
 
-/// Random bytes and random JSON at each path bring nothing worse than a 4xx.
+/// Random bytes and random JSON at each path cause no answer above 4xx.
 #[tokio::test]
 async fn noise_is_never_answered_with_5xx() {
     let server = TestServer::with(admit_server::Settings { syncs_per_minute: 10_000, ..Default::default() }).await;

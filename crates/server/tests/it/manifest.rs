@@ -1,4 +1,4 @@
-//! `GET …/manifest` over the wire: both signatures, encodings, 304, deltas.
+//! `GET …/manifest` over HTTP: both signatures, encodings, 304, deltas.
 
 use std::io::Read;
 
@@ -15,7 +15,7 @@ async fn fetch(server: &TestServer, phone: &Phone, query: &str, headers: &[(&str
     headers.iter().fold(request, |request, (name, value)| request.header(*name, *value)).send().await.unwrap()
 }
 
-/// Cuts the last member out of the very bytes, as a device does.
+/// Cuts the last member out of the bytes, as a device does.
 fn without_signature(body: &[u8]) -> (Vec<u8>, String) {
     let text = std::str::from_utf8(body).unwrap();
     let at = text.rfind(",\"signature\":\"").unwrap();

@@ -1,4 +1,4 @@
-//! The compact form of the list and the names part, over the wire (spec §5, D5).
+//! The compact form of the list, and the names part, over HTTP (spec §5, D5).
 
 use std::io::Read;
 
@@ -22,7 +22,7 @@ async fn fetch(server: &TestServer, phone: &Phone, path: &str, headers: &[(&str,
     headers.iter().fold(request, |request, (name, value)| request.header(*name, *value)).send().await.unwrap()
 }
 
-/// Body as it was before its encoding, and `X-Signature`.
+/// The body before its content coding, its `X-Signature`, and its length as sent.
 async fn decoded(answer: Response) -> (Vec<u8>, String, usize) {
     assert_eq!(answer.status(), 200);
     let signature = answer.headers()["x-signature"].to_str().unwrap().to_owned();
@@ -134,7 +134,7 @@ async fn names_are_for_gates_that_allow_them_and_hold_no_address() {
     let one = held.by_ticket.values().find(|one| one.name == "Guest 2").unwrap();
     assert_eq!((one.party_size, one.flag.as_deref(), one.note.as_deref()), (3, Some("vip"), None));
 
-    // A scan or another gate's rule is no news; a guest's new name is, and comes alone.
+    // A scan or another gate's rule causes no new names. A guest's new name does, and it comes alone.
     allow(&server, "north", false).await;
     assert_eq!(fetch(&server, &phone, "names", &[("if-none-match", &etag)]).await.status(), 304);
     let patch = GuestPatch { name: Some("Countess".into()), ..GuestPatch::default() };
@@ -147,7 +147,7 @@ async fn names_are_for_gates_that_allow_them_and_hold_no_address() {
     let (body, signature, _) = decoded(fetch(&server, &phone, "names?since=999999", &[]).await).await;
     assert_eq!(names(&phone, &body, &signature, None).by_ticket, now.by_ticket, "an unknown version: all of them");
 
-    // Whoever lost the right gets none, whatever they hold.
+    // A device that lost the right gets no names, whatever it already has.
     allow(&server, "main", false).await;
     problem(fetch(&server, &phone, "names", &[("if-none-match", &etag)]).await, 403, "names_not_allowed").await;
     let stranger = Phone::pair(&server, &server.other, "b").await;
@@ -155,7 +155,7 @@ async fn names_are_for_gates_that_allow_them_and_hold_no_address() {
     problem(stranger.bearer(server.get(&path)).send().await.unwrap(), 404, "not_found").await;
     allow(&server, "main", true).await;
 
-    // Nor does anybody once the event is over: by the organiser's word, or by its time and the hours after it.
+    // No device gets names once the event is over: by the organiser's decision, or by its end and the hours after it.
     let event = "/api/events/{event}";
     let times = |starts: &str, ends: &str| serde_json::json!({ "starts_at": starts, "ends_at": ends });
     crate::organiser::patch(&server, event, times("2020-01-01T18:00:00Z", "2020-01-01T23:00:00Z")).await;
@@ -199,7 +199,7 @@ async fn phones_get_the_fields_that_verdicts_show_and_no_others() {
     let held = names(&phone, &body, &signature, Some(&before));
     let cut = format!("Company: {}…", "ACME ".repeat(8).get(..39).unwrap());
     assert_eq!(taken(&held), ["Table: 7".to_owned(), cut]);
-    // A field that is taken away comes as a change.
+    // A removed field comes as a change.
     let patch = serde_json::json!({ "fields": { "Company": null, "Table": "8" } });
     let path = format!("/api/guests/{}", made["id"].as_str().unwrap());
     let changed = crate::organiser::patch(&server, &path, patch).await;

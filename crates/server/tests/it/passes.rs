@@ -1,4 +1,5 @@
-//! Passes over real parts: Postfix's SMTP sink, an S3 server, zbar for reading codes, Python for reading mail.
+//! Passes with real services: Postfix's SMTP sink, an S3 server, zbar as the reader of codes, Python as the reader of
+//! mail.
 
 mod delivery;
 mod mailing;
@@ -23,7 +24,7 @@ use crate::server::TestServer;
 /// The address that a pass leads to in these tests.
 const URL: &str = "https://tickets.example.org";
 
-/// A server that carries out runs, with a mail server and a bucket of its own.
+/// A server that carries out runs, with its own mail server and bucket.
 struct Office {
     server: TestServer,
     sink: Sink,
@@ -40,14 +41,14 @@ impl Office {
         tokio::spawn(server.state.clone().carry_out_runs());
         Self { server, sink, bucket }
     }
-    /// Makes a guest; answers them with their ticket.
+    /// Makes a guest, and gives the answer with the ticket.
     async fn guest(&self, body: Value) -> Value {
         post(&self.server, "/api/events/{event}/guests", body, 201).await
     }
     async fn runs(&self) -> Vec<Value> {
         get(&self.server, "/api/events/{event}/runs").await["items"].as_array().unwrap().clone()
     }
-    /// Waits until the newest runs are as `is` says, and gives them.
+    /// Waits until `is` holds for the newest runs, and gives them.
     async fn until(&self, is: impl Fn(&[Value]) -> bool) -> Vec<Value> {
         let end = Instant::now() + Duration::from_secs(60);
         loop {

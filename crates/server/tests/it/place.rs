@@ -1,4 +1,4 @@
-//! Where a test's data are: a folder, or a database of a private PostgreSQL beside a private Redis.
+//! The place of a test's data: a folder, or a database of a private PostgreSQL with a private Redis.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -21,28 +21,28 @@ pub fn is_shared() -> bool {
     }
 }
 
-/// A test's own data, gone with it.
+/// The data of one test, which are deleted with this value.
 pub enum Place {
     Folder(tempfile::TempDir),
     Database(String),
 }
 
 impl Place {
-    /// An empty one, on the store that these tests run on.
+    /// A new empty place, on the store that these tests run on.
     pub async fn new() -> Self {
         if is_shared() { Self::database().await } else { Self::Folder(tempfile::tempdir().unwrap()) }
     }
-    /// An empty database, whatever these tests run on.
+    /// A new empty database, whatever store these tests run on.
     pub async fn database() -> Self {
         Self::Database(tokio::task::spawn_blocking(fresh_database).await.unwrap())
     }
-    /// A node's state on it; several nodes share a database.
+    /// A node's state on these data. Several nodes share a database.
     pub async fn open(&self, settings: Settings) -> AppState {
         let store: Arc<dyn Store> = match self {
             Self::Folder(folder) => Arc::new(Sqlite::open(folder.path().join("admit.db"), Default::default()).unwrap()),
             Self::Database(address) => Arc::new(connected(address.clone()).await),
         };
-        // Tests stand where a proxy does: they say where they come from.
+        // Tests act as a trusted proxy and name their own address.
         let trusted_proxies = TrustedProxies::read("127.0.0.0/8").unwrap();
         let settings = Settings { trusted_proxies, ..settings };
         let settings = match self {
@@ -65,7 +65,7 @@ impl Place {
     }
 }
 
-/// A database with the schema in it already: copied, which is quicker than making it each time.
+/// A database that has the schema already. Copying one is faster than migrating each time.
 fn fresh_database() -> String {
     static TEMPLATE: OnceLock<String> = OnceLock::new();
     static COUNT: AtomicU32 = AtomicU32::new(0);

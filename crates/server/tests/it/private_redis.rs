@@ -1,5 +1,5 @@
-//! A Redis of this test process's own: a free port of this machine, nothing on the disk, gone when the process ends,
-//! however it ends. Also read by the tests of the binary.
+//! A Redis for this test process, on a free port and without files. It ends with the process, however that ends. The
+//! tests of the binary include this file too.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -7,13 +7,13 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A Redis that can be stopped, emptied, held up and started again.
+/// A Redis that a test can stop, empty, delay and start again.
 pub struct Redis {
     port: u16,
     process: Mutex<Option<Child>>,
 }
 
-/// The one that tests share which leave it alone.
+/// The Redis that is shared by tests which do not disturb it.
 pub fn shared() -> &'static Redis {
     static REDIS: OnceLock<Redis> = OnceLock::new();
     REDIS.get_or_init(Redis::start)
@@ -31,10 +31,10 @@ impl Redis {
     pub fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
     }
-    /// Starts it again after [`Redis::stop`], empty.
+    /// Starts it again after [`Redis::stop`], without content.
     pub fn start_again(&self) {
-        // The shell waits for its input to end: it does when we stop it, and when this process dies, which drops nothing:
-        // so the folder is the shell's to make (`mktemp` fills in the XXXXXX) and to remove.
+        // The shell waits for the end of its input, which comes when we stop it and when this process dies without
+        // running destructors. So the shell creates the folder (`mktemp` fills in the XXXXXX) and removes it.
         let line = format!(
             "dir=$(mktemp -d -t admit-redis-XXXXXX); \
              redis-server --port {} --bind 127.0.0.1 --save '' --appendonly no --dir \"$dir\" >/dev/null & pid=$!; \
@@ -49,14 +49,14 @@ impl Redis {
             std::thread::sleep(Duration::from_millis(10)); // tidy-allow: the pause of a poll loop
         }
     }
-    /// Kills it. Its content is gone.
+    /// Kills it. Its content is lost.
     pub fn stop(&self) {
         if let Some(mut child) = self.lock().take() {
             drop(child.stdin.take());
             let _ = child.wait();
         }
     }
-    /// Lets every command wait for so long.
+    /// Delays every command by this time.
     pub fn hold_up(&self, time: Duration) {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         stream.write_all(format!("CLIENT PAUSE {} ALL\r\n", time.as_millis()).as_bytes()).unwrap();
@@ -64,7 +64,7 @@ impl Redis {
         stream.read_exact(&mut said).unwrap();
         assert_eq!(&said, b"+OK\r\n");
     }
-    /// Runs a command of plain words; answers the first line of what it said.
+    /// Runs a command of plain words, and gives the first line of its answer.
     pub fn say(&self, words: &str) -> String {
         self.try_say(words).unwrap_or_else(|| panic!("Redis does not answer {words}"))
     }

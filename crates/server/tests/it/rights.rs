@@ -1,4 +1,4 @@
-//! A device's right to speak, over the wire (spec D10, D11, D19, §5 `rotate-key`).
+//! A device's right to upload, over HTTP (spec D10, D11, D19, §5 `rotate-key`).
 
 use admit_app::epochs;
 use admit_core::ids::EventId;
@@ -34,7 +34,7 @@ fn place(server: &TestServer) -> Value {
     json!({ "event_id": server.home.event_id, "gate_id": "main" })
 }
 
-/// spec D11 (b): 202 until approved, 200 once, 410 then.
+/// spec D11 (b): 202 until an organiser approves, then 200 once, then 410.
 #[tokio::test]
 async fn d11_b_over_http_a_device_waits_with_202_and_is_paired_with_200_once() {
     let server = TestServer::start().await;
@@ -94,7 +94,8 @@ async fn d11_b_over_http_a_token_without_its_secret_is_404_and_wrong_fields_are_
     }
 }
 
-/// spec D11 (b): nobody has signed in who asks, so a stranger's address may ask so often, and others go on.
+/// spec D11 (b): a device that asks has no credential, so each address may ask only so often; other addresses are not
+/// affected.
 #[tokio::test]
 async fn d11_b_one_address_alone_does_not_close_the_way_for_everybody() {
     let server = TestServer::start().await;
@@ -112,7 +113,7 @@ async fn d11_b_one_address_alone_does_not_close_the_way_for_everybody() {
     assert_eq!(ask("203.0.113.10").await.status(), 201);
 }
 
-/// Guessing pairing tokens is bounded by address; a token that is good is asked for as often as there are phones.
+/// Each address may try only so many wrong pairing tokens. A right token works as often as there are phones.
 #[tokio::test]
 async fn guesses_at_pairing_tokens_are_bounded_and_a_good_one_is_not_counted() {
     let server = TestServer::start().await;
@@ -149,7 +150,7 @@ async fn guesses_at_pairing_itself_are_bounded_too() {
     assert_eq!(pair(&token, "203.0.113.10").await.status(), 200);
 }
 
-/// spec D11 (b): approving without a body puts a known device back where it stood.
+/// spec D11 (b): an approval without a body puts a known device back at its former gate.
 #[tokio::test]
 async fn d11_b_over_http_a_known_device_is_approved_without_a_body() {
     let server = TestServer::start().await;
@@ -161,8 +162,8 @@ async fn d11_b_over_http_a_known_device_is_approved_without_a_body() {
     assert_ne!(paired["api_key"].as_str().unwrap(), phone.key());
 }
 
-/// spec §3 "Epoch and witness": a valid witness that the ledger lacks proves a roll-back, also at `/pair`: the new epoch
-/// begins before the answer.
+/// spec §3 "Epoch and witness": a valid witness that the ledger lacks proves a roll-back, also at `/pair`. The new
+/// epoch begins before the answer.
 #[tokio::test]
 async fn s3_witness_a_device_that_pairs_anew_proves_a_roll_back_too() {
     let server = TestServer::start().await;
@@ -178,7 +179,7 @@ async fn s3_witness_a_device_that_pairs_anew_proves_a_roll_back_too() {
     assert_eq!(server.state.app.store.epoch().await.unwrap(), paired.epoch);
 }
 
-/// A witness that is truly this server's, of a place that its ledger lacks.
+/// A valid witness of this server, about a place that its ledger lacks.
 async fn lost_witness(server: &TestServer, event_id: &EventId, epoch: Epoch) -> Witness {
     let organization = &server.home.owner.organization_id;
     let held = epochs::witness(&server.state.app, organization, &server.home.event_id).await.unwrap();
@@ -187,8 +188,8 @@ async fn lost_witness(server: &TestServer, event_id: &EventId, epoch: Epoch) -> 
     Witness { epoch, event_id: event_id.clone(), serial, audit_head: held.audit_head, mac }
 }
 
-/// An event made after the backup is gone, with the pairings of its thirty phones. Each phone brings a witness of it
-/// when it is paired again, and only the first tells something new.
+/// An event made after the backup is lost, with the pairings of its thirty phones. Each phone brings a witness of it
+/// when it pairs again, and only the first begins an epoch.
 #[tokio::test]
 async fn s3_witness_of_an_event_that_was_lost_begins_one_epoch_not_one_a_phone() {
     let server = TestServer::start().await;
@@ -206,8 +207,8 @@ async fn s3_witness_of_an_event_that_was_lost_begins_one_epoch_not_one_a_phone()
     assert_eq!(epochs, [epochs[0]; 3]);
 }
 
-/// spec §5 `rotate-key`: → `{pairing_token, url, expires_at}` bound to that device; both keys work in the overlap, and
-/// what was signed under the old one verifies.
+/// spec §5 `rotate-key`: the answer is `{pairing_token, url, expires_at}`, bound to that device. Both keys work in the
+/// overlap, and scans signed under the old key verify.
 #[tokio::test]
 async fn rotate_key_over_http_gives_a_bound_token_and_the_old_queue_verifies() {
     let server = TestServer::start().await;
@@ -215,7 +216,7 @@ async fn rotate_key_over_http_gives_a_bound_token_and_the_old_queue_verifies() {
     let now = server.state.app.clock.now();
     let queued: Vec<Value> =
         (0..3).map(|n| phone.scan(&server.home.barcodes[n], Outcome::Valid, now.plus_ms(n as i64))).collect();
-    // A key in use: one that never was ends with the next pairing (D11).
+    // The key must be in use. A key that was never used ends with the next pairing (D11).
     let changes = format!("/api/scanning/events/{}/changes", server.home.event_id);
     assert_eq!(phone.bearer(server.get(&changes)).send().await.unwrap().status(), 200);
     let path = format!("/api/scanning/devices/{}/rotate-key", phone.device_id());
@@ -246,7 +247,7 @@ async fn d19_over_http_five_refused_syncs_suspend_and_one_click_counts_what_was_
     let server = TestServer::with(admit_server::Settings { syncs_per_minute: 1_000, ..Default::default() }).await;
     let mut phone = Phone::pair(&server, &server.home, "a").await;
     let state = async || get(&server, "/api/events/{event}/devices").await["items"][0]["state"].clone();
-    // 401, 403, 404, 413, 429 and whatever never reached the device's name tell nothing of it.
+    // 401, 403, 404, 413, 429 and requests that never named the device do not count against it.
     for _ in 0..6 {
         let body = json!({ "device_id": "another", "sync_batch_id": "b", "scans": [] });
         problem(phone.sync(&server, &body).await, 401, "device_mismatch").await;
@@ -274,7 +275,7 @@ async fn d19_over_http_five_refused_syncs_suspend_and_one_click_counts_what_was_
     assert_eq!(phone.sync(&server, &batch).await.status(), 200, "its receipt, when it asks again");
 }
 
-/// spec D10: a saved log comes in by an organiser's hand; the same act may accept it; D10's `accept` counts the rest.
+/// spec D10: an organiser imports a saved log. The same request may accept it; D10's `accept` counts the rest.
 #[tokio::test]
 async fn d10_over_http_a_saved_log_is_imported_and_accepted() {
     let server = TestServer::start().await;
@@ -358,7 +359,7 @@ async fn s5_heartbeat_members_are_bounded_and_a_wrong_one_is_named() {
     }
 }
 
-/// trust promise 7: another organisation's devices, logs and requests are not there.
+/// Promise 7: another organisation's devices, logs and requests are not there.
 #[tokio::test]
 async fn another_organisations_device_is_not_there_for_any_act() {
     let server = TestServer::start().await;

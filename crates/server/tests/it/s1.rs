@@ -65,7 +65,7 @@ async fn s1_2_2_the_payload_has_every_member() {
     assert!(signature.len() == 64 && signature.bytes().all(|b| b.is_ascii_hexdigit()), "{signature}");
 }
 
-/// A batch of S1's form as a client of the document alone would write it.
+/// A batch in S1's form, as a client would write it that knows only that document.
 fn seeds_own(phone: &Phone, barcode: &str, at: &str) -> Value {
     let hash = BarcodeHash::of(barcode).to_string();
     let gate_id = phone.gate_id().as_str();
@@ -125,7 +125,7 @@ async fn s1_4_2_each_field_is_checked_by_its_name() {
     .into_iter()
     .enumerate()
     {
-        // Each by a device of its own: five refusals in a row would suspend one (spec D19).
+        // Each request comes from its own device, because five refusals in a row would suspend one (spec D19).
         let phone = Phone::pair(&server, &server.home, &format!("envelope-{n}")).await;
         let mut batch = seeds_own(&phone, &server.home.barcodes[0], &at);
         batch[field] = wrong;

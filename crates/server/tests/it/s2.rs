@@ -120,7 +120,7 @@ async fn both_sync_endpoints_share_one_limit_and_online_scans_do_not_count() {
     assert_eq!(json(post(&server, &phone, ONLINE, &asked).await, 200).await["outcome"], "valid");
 }
 
-/// S2 §2: online; the same again is the same answer; a claim of ours likewise.
+/// S2 §2: a scan asked online. A repeat gets the same answer, and so does a claim in Admit's form.
 #[tokio::test]
 async fn s2_2_a_scan_is_judged_online() {
     let server = TestServer::start().await;
@@ -147,8 +147,8 @@ async fn s2_2_a_scan_is_judged_online() {
     }
 }
 
-/// Spec §5 "Rate limit": a device that asks many things at once is told no more than one that asks one by one, and is
-/// noticed.
+/// Spec §5 "Rate limit": a device that asks many codes in parallel learns no more than one that asks one by one, and
+/// it gets an incident.
 #[tokio::test]
 async fn whoever_guesses_in_parallel_is_told_no_more_and_put_before_a_person() {
     let server = TestServer::start().await;
@@ -169,7 +169,7 @@ async fn whoever_guesses_in_parallel_is_told_no_more_and_put_before_a_person() {
     assert_eq!(alarms, 1, "{open}");
 }
 
-/// Another organisation's tickets are unknown, its events are not there.
+/// Another organisation's tickets are unknown codes, and its events do not exist.
 #[tokio::test]
 async fn s2_8_a_key_opens_its_own_organisation_only() {
     let server = TestServer::start().await;
@@ -177,7 +177,7 @@ async fn s2_8_a_key_opens_its_own_organisation_only() {
     let mut stranger = Phone::pair(&server, &server.other, "a").await;
     let sent = batch(&server, &phone, "b", &[("o1", "CODE-0001")]);
     assert_eq!(json(post(&server, &phone, BATCH, &sent).await, 200).await["status"], "completed");
-    // The same device id, batch id and code in another organisation: its own batch, its own ticket.
+    // The same device id, batch id and code in another organisation are its own batch and its own ticket.
     let answer = json(post(&server, &stranger, BATCH, &sent).await, 200).await;
     assert_eq!((&answer["status"], answer.get("message")), (&json!("completed"), None));
     stranger.log.paired.event_id = server.home.event_id.clone();
@@ -192,7 +192,7 @@ async fn s2_8_a_key_opens_its_own_organisation_only() {
     }
 }
 
-/// S2 §5 steps 24, 25: the device hears of its own batch, the dashboard what moved, with the gate.
+/// S2 §5 steps 24, 25: the device receives its own batch, and the dashboard the change with its gate.
 #[tokio::test]
 async fn s2_5_24_25_the_live_stream_tells_of_a_batch_in_s2s_words() {
     let server = TestServer::start().await;
@@ -217,7 +217,7 @@ async fn s2_5_24_25_the_live_stream_tells_of_a_batch_in_s2s_words() {
     assert!(done["timestamp"].is_string());
     let moved = board.until("occupancy").await.data;
     let topic = format!("occupancy:{}:{}", server.home.owner.organization_id, server.home.event_id);
-    // On the unknown code somebody walked in too: two are inside.
+    // A person walked in with the unknown code too, so two are inside.
     let expected = [
         ("topic", json!(topic)),
         ("event", json!("batch_sync_completed")),

@@ -1,4 +1,4 @@
-//! Rows of S2 that show over the wire, where no other file speaks of them (`docs/conformance.md`).
+//! Requirements of S2 that show over HTTP and that no other file tests (`docs/conformance.md`).
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::device::Phone;
 use crate::server::{TestServer, json as read, problem};
 
-/// A batch of S2's form as its document has it.
+/// A batch in S2's form, as that document writes it.
 fn batch(phone: &Phone, id: &str, made_at: &str, scans: &[(&str, &str, &str)]) -> Value {
     let scans: Vec<Value> =
         scans.iter().map(|(id, code, at)| json!({ "offline_id": id, "ticket_code": code, "scanned_at": at })).collect();
@@ -19,7 +19,8 @@ async fn send(server: &TestServer, phone: &Phone, batch: &Value) -> Value {
     read(sent, 200).await
 }
 
-/// S2 §4 "Ticket Records Updated", §5 step 19: scanned, when by the device's own time, where, how often.
+/// S2 §4 "Ticket Records Updated", §5 step 19: whether a ticket was scanned, when by the device's own time, where, and
+/// how often.
 #[tokio::test]
 async fn s2_4_a_ticket_says_that_it_was_scanned_when_where_and_how_often() {
     let server = TestServer::start().await;
@@ -48,12 +49,13 @@ async fn s2_4_a_ticket_says_that_it_was_scanned_when_where_and_how_often() {
     assert_eq!((&after["scanned"], &after["scan_count"]), (&json!(true), &json!(1)));
     assert_eq!((&after["scanned_at"], &after["last_gate_id"]), (&json!(at), &json!(phone.gate_id())));
     assert_eq!(after["status"], "active", "what people set is not touched by a scan (spec §3)");
-    // Known already: the same scan in another batch is no second one.
+    // The scan is known already, so in another batch it is not a second scan.
     send(&server, &phone, &batch(&phone, "b2", &now.to_string(), &[("s1", code, &at)])).await;
     assert_eq!(ticket().await, after);
 }
 
-/// S2 §4 "ETS", §5 steps 14 and 23: a node remembers whom it let in a moment ago; spec D15: it only tells.
+/// S2 §4 "ETS", §5 steps 14 and 23: a node remembers codes that were let in lately. Spec D15: it decides nothing by
+/// that.
 #[tokio::test]
 async fn s2_5_23_a_node_remembers_a_code_let_in_a_moment_ago_and_decides_nothing_by_it() {
     let server = TestServer::start().await;
@@ -71,7 +73,8 @@ async fn s2_5_23_a_node_remembers_a_code_let_in_a_moment_ago_and_decides_nothing
     let scans = [("s2", code.as_str(), times[1].as_str()), ("s3", other.as_str(), times[1].as_str())];
     let second = send(&server, &b, &batch(&b, "b2", &now.to_string(), &scans)).await;
     assert_eq!(hot().await, 1, "the second scan of the code, and only it");
-    // The same code is nothing to another organisation: the key begins with the organisation (S2 §8 rule 3).
+    // The same code in another organisation is another key, because the key begins with the organisation (S2 §8 rule
+    // 3).
     let foreign = Phone::pair(&server, &server.other, "a").await;
     send(&server, &foreign, &batch(&foreign, "b1", &now.to_string(), &[("s1", code, &times[1])])).await;
     assert_eq!(hot().await, 1);

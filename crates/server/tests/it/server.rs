@@ -1,4 +1,4 @@
-//! A server of its own for each test: its own data, free port, two organisations with the same names inside.
+//! A server for each test, with its own data and port, and two organisations that use the same names.
 
 use admit_app::api_tokens::ApiTokenWish;
 use admit_app::caller::UserCaller;
@@ -20,7 +20,7 @@ pub struct TestServer {
     pub url: String,
     pub client: Client,
     pub state: AppState,
-    /// The first organisation. Its event, gates and tickets are like those of `other`, name for name.
+    /// The first organisation. The names of its event, gates and tickets equal those of `other`.
     pub home: Org,
     pub other: Org,
     place: Place,
@@ -49,7 +49,7 @@ impl TestServer {
         Self::of(place, state).await
     }
 
-    /// The first server of a place.
+    /// The first server on a place.
     pub async fn of(place: Place, state: AppState) -> Self {
         let home = org(&state, "home").await;
         let other = org(&state, "other").await;
@@ -62,7 +62,7 @@ impl TestServer {
         Self { url, client, state, home, other, place }
     }
 
-    /// The data, for another node beside this one.
+    /// The data, for a second node.
     pub fn place(&self) -> &Place {
         &self.place
     }
@@ -81,13 +81,13 @@ impl TestServer {
     pub async fn pairing_token(&self, org: &Org) -> String {
         self.pairing_token_at(org, "main").await
     }
-    /// The same of another gate.
+    /// A new pairing token of an organisation for another gate.
     pub async fn pairing_token_at(&self, org: &Org, gate: &str) -> String {
         let gate_id = GateId::new(gate).unwrap();
         let made = pairing_tokens::create(&self.state.app, &org.owner, org.event_id.clone(), gate_id, None).await;
         made.unwrap().pairing_token
     }
-    /// Host and port.
+    /// The host and port of the server.
     pub fn address(&self) -> &str {
         self.url.trim_start_matches("http://")
     }
@@ -99,7 +99,7 @@ impl Drop for TestServer {
     }
 }
 
-/// Serves a node's state on a free port; answers its address.
+/// Serves a node's state on a free port, and gives its address.
 pub async fn serve(state: &AppState) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -162,7 +162,7 @@ pub async fn json(response: Response, status: u16) -> Value {
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// The problem of an answer that must be one, with this status and code.
+/// The problem in an answer, which must have this status and code.
 pub async fn problem(response: Response, status: u16, code: &str) -> Value {
     assert_eq!(response.headers()["content-type"], "application/problem+json");
     let body = json(response, status).await;

@@ -1,4 +1,4 @@
-//! Signed scans of one device, as its engine would make them. Also read by the kill test of the binary.
+//! Signed scans of one device, as its engine would make them. The kill test of the binary includes this file too.
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{LogId, ScanId};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 pub struct Log {
     pub paired: PairAnswer,
     pub log_id: LogId,
-    /// Place of the newest scan.
+    /// The `seq` of the newest scan.
     pub seq: u64,
     prev: [u8; 16],
     batches: u64,
@@ -23,12 +23,12 @@ impl Log {
         Self { paired, log_id: LogId::new(format!("log-{name}")).unwrap(), seq: 0, prev: [0; 16], batches: 0 }
     }
 
-    /// A signed entry of one person, the next of this log.
+    /// Makes a signed entry of one person, the next scan of this log.
     pub fn scan(&mut self, barcode: &str, outcome: Outcome, at: Timestamp) -> Value {
         self.scan_as(barcode, outcome, at, |_| {})
     }
 
-    /// The same, with what `change` makes of it.
+    /// Makes such a scan after `change` has changed it.
     pub fn scan_as(&mut self, barcode: &str, outcome: Outcome, at: Timestamp, change: impl FnOnce(&mut Scan)) -> Value {
         self.seq += 1;
         let mut scan = Scan {
@@ -77,7 +77,7 @@ impl Log {
         serde_json::to_value(ScanV2::of(&scan, &sign_v2(&key, &scan)).unwrap()).unwrap()
     }
 
-    /// The envelope of a batch under a fresh id.
+    /// Makes a batch with a new id.
     pub fn batch(&mut self, scans: Vec<Value>) -> Value {
         self.batches += 1;
         json!({

@@ -1,4 +1,4 @@
-//! `GET /api/events/{id}/stream` over the wire.
+//! `GET /api/events/{id}/stream` over HTTP.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tokio::io::AsyncWriteExt;
 use crate::device::Phone;
 use crate::server::{PASSWORD, TestServer, serve};
 
-/// One event as a browser would see it.
+/// One server-sent event as a browser would receive it.
 #[derive(Debug)]
 pub struct Seen {
     pub event: String,
@@ -27,7 +27,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// The next event; `None` when the stream ended.
+    /// The next event; `None` when the stream has ended.
     pub async fn next(&mut self) -> Option<Seen> {
         loop {
             if let Some((whole, rest)) = self.text.split_once("\n\n") {
@@ -50,11 +50,11 @@ impl Reader {
             }
         }
     }
-    /// Until it told of this upload.
+    /// Reads until the message about this upload.
     pub async fn until_batch(&mut self, id: &Value) {
         while self.until("batch").await.data["batch_id"] != *id {}
     }
-    /// The changes by the next upload at this gate.
+    /// Reads until the occupancy message after the next upload at this gate.
     pub async fn until_moved(&mut self, gate: &str) -> Value {
         loop {
             let seen = self.until("occupancy").await;
@@ -156,7 +156,7 @@ async fn a_batch_of_the_same_name_is_another_devices() {
         batch["sync_batch_id"] = id.into();
         batch
     };
-    // Both number theirs; `a` has one of that name already.
+    // Both devices choose the same batch ids; `a` has used one of them already.
     for (mine, id, code) in [(true, "b1", 0), (false, "b1", 1), (true, "b2", 2)] {
         let phone = if mine { &mut a } else { &mut b };
         let batch = named(phone, id, code);
@@ -169,7 +169,7 @@ async fn a_batch_of_the_same_name_is_another_devices() {
     }
 }
 
-/// An upload of one scan; its batch's id.
+/// Uploads one scan, and gives the id of its batch.
 async fn upload(server: &TestServer, phone: &mut Phone, code: usize) -> Value {
     let scan = phone.scan(&server.home.barcodes[code], Outcome::Valid, server.state.app.clock.now());
     let batch = phone.batch(vec![scan]);
@@ -190,7 +190,8 @@ async fn what_was_uploaded_while_the_stream_was_away_is_told_when_it_is_back() {
         let missed = [upload(&server, &mut phone, 1).await, upload(&server, &mut phone, 2).await];
         let mut back = open(&server, &key, Some(&seen.id)).await;
         let mut told = Vec::new();
-        // The place in the message at once was the one before: that one may come twice, none is left out.
+        // The id of a message that a hint brought is the one before it. So that upload may come twice, but none is
+        // missing.
         while told.last() != Some(&missed[1]) {
             told.push(back.until("batch").await.data["batch_id"].clone());
         }
@@ -221,10 +222,10 @@ async fn a_hint_that_is_lost_loses_no_batch() {
         let request = server.client.post(format!("{elsewhere}/api/scanning/sync")).bearer_auth(phone.key());
         assert_eq!(request.json(&batch).send().await.unwrap().status(), 200);
         if lag {
-            // More at once than a listener may fall behind: it is told that it missed some.
+            // These are more hints than a listener may fall behind, so it learns that it missed some.
             (0..1_000).for_each(|_| server.state.live.hint(hint(Topic::Devices)));
         } else {
-            // Who looks where events stand found that this one moved.
+            // The re-reading of heads found that this event has changed.
             server.state.live.hint(hint(Topic::Rules));
         }
         for reader in &mut readers {
@@ -260,7 +261,7 @@ async fn who_may_not_read_scans_sees_occupancy_alone() {
     for (nth, (role, sees)) in roles.into_iter().enumerate() {
         let mut reader = open_as(&server, &member(&server, role).await.1).await;
         let mut events = vec![reader.next().await.unwrap().event];
-        // A double entry: an upload of each phone, an incident, two devices heard.
+        // A double entry: one upload of each phone, one incident, two devices seen.
         for phone in &mut phones {
             upload(&server, phone, nth).await;
         }
@@ -314,7 +315,7 @@ async fn what_moved_at_a_gate_is_never_fewer_than_nobody() {
     }
     let mut reader = open(&server, &server.home.token, None).await;
     reader.until("devices").await;
-    // Whoever came in by the main gate leaves by another.
+    // A person who came in by the main gate leaves by another.
     let mut at_main = Phone::pair(&server, &server.home, "a").await;
     upload(&server, &mut at_main, 0).await;
     let moved = reader.until_moved("main").await;
@@ -354,8 +355,8 @@ async fn a_client_that_does_not_read_is_closed_and_holds_nobody_up() {
     stuck.write_all(request.as_bytes()).await.unwrap();
     let mut awake = open(&server, &server.home.token, None).await;
     awake.next().await.unwrap();
-    // Long messages fill the socket's buffers, then the queue: uploads of others are answered all the while, and whoever
-    // reads hears of each.
+    // Long messages fill the socket's buffers, then the queue. Meanwhile the server answers uploads, and a client that
+    // reads gets all of them.
     let mut phone = Phone::pair(&server, &server.home, "a").await;
     let filler = "x".repeat(100_000);
     let hint = |n: usize| admit_app::ports::Hint {
@@ -372,7 +373,7 @@ async fn a_client_that_does_not_read_is_closed_and_holds_nobody_up() {
         assert!(n < 102_000, "the stuck one is not dropped");
         n += 1;
         server.state.app.hints.hint(hint(n));
-        // The one who reads gets it; this also gives the other's task its turn.
+        // The client that reads gets it. This also gives the other client's task its turn.
         awake.until_batch(&format!("b-{n}").into()).await;
         if n % 10 == 0 && uploads < 8 {
             let id = upload(&server, &mut phone, uploads).await;

@@ -1,4 +1,4 @@
-//! `POST /api/scanning/sync` over the wire.
+//! `POST /api/scanning/sync` over HTTP.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -89,7 +89,8 @@ async fn the_eleventh_sync_in_a_minute_waits_and_heartbeats_do_not_count() {
     assert_eq!(sibling.sync(&server, &batch).await.status(), 200, "the limit is a device's own");
 }
 
-/// A phone gives up after 20 s and sends the same again: what finds no room hears earlier, and when to come back.
+/// A phone gives up after 20 s and sends again. So an upload without room is answered earlier, with the time to come
+/// back.
 #[tokio::test]
 async fn an_upload_without_room_hears_when_to_come_back_and_counts_for_nothing() {
     let place = Place::new().await;
@@ -112,7 +113,8 @@ async fn an_upload_without_room_hears_when_to_come_back_and_counts_for_nothing()
     assert_eq!(answer["processed"], json!([scan["scan_id"]]), "neither a sync of its minute, nor a failed one");
 }
 
-/// It is read, and the others are slow: the answer comes while the phone still listens, and nothing of it is stored.
+/// The body is read, but judging is slow. The answer comes while the phone still waits, and nothing of the upload is
+/// stored.
 #[tokio::test]
 async fn an_upload_that_is_not_judged_in_time_hears_when_to_come_back() {
     let place = Place::new().await;
@@ -131,7 +133,7 @@ async fn an_upload_that_is_not_judged_in_time_hears_when_to_come_back() {
     assert_eq!(answer["processed"], json!([scan["scan_id"]]));
 }
 
-/// S1 §7.6: ten a minute, where nobody set anything else.
+/// S1 §7.6: the default is ten syncs per minute.
 #[tokio::test]
 async fn s1_7_6_a_server_with_its_own_settings_stops_at_ten() {
     let server = TestServer::start().await;
@@ -181,7 +183,7 @@ async fn uploads_are_counted_by_outcome() {
     assert!(!metrics.contains(phone.device_id().as_str()) && !metrics.contains(phone.key_id().as_str()));
 }
 
-/// S1 §10.2: the rate of conflicts is that of this counter, whichever way they came, and a repeat is none.
+/// S1 §10.2: this counter gives the rate of conflicts. Every route for scans counts, and a repeat does not.
 #[tokio::test]
 async fn findings_of_uploads_are_counted() {
     let server = TestServer::start().await;
@@ -216,7 +218,7 @@ async fn findings_of_uploads_are_counted() {
     assert!(after > found, "S2's uploads count as well: {line}");
 }
 
-/// spec D19: a body refused before anybody read it is a failed sync like any other: counted, and by its device too.
+/// spec D19: a body that is refused before it is read is a failed sync. It counts in the metrics and for its device.
 #[tokio::test]
 async fn a_body_that_cannot_be_read_is_a_failed_sync() {
     let server = TestServer::start().await;
@@ -235,8 +237,8 @@ async fn a_body_that_cannot_be_read_is_a_failed_sync() {
     assert_eq!(device.state.as_str(), "suspended", "five in a row");
 }
 
-/// spec D19: what a broken network brings about is no sign of a broken device. A phone at the edge of the Wi-Fi sends the
-/// same upload again and again, and gets no further than its middle.
+/// spec D19: an error of the network does not indicate a broken device. A phone at the edge of the Wi-Fi sends the
+/// same upload again and again, and each breaks off in the middle.
 #[tokio::test]
 async fn an_upload_that_a_network_cuts_off_is_no_failed_sync() {
     use tokio::io::AsyncWriteExt;
@@ -257,7 +259,7 @@ async fn an_upload_that_a_network_cuts_off_is_no_failed_sync() {
         let mut stream = tokio::net::TcpStream::connect(server.address()).await.unwrap();
         stream.write_all(head.as_bytes()).await.unwrap();
         drop(stream);
-        // Nobody is there to be answered: that it was noticed is seen by the count alone.
+        // No client is there to read the answer, so only the counter shows that the server noticed.
         while refused().await <= tries as u32 {
             tokio::time::sleep(std::time::Duration::from_millis(5)).await; // tidy-allow: a poll loop's own pause
         }

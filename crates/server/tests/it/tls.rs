@@ -9,7 +9,7 @@ use reqwest::{Certificate, Client, StatusCode};
 
 use crate::server::TestServer;
 
-/// Serves by TLS beside a server; answers host and port.
+/// Serves the same state by TLS, and gives host and port.
 async fn serve(state: &AppState, tls: Tls) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -37,7 +37,7 @@ async fn whoever_trusts_the_local_authority_is_served_and_nobody_else() {
     let elsewhere = tempfile::tempdir().unwrap();
     let other = Authority::open(elsewhere.path()).unwrap();
     assert!(!answers(&client(other.pem()), &address).await, "another server's authority is none of ours");
-    // Kept: phones that trust it once trust it after every start.
+    // The authority is kept, so a phone that trusts it once trusts it after every start.
     assert_eq!(Authority::open(folder.path()).unwrap().pem(), authority);
     #[cfg(unix)]
     {
@@ -62,7 +62,7 @@ async fn who_comes_without_tls_is_shown_the_way() {
     let sent_on = ask("/scan/?a=1").await;
     assert_eq!(sent_on.status(), StatusCode::PERMANENT_REDIRECT);
     assert_eq!(sent_on.headers()["location"], format!("https://{address}/scan/?a=1"));
-    // A key that went over the network in the clear is not helped along.
+    // A request with a key that went over the network in the clear is refused, not redirected.
     assert_eq!(ask("/api/events").await.status(), StatusCode::FORBIDDEN);
 }
 
@@ -87,7 +87,7 @@ async fn a_certificate_is_read_again_when_its_files_change() {
     let address = serve(&server.state, tls.clone()).await;
     assert!(answers(&client(&first.0), &address).await);
     assert!(!tls.read_again().unwrap(), "nothing changed");
-    // Half of the change: told, and the old one stays.
+    // Only one of the two files has changed: the log says so, and the old certificate stays.
     std::fs::write(&cert, &second.0).unwrap();
     let told = tls.read_again().unwrap_err().to_string();
     assert!(told.contains("ADMIT_TLS_KEY"), "{told}");

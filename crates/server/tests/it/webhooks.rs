@@ -1,4 +1,4 @@
-//! Webhooks: what comes from an organiser's own table of guests, and what is refused of it (trust.md faults 32–34).
+//! Webhooks: accepted messages from an organiser's own table of guests, and refused ones (trust §5, faults 32–34).
 
 mod refusals;
 mod supabase;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::organiser::{as_owner, get, patch, post};
 use crate::server::{Org, PASSWORD, TestServer, json as read, problem};
 
-/// An endpoint, as its maker knows it.
+/// A webhook endpoint, with its secret.
 pub struct Endpoint {
     pub id: String,
     pub path: String,
@@ -21,7 +21,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// A new one of an organisation, for its event.
+    /// Makes an endpoint for an organisation's event.
     pub async fn of(server: &TestServer, org: &Org, columns: Value) -> Self {
         let body = json!({ "event_id": org.event_id.as_str(), "name": "our database", "columns": columns });
         let request = as_owner(server, org, Method::POST, "/api/webhook-endpoints").json(&body);
@@ -34,7 +34,7 @@ impl Endpoint {
     pub async fn new(server: &TestServer) -> Self {
         Self::of(server, &server.home, json!(null)).await
     }
-    /// A message signed at `at`.
+    /// A message signed with the time `at`.
     pub fn signed(&self, server: &TestServer, webhook_id: &str, at: Timestamp, body: &[u8]) -> RequestBuilder {
         server
             .post(&self.path)
@@ -44,19 +44,19 @@ impl Endpoint {
             .header("webhook-signature", self.secret.sign(webhook_id, at, body))
             .body(body.to_vec())
     }
-    /// A message signed now.
+    /// Sends a message that is signed now.
     pub async fn send(&self, server: &TestServer, webhook_id: &str, body: &Value) -> Response {
         let now = server.state.app.clock.now();
         self.signed(server, webhook_id, now, body.to_string().as_bytes()).send().await.unwrap()
     }
-    /// A message that must be taken in; its answer's status.
+    /// Sends a message that must be accepted, and gives the status in its answer.
     pub async fn take(&self, server: &TestServer, webhook_id: &str, body: Value) -> String {
         let answer = read(self.send(server, webhook_id, &body).await, 200).await;
         answer["status"].as_str().unwrap().to_owned()
     }
 }
 
-/// A row of the usual columns.
+/// A row with the usual columns.
 fn row(id: u64, name: &str, party_size: u32) -> Value {
     let email = format!("{}@example.org", name.to_lowercase());
     json!({ "id": id, "name": name, "email": email, "phone": null, "party_size": party_size })
@@ -118,7 +118,7 @@ async fn the_least_form_is_a_record_and_a_column_that_is_not_there_changes_nothi
     assert_eq!(guests(&server).await[0].0, "+49 30 1234567");
 }
 
-/// As numbers that a computer counts with they would be one.
+/// As floating-point numbers these two ids would be equal.
 #[tokio::test]
 async fn two_rows_whose_ids_differ_in_the_last_of_twenty_digits_are_two_guests() {
     let server = TestServer::start().await;
@@ -149,7 +149,7 @@ async fn columns_are_named_by_the_endpoint() {
     assert_eq!(ticket["zone"], "backstage");
     let lists = get(&server, "/api/events/{event}/guest-lists").await;
     assert_eq!(lists["items"][0]["name"], "Friends", "a list that is named first is made");
-    // An error speaks of the sender's own columns.
+    // An error names the sender's own columns.
     let wrong =
         json!({ "record": { "guest_no": "A-2", "full_name": "Bo", "mail": "no address", "area": "Roof", "pax": 0 } });
     let told = problem(endpoint.send(&server, "m2", &wrong).await, 400, "invalid_request").await;
@@ -157,7 +157,7 @@ async fn columns_are_named_by_the_endpoint() {
     for path in ["record.mail", "record.area", "record.pax"] {
         assert!(paths.contains(&path), "{path} in {paths:?}");
     }
-    // The organiser sees it, mends the mapping, and the same message goes in.
+    // The organiser sees the error and corrects the mapping. Then the same message is accepted.
     let seen = &get(&server, "/api/webhook-endpoints").await["items"][0];
     assert!(seen["problem"].as_str().unwrap().contains("record.mail"), "{seen}");
     assert!(seen["refused_at"].is_string() && seen["received_at"].is_string());
@@ -213,13 +213,13 @@ async fn an_id_with_another_body_is_refused_and_put_on_record() {
 async fn an_older_change_does_not_overwrite_a_newer_one() {
     let server = TestServer::start().await;
     let endpoint = Endpoint::new(&server).await;
-    // By the sender's own order, whatever its clock says.
+    // The sender's own order decides, whatever its clock says.
     assert_eq!(endpoint.take(&server, "m2", change("UPDATE", &row(7, "New", 2), 20)).await, "created");
     assert_eq!(endpoint.take(&server, "m1", change("INSERT", &row(7, "Old", 1), 10)).await, "ignored");
     assert_eq!(endpoint.take(&server, "m3", change("UPDATE", &row(7, "Other", 1), 20)).await, "ignored", "as old");
     assert_eq!(guests(&server).await, [guest("New", 2, "7")]);
     assert_eq!(endpoint.take(&server, "m4", change("UPDATE", &row(7, "Newer", 2), 21)).await, "updated");
-    // By the row's own time, to the microsecond.
+    // The row's own time decides, to the microsecond.
     let at = |name: &str, time: &str| {
         let mut record = row(8, name, 1);
         record["updated_at"] = json!(time);
@@ -251,7 +251,7 @@ async fn a_deleted_row_is_on_record_and_its_ticket_stays_good() {
     assert_eq!((&answer["status"], &answer["guest_id"]), (&json!("recorded"), &json!(null)), "nobody knew it");
 }
 
-/// A row is changed, deleted and made anew, and of all that only the deletion and what comes last arrive in time.
+/// A row is changed, deleted and made again. Only the deletion and the last message arrive in time.
 #[tokio::test]
 async fn what_a_deleted_row_said_is_not_taken_for_taken_in() {
     let server = TestServer::start().await;
@@ -267,7 +267,7 @@ async fn what_a_deleted_row_said_is_not_taken_for_taken_in() {
     assert_eq!(guests(&server).await, [guest("Ana", 3, "7")]);
 }
 
-/// The ledger forgets nothing, and a table's key may be an address.
+/// Nothing is ever removed from the ledger, and a table's key may be an address.
 #[tokio::test]
 async fn the_ledger_names_a_row_by_its_guest_and_not_by_its_own_id() {
     let server = TestServer::start().await;
@@ -289,7 +289,7 @@ async fn the_ledger_names_a_row_by_its_guest_and_not_by_its_own_id() {
     assert_eq!(entities, [&json!(""), ana, ana, ana], "newest first; nobody knew the last row");
 }
 
-/// A guest unsubscribed, or asked to be forgotten: the row stays, its addresses go.
+/// A guest unsubscribed, or asked to be forgotten: the row stays without its addresses.
 #[tokio::test]
 async fn a_row_whose_addresses_are_taken_away_loses_them_here_and_is_sent_nothing() {
     let server = TestServer::start().await;
@@ -308,7 +308,7 @@ async fn a_row_whose_addresses_are_taken_away_loses_them_here_and_is_sent_nothin
     assert_eq!(after, runs, "nothing new is on its way");
     let gone = json!({ "type": "DELETE", "old_record": is, "sequence": 3 });
     assert_eq!(endpoint.take(&server, "m3", gone).await, "recorded");
-    // A nameless guest was called by their address: that goes as well.
+    // A guest without a name was called by their address, so the name goes as well.
     let named_so = json!({ "id": 8, "name": null, "email": "bo@example.org", "phone": null });
     endpoint.take(&server, "m4", change("INSERT", &named_so, 4)).await;
     let is = json!({ "id": 8, "name": null, "email": null, "phone": null });
@@ -328,7 +328,7 @@ async fn a_guest_from_a_file_and_from_the_database_is_one_by_their_id() {
     assert_eq!(guests(&server).await, [guest("Ana", 4, "7")]);
 }
 
-/// The site writes `last_login`, the trigger sends the whole row: what the organiser mended in Admit stays.
+/// The site writes `last_login`, and the trigger sends the whole row. What the organiser corrected in Admit stays.
 #[tokio::test]
 async fn a_change_of_one_column_leaves_what_a_person_mended_in_the_others() {
     let server = TestServer::start().await;
@@ -346,25 +346,26 @@ async fn a_change_of_one_column_leaves_what_a_person_mended_in_the_others() {
     let seen = with(&typo, "last_login", json!("2026-06-07"));
     assert_eq!(endpoint.take(&server, "m2", update(&typo, &seen, 2)).await, "unchanged");
     assert_eq!(guests(&server).await, [guest("Ana", 4, "7")]);
-    // A sender may leave out of the old row what stayed.
+    // A sender may leave unchanged columns out of the old row.
     assert_eq!(endpoint.take(&server, "m3", update(&json!({ "last_login": null }), &seen, 3)).await, "unchanged");
     let renamed = with(&seen, "name", json!("Anna"));
     assert_eq!(endpoint.take(&server, "m4", update(&json!({ "name": "Ana" }), &renamed, 4)).await, "updated");
     let mended = ("Anna".into(), Some("ana@example.org".into()), 4, "7".into());
     assert_eq!(guests(&server).await, [mended]);
-    // A message that was lost is made up for by the next one, which still differs from what was taken in.
+    // The next message makes up for a lost one, because it still differs from what was received.
     let grown = with(&renamed, "party_size", json!(5));
     assert_eq!(endpoint.take(&server, "m6", update(&grown, &grown, 6)).await, "updated");
     assert_eq!(guests(&server).await[0].2, 5);
-    // Of a guest who is not here yet all is taken, also where nothing changed.
+    // A guest who is not here yet takes the whole row, even if nothing changed.
     assert_eq!(endpoint.take(&server, "m7", update(&row(8, "Bo", 3), &row(8, "Bo", 3), 7)).await, "created");
     assert_eq!(guests(&server).await[0], guest("Bo", 3, "8"));
-    // Who does not say how the row was before means all of it.
+    // A sender who does not send the old row means the whole new row.
     assert_eq!(endpoint.take(&server, "m8", change("UPDATE", &grown, 8)).await, "updated");
     assert_eq!(guests(&server).await[1].1.as_deref(), Some("ann@example.org"));
 }
 
-/// A guest without a name is called by their e-mail, and by the new one when it changes; a name that a person gave stays.
+/// A guest without a name is called by their e-mail address, and by the new one when it changes. A name that a person
+/// gave stays.
 #[tokio::test]
 async fn a_guest_without_a_name_is_called_by_their_present_address() {
     let server = TestServer::start().await;
@@ -402,14 +403,14 @@ async fn rows_of_two_tables_with_one_id_are_not_taken_for_one_guest() {
     assert!(problem["errors"][0]["message"].as_str().unwrap().contains("our database"), "{problem}");
     assert_eq!(guests(&server).await, [guest("Ana", 2, "7")]);
     assert_eq!(second.take(&server, "m2", change("INSERT", &row(8, "Bo", 1), 1)).await, "created");
-    // One that takes the place of another is told of the same rows, once that one is switched off.
+    // An endpoint that replaces another receives the same rows, once the former is switched off.
     let path = format!("/api/webhook-endpoints/{}", first.id);
     patch(&server, &path, json!({ "enabled": false })).await;
     assert_eq!(second.take(&server, "m3", change("UPDATE", &row(7, "Ana", 3), 2)).await, "updated");
     assert_eq!(guests(&server).await, [guest("Bo", 1, "8"), guest("Ana", 3, "7")]);
 }
 
-/// A promoter who numbers their guests as the organiser's database does gets none of its guests.
+/// If a promoter numbers guests like the organiser's database, no row changes a guest of the promoter.
 #[tokio::test]
 async fn a_row_is_no_promoters_guest_of_the_same_number() {
     let server = TestServer::start().await;
@@ -459,13 +460,13 @@ async fn both_secrets_are_good_in_the_overlap_and_the_old_one_is_refused_after_i
     assert!(told["former_secret_until"].is_string());
     assert_eq!(old.take(&server, "m1", change("INSERT", &row(1, "Ana", 1), 1)).await, "created");
     assert_eq!(new.take(&server, "m2", change("INSERT", &row(2, "Bo", 1), 2)).await, "created");
-    // A sender in between signs with both.
+    // During the overlap a sender signs with both secrets.
     let (now, body) = (server.state.app.clock.now(), change("INSERT", &row(3, "Cy", 1), 3).to_string());
     let both = [&old, &new].map(|one| one.secret.sign("m3", now, body.as_bytes())).join(" ");
     let request = server.post(&new.path).header("content-type", "application/json").header("webhook-id", "m3");
     let request = request.header("webhook-timestamp", seconds(now)).header("webhook-signature", both);
     read(request.body(body).send().await.unwrap(), 200).await;
-    // Rotated once more, the oldest is over at once; the one before is not.
+    // After a second rotation the oldest secret ends at once; the one before does not.
     let told = post(&server, &rotate, json!(null), 200).await;
     let secret = WebhookSecret::parse(told["secret"].as_str().unwrap()).unwrap();
     let newest = Endpoint { id: old.id.clone(), path: old.path.clone(), secret };
@@ -473,7 +474,7 @@ async fn both_secrets_are_good_in_the_overlap_and_the_old_one_is_refused_after_i
     assert_eq!(new.take(&server, "m4", change("INSERT", &row(4, "Di", 1), 4)).await, "created");
     assert_eq!(newest.take(&server, "m5", change("INSERT", &row(5, "Ed", 1), 5)).await, "created");
     assert_eq!(guests(&server).await.len(), 5);
-    // The overlap's end, without waiting a day for it.
+    // Ends the overlap without waiting for a day.
     end_overlap(&server, &new.id).await;
     problem(new.send(&server, "m6", &change("INSERT", &row(6, "Flo", 1), 6)).await, 401, "webhook_refused").await;
     assert_eq!(newest.take(&server, "m6", change("INSERT", &row(6, "Flo", 1), 6)).await, "created");
@@ -516,7 +517,7 @@ async fn messages_beyond_the_limit_are_told_when_to_come_again() {
     let refused = endpoint.send(&server, "m9", &change("INSERT", &row(9, "Ana", 1), 1)).await;
     assert!(refused.headers().contains_key("retry-after"));
     problem(refused, 429, "rate_limited").await;
-    // Whoever cannot sign uses up nobody's limit, and another endpoint has its own.
+    // A sender without the secret uses up no limit, and another endpoint has its own.
     assert_eq!(
         Endpoint::new(&server).await.take(&server, "m1", change("INSERT", &row(5, "Bo", 1), 1)).await,
         "created"

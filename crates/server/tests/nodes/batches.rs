@@ -1,4 +1,4 @@
-//! Batches that two nodes are sent at once.
+//! The same batch is sent to two nodes at once.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! The sync limit of all nodes together (S1 §7.6), and what remains of it when Redis is gone, empty or slow.
+//! The sync limit over all nodes (S1 §7.6), and what it does when Redis is unreachable, empty or slow.
 
 use std::time::{Duration, Instant};
 
@@ -56,7 +56,7 @@ async fn with_redis_flushed_slow_and_gone_the_answers_are_the_same() {
     assert_eq!(nodes.knock(0, &mut phone).await, 429, "the node's own log holds");
     redis.start_again();
     assert_eq!(nodes.knock(0, &mut phone).await, 429, "back, and empty");
-    // And it returns by itself: what one node lets through counts on the other again.
+    // The shared limit returns by itself: an upload to one node counts on the other again.
     let until = Instant::now() + Duration::from_secs(20);
     for n in 0.. {
         assert!(Instant::now() < until, "Redis is not used again");
@@ -75,7 +75,7 @@ async fn with_redis_flushed_slow_and_gone_the_answers_are_the_same() {
 async fn without_redis_each_node_keeps_the_limit() {
     let nodes = limited(NOBODY).await;
     let mut phone = Phone::pair(&nodes.first, &nodes.first.home, "a").await;
-    // What a node cannot hear of it does not count: each holds its own, and no more (docs/decisions.md).
+    // Without Redis a node does not know the other's uploads, so each applies its own limit (docs/decisions.md).
     for node in [0, 1] {
         for _ in 0..4 {
             assert_eq!(nodes.knock(node, &mut phone).await, 200);
@@ -98,7 +98,7 @@ async fn what_all_nodes_refuse_takes_no_room_on_one() {
     assert_eq!(other.take(&org, &device, 1).await, Ok(()), "it had let nothing through");
 }
 
-/// The script in Redis lets through exactly what core's sliding log does: its times are put there by hand.
+/// The script in Redis decides like core's sliding log. The test writes the log's times itself.
 #[tokio::test]
 async fn the_log_in_redis_decides_as_cores_does() {
     let redis = Redis::start();

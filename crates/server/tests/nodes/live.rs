@@ -1,4 +1,4 @@
-//! An event on one node reaches clients that watch on another: at once with Redis, soon without.
+//! An event on one node reaches clients of another: at once with Redis, within seconds without.
 
 use std::time::{Duration, Instant};
 
@@ -12,14 +12,14 @@ use crate::pair::{NOBODY, Pair};
 use crate::private_redis::{self, Redis};
 use crate::server::json;
 
-/// Only hints: nobody looks.
+/// Two nodes that only get hints and do not re-read heads.
 async fn hinted(redis: &Redis) -> Pair {
     let nodes = Pair::start(Settings { redis_url: Some(redis.url()), ..Settings::default() }).await;
     listening(redis, 2).await;
     nodes
 }
 
-/// Until so many nodes listen.
+/// Waits until so many nodes listen to Redis.
 async fn listening(redis: &Redis, nodes: usize) {
     let until = Instant::now() + Duration::from_secs(20);
     while redis.say("PUBSUB NUMPAT") != ":1" || redis.say("CLIENT LIST TYPE pubsub").matches("psub=1").count() < nodes {
@@ -28,7 +28,7 @@ async fn listening(redis: &Redis, nodes: usize) {
     }
 }
 
-/// Waits on the second node while a scan comes in on the first; answers what the wait brought, and how long it took.
+/// Waits for changes on the second node while a scan comes in on the first. Gives the answer and how long it took.
 async fn wait_and_scan(nodes: &Pair, name: &str) -> (Value, Duration) {
     let mut phone = Phone::pair(&nodes.first, &nodes.first.home, &format!("{name}-scans")).await;
     let waiting = Phone::pair(&nodes.first, &nodes.first.home, &format!("{name}-waits")).await;
@@ -78,7 +78,7 @@ async fn hints_come_again_after_redis_was_away() {
     redis.stop();
     redis.start_again();
     listening(&redis, 2).await;
-    // The way there is left alone for a second after it failed: a hint may get lost, and then the next comes through.
+    // After a failure the link to Redis pauses for a second. A hint may be lost, and then the next one arrives.
     let until = Instant::now() + Duration::from_secs(20);
     let mut phone = Phone::pair(&nodes.first, &nodes.first.home, "a").await;
     let mut hints = nodes.second.live.subscribe(&nodes.first.home.owner.organization_id, phone.event_id());
@@ -95,7 +95,7 @@ async fn hints_come_again_after_redis_was_away() {
     assert_eq!(heard.event_id, *phone.event_id());
 }
 
-/// A live stream, and all that it said.
+/// A live stream with everything that it has sent.
 struct Stream {
     response: Response,
     seen: String,
@@ -108,7 +108,7 @@ impl Stream {
         assert_eq!(response.status(), 200);
         Self { response, seen: String::new() }
     }
-    /// Reads until it sent this event with this in its data.
+    /// Reads until this event with this text in its data.
     async fn until(&mut self, event: &str, part: &str) -> String {
         let name = format!("event: {event}\n");
         loop {
@@ -155,7 +155,7 @@ async fn without_redis_snapshots_follow_on_every_node() {
     organiser.until("occupancy", "\"total_occupancy\":1").await;
 }
 
-/// A phone uploads to one node and listens to another.
+/// A phone uploads to one node and listens to the other.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_redis_a_device_hears_of_its_batches_on_every_node() {
     let nodes = Pair::with(NOBODY).await;
@@ -172,7 +172,7 @@ async fn without_redis_a_device_hears_of_its_batches_on_every_node() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_shared_redis_is_no_one_nodes_own() {
-    // Two pairs on one Redis, each with a database of its own: what one hints is nothing to the other.
+    // Two pairs of nodes share a Redis and have separate databases. Hints of one pair mean nothing to the other.
     let url = private_redis::shared().url();
     let (ours, foreign) = (Pair::with(&url).await, Pair::with(&url).await);
     let (news, _) = wait_and_scan(&ours, "a").await;

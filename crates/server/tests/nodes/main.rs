@@ -1,4 +1,4 @@
-//! Several nodes on one PostgreSQL, with a Redis that comes and goes. One target: each file is a subject.
+//! Tests of several nodes on one PostgreSQL, with a Redis that comes and goes. Each file has one subject.
 
 #[path = "../it/private_redis.rs"]
 #[allow(dead_code, reason = "each target uses its part of the harness")]

@@ -1,4 +1,4 @@
-//! Two managers at two nodes, at once.
+//! Two managers act on two nodes at once.
 
 use admit_app::members::{self, NewMember};
 use admit_app::records::Role;

@@ -8,10 +8,10 @@ use crate::device::Phone;
 use crate::place::Place;
 use crate::server::{TestServer, serve};
 
-/// An address at which nobody is.
+/// An address where no server listens.
 pub const NOBODY: &str = "redis://127.0.0.1:1";
 
-/// The first, whose harness made the organisations, and a second one.
+/// The first node, whose harness made the organisations, and a second node.
 pub struct Pair {
     pub first: TestServer,
     pub second: AppState,
@@ -28,20 +28,20 @@ impl Pair {
         let second_url = serve(&second).await;
         Self { first, second, second_url }
     }
-    /// Two nodes with this Redis.
+    /// Starts two nodes with this Redis.
     pub async fn with(redis_url: &str) -> Self {
         Self::start(Settings { redis_url: Some(redis_url.into()), several_nodes: true, ..Settings::default() }).await
     }
-    /// A device's request to either node.
+    /// A device's request to one of the nodes.
     pub fn ask(&self, node: usize, phone: &Phone, path: &str) -> RequestBuilder {
         self.first.client.get(format!("{}{path}", self.url(node))).bearer_auth(phone.key())
     }
-    /// Uploads to either node.
+    /// Uploads a batch to one of the nodes.
     pub async fn sync(&self, node: usize, phone: &Phone, batch: &Value) -> Response {
         let request = self.first.client.post(format!("{}/api/scanning/sync", self.url(node)));
         request.bearer_auth(phone.key()).json(batch).send().await.unwrap()
     }
-    /// An empty upload of a fresh batch to either node; its status.
+    /// Uploads an empty batch with a new id to one of the nodes, and gives the status.
     pub async fn knock(&self, node: usize, phone: &mut Phone) -> u16 {
         let batch = phone.batch(vec![]);
         self.sync(node, phone, &batch).await.status().as_u16()

@@ -1,4 +1,4 @@
-//! S2 §4 "Cache Layers": the keys, their values and how long they stay; and that nothing hangs on them.
+//! S2 §4 "Cache Layers": the keys, their values and how long they stay. No answer depends on them.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::pair::Pair;
 use crate::private_redis::Redis;
 use crate::server::json;
 
-/// Redis's answer, once it is not this.
+/// Asks Redis until its answer differs from `not_yet`, and gives that answer.
 async fn unlike(redis: &Redis, words: &str, not_yet: &str) -> String {
     let until = Instant::now() + Duration::from_secs(10);
     loop {
@@ -57,11 +57,11 @@ async fn stored_scans_are_remembered_for_five_minutes_under_s2s_keys() {
     );
     for key in [&last, &recent] {
         let left = seconds(&redis.say(&format!("TTL {key}")));
-        // Three hundred seconds, less what went by since.
+        // The time to live is 300 seconds, less the time since.
         let gone = stored.elapsed().as_secs() as i64 + 1;
         assert!((300 - gone..=300).contains(&left), "{key}: {left}, {gone} later");
     }
-    // The other node knows that this code was let in: it says so where the rate of duplicates is watched.
+    // The other node knows that this code was let in, and counts it in the rate of duplicates.
     let again = b.scan(&home.barcodes[0], Outcome::Valid, now);
     let batch = b.batch(vec![again]);
     assert_eq!(nodes.sync(1, &b, &batch).await.status(), 200);
@@ -93,7 +93,7 @@ async fn a_cache_that_lies_changes_no_answer() {
     let code = hex(&BarcodeHash::of(&home.barcodes[0]).0);
     redis.say(&format!("SET admit:org:{org}:ticket:{code}:last_scan forged:main:{} EX 300", now.ms() / 1_000));
     redis.say(&format!("ZADD admit:org:{org}:event:{event}:scans:recent {} {code}:forged:main", now.ms() / 1_000));
-    // Of another kind than expected: every command on it fails.
+    // The key has another type than expected, so every command on it fails.
     redis.say(&format!("SET admit:org:{org}:device:{}:syncs nonsense", phone.device_id()));
     let scan = phone.scan(&home.barcodes[0], Outcome::Valid, now);
     let batch = phone.batch(vec![scan.clone()]);

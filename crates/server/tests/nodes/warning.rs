@@ -1,4 +1,4 @@
-//! Redis gone is said once, and once that it is back.
+//! The log says once that Redis is gone, and once that it is back.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,7 +28,7 @@ impl Write for Said {
     }
 }
 
-/// Asks until the answer is there, or not.
+/// Asks Redis until it answers, or until it does not.
 async fn until(link: &Link, there: bool) {
     let deadline = Instant::now() + Duration::from_secs(20);
     loop {

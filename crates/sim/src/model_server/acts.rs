@@ -1,4 +1,4 @@
-//! The acts of organisers: rules, imports, reviews, tokens, revocation.
+//! The organisers' acts at level 0: rules, imports, reviews, tokens, revocation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ use crate::venue::{GATES, PIN, ticket_rules};
 impl Org {
     pub(super) fn new(seed: u64, org: u64, config: &Config, now_ms: i64, epoch: Epoch, planted: Planted) -> Self {
         let mut new = Self {
-            // All names by ids that both organisations could have drawn; only the organisation's own differs.
+            // All ids except the organisation's are the same in both organisations.
             id: OrganizationId::new(format!("org-{org}")).unwrap_or_else(|_| unreachable!("printable")),
             event_id: EventId::new("event").unwrap_or_else(|_| unreachable!("printable")),
             rng: Rng::of(seed, "org", org),
@@ -91,7 +91,7 @@ impl Org {
         new
     }
 
-    /// Adds rules in one transaction; they hold from the start, or from the moment the store gives them.
+    /// Adds rules in one transaction. They hold from the start, or from the moment of the write.
     fn add_rules(&mut self, now_ms: i64, changes: Vec<Change>, from_start: bool) {
         let serial = self.take_head(now_ms, "rules_changed", "");
         self.last_effective_ms = now_ms.max(self.last_effective_ms + 1);
@@ -129,7 +129,7 @@ impl ModelServer {
                 org.tokens.insert(token.clone(), Token { gate_id: gate_id.clone(), used_by: None });
                 return Some(token);
             }
-            // At level 0 a link lets every phone in that is not revoked: none shows a code of its own.
+            // At level 0 a link pairs every phone that is not revoked, so no phone shows a code of its own.
             Act::Approve { .. } => return None,
             Act::Rule { change, from_start } => {
                 let mut changes = vec![change.clone()];
@@ -144,7 +144,7 @@ impl ModelServer {
                     _ => {}
                 }
                 org.add_rules(now_ms, changes, *from_start);
-                // A ticket's rule touches that ticket; one of event, gate or device every ticket that was scanned.
+                // A ticket's rule affects that ticket. A rule of event, gate or device affects every scanned ticket.
                 let touched: BTreeSet<Subject> = match change {
                     Change::Ticket(id, _) => [Subject::Ticket(id.clone())].into(),
                     _ => org.derived.keys().cloned().collect(),

@@ -1,4 +1,4 @@
-//! The signed list and the changes, made with core's own builders.
+//! The signed list and the changes, built with core's own functions.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -21,11 +21,11 @@ use super::routes::{Caller, ok, problem, raw};
 use super::{Lists, ModelServer, Org};
 use crate::server::{Reply, Request, Response};
 
-/// Tickets of one answer to `changes`: few, so that pages follow each other.
+/// The most tickets in one answer to `changes`. It is small, so that there are several pages.
 const PAGE: usize = 4;
 
 impl Org {
-    /// Every ticket's newest rules.
+    /// The newest rules of every ticket.
     fn newest_tickets(&self) -> BTreeMap<TicketId, TicketRules> {
         let newest = |id: &TicketId| self.ticket_book(&Subject::Ticket(id.clone()))?.get(When::Newest);
         self.ruled_at.keys().filter_map(|id| Some((id.clone(), newest(id)?))).collect()
@@ -39,8 +39,8 @@ impl Org {
         self.codes.iter().filter(|(_, id)| *id == ticket_id).map(|(hash, _)| *hash).collect()
     }
 
-    /// The list's large part: whole, or what changed since a version. Made once a version: its content is a function of
-    /// that (spec §5).
+    /// The list's large part: the whole list, or the changes since a version. It is made once per version, because its
+    /// content depends only on that (spec §5).
     fn large(&mut self, since: Option<u64>) -> Option<(Timestamp, Rc<Large>)> {
         if self.lists.version != self.version {
             self.lists = Lists { version: self.version, made: BTreeMap::new() };
@@ -139,7 +139,7 @@ impl ModelServer {
         let mut changed: Vec<(u64, &TicketId)> =
             org.changed_at.iter().filter(|(_, at)| **at > from).map(|(id, at)| (*at, id)).collect();
         changed.sort();
-        // A page ends between two serials: what shares one is never cut apart.
+        // A page ends between two serials, never within one.
         let more = changed.len() > PAGE && changed.last().map(|it| it.0) != changed.get(PAGE - 1).map(|it| it.0);
         let last = if more { changed[PAGE - 1].0 } else { org.serial };
         changed.retain(|(at, _)| *at <= last);

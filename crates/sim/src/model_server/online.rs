@@ -1,4 +1,4 @@
-//! Scans the server is asked about before the door opens (spec §5 `POST /api/scans`).
+//! Scans that a device asks the server about before its door opens (spec §5 `POST /api/scans`).
 
 use admit_core::decide::{Question, Verdict, decide};
 use admit_core::ids::TicketId;
@@ -16,7 +16,7 @@ use super::{ModelServer, Org};
 use crate::server::Response;
 
 impl ModelServer {
-    /// Judges a claim under the head and stores it with the answer; the same claim again gets the same bytes.
+    /// Judges a claim and stores it with the answer. The same claim again gets the same bytes.
     pub(super) fn judge(&mut self, now_ms: i64, caller: &Caller, body: &str) -> Response {
         let Ok(OnlineRequest::Claim(claim)) = OnlineRequest::read(body.as_bytes()) else {
             return routes::problem(400, "invalid_body", "This is no claim.");
@@ -73,7 +73,7 @@ impl ModelServer {
 }
 
 impl Org {
-    /// The ticket of a scan and its state without any content of that very scan.
+    /// The ticket of a scan, and its state without any content of that scan.
     fn before(&self, scan: &Scan) -> (Option<TicketId>, TicketState) {
         let subject = match scan.barcode_hash.and_then(|hash| self.codes.get(&hash)) {
             Some(id) => Subject::Ticket(id.clone()),
@@ -88,7 +88,7 @@ impl Org {
         (subject.ticket_id().cloned(), reduce(&subject, rules, &self.reviews, &facts).state)
     }
 
-    /// `decide` by the newest rules; never earlier than the ticket's last plausible entry.
+    /// Calls `decide` with the newest rules, at a time not before the ticket's last plausible entry.
     fn ask(&self, ticket_id: Option<&TicketId>, state: &TicketState, scan: &Scan) -> Verdict {
         let Some(event) = self.book.event_at_door(scan.at, (scan.epoch, scan.known_serial())) else {
             unreachable!("an organisation has its event")

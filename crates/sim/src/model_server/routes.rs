@@ -1,4 +1,4 @@
-//! Requests in, answers out.
+//! Handles requests at level 0.
 
 use admit_core::ids::{DeviceId, GateId, KeyId};
 use admit_core::limits;
@@ -34,7 +34,7 @@ pub(super) fn raw(status: u16, body: Vec<u8>) -> Response {
     Response { status, headers: vec![("content-type".into(), "application/json".into())], body }
 }
 
-/// A problem of ours.
+/// A problem in Admit's form.
 pub(super) fn problem(status: u16, code: &str, detail: &str) -> Response {
     with_details(status, code, detail, serde_json::Map::new())
 }
@@ -69,7 +69,7 @@ impl ModelServer {
         }
         let caller = match self.caller(request) {
             Ok(caller) => caller,
-            // The time is told to whoever asks.
+            // The route of the time needs no key.
             Err(_) if request.route() == "/api/scanning/time" => return Reply::Answer(time(now_ms)),
             Err(refusal) => return Reply::Answer(refusal),
         };
@@ -104,7 +104,7 @@ impl ModelServer {
         }
     }
 
-    /// Adds to every answer the time, and the witness of the ledger as it stands after it.
+    /// Adds the time to an answer, and the witness of the ledger's present end.
     fn dress(&self, now_ms: i64, org: usize, mut answer: Response) -> Response {
         let held = &self.state.orgs[org];
         let audit_head = held.audit.last().copied().unwrap_or_default();
@@ -122,7 +122,8 @@ impl ModelServer {
             .iter()
             .enumerate()
             .flat_map(|(org, held)| held.devices.iter().map(move |(device_id, device)| (org, device_id, device)));
-        // A key that a later pairing outdated is known no more; but a revoked device hands its log over by any it had.
+        // A key that a later pairing replaced is unknown. A revoked device may upload its log with any key that it
+        // had.
         let opens = |device: &Device| match device.revoked {
             true => device.keys.iter().any(|held| held.as_str() == key),
             false => device.keys.last().is_some_and(|held| held.as_str() == key),
@@ -138,7 +139,7 @@ impl ModelServer {
         &self.state.orgs[caller.org].devices[&caller.device_id]
     }
 
-    /// A valid witness that the ledger lacks proves that the server was rolled back (spec §3).
+    /// Checks the witness of a request. A valid witness that the ledger lacks proves a roll-back (spec §3).
     fn check_witness(&mut self, now_ms: i64, org: usize, request: &Request) {
         let Some(Ok(witness)) = request.header(WITNESS_HEADER).map(str::parse::<Witness>) else { return };
         let org = &self.state.orgs[org];
@@ -148,8 +149,8 @@ impl ModelServer {
         let known = org.epochs.iter().any(|(epoch, _)| *epoch == witness.epoch);
         let held = usize::try_from(witness.serial).ok().and_then(|serial| org.audit.get(serial));
         let lacking = witness.epoch == self.state.epoch && held != Some(&witness.audit_head);
-        // An epoch that was lost, but that the present one already follows, proves nothing new: what was acknowledged in
-        // it is offered again as soon as the device hears of the present one.
+        // A witness of a lost epoch before the present one proves nothing new. Scans acknowledged in that epoch are
+        // sent again when the device learns of the present one.
         let lost = !known && witness.epoch > self.state.epoch;
         if lacking || lost {
             self.coverage.hit("rollback found by a witness");
@@ -163,15 +164,15 @@ impl ModelServer {
         };
         let found = self.state.orgs.iter().position(|org| org.tokens.contains_key(&asked.pairing_token));
         let Some(place) = found else { return problem(404, "unknown_token", "This pairing code is not known.") };
-        // A phone whose key a roll-back lost can show its witness here alone; and it believes no older epoch.
+        // A phone whose key was lost in a roll-back can show its witness only here. It also believes no older epoch.
         self.check_witness(now_ms, place, request);
         let epoch = self.state.epoch;
         let org = &mut self.state.orgs[place];
         let Some(token) = org.tokens.get_mut(&asked.pairing_token) else {
             return problem(404, "unknown_token", "This pairing code is not known.");
         };
-        // A repeat of the same device is answered until the key it was given is in use (spec D11): a delayed request
-        // must not outdate that.
+        // A repeat of the same device is answered until the key that it got is in use (spec D11). A delayed request
+        // must not replace a key in use.
         let key_used = org.devices.get(&asked.device_id).is_some_and(|device| device.key_used);
         if token.used_by.as_ref().is_some_and(|device_id| *device_id != asked.device_id || key_used) {
             return problem(410, "token_used", "This pairing code was used already.");
@@ -242,7 +243,7 @@ impl ModelServer {
 }
 
 impl Org {
-    /// Persons in the area that a device's gate leads to, where it has a capacity.
+    /// The persons in the area behind a device's gate; `None` if the gate has no capacity.
     fn area_inside(&self, device_id: &DeviceId, now: Timestamp) -> Option<u32> {
         let own = &self.devices[device_id].gate_id;
         self.book.gate(own, When::Newest)?.capacity?;
@@ -261,12 +262,12 @@ impl Org {
         since.area_inside(base.persons, own, rules)
     }
 
-    /// Persons added at the doors.
+    /// The number of guests added at the doors.
     fn walk_ins(&self) -> u32 {
         self.derived.values().map(Reduced::walk_in_persons).sum()
     }
 
-    /// A device says how far its log goes.
+    /// Records the head of a log that a device reported.
     pub(super) fn hear_of(&mut self, caller: &Caller, log_id: &admit_core::ids::LogId, head: u64) {
         let log = self.logs.entry((caller.device_id.clone(), log_id.clone())).or_default();
         log.head = log.head.max(head);

@@ -1,4 +1,4 @@
-//! Batches: each item read alone, verified, merged into the sets, folded, acknowledged.
+//! Batches at level 0: each item is read alone, verified, added to the facts, reduced and acknowledged.
 
 use std::collections::BTreeSet;
 
@@ -19,11 +19,11 @@ use super::{ModelServer, Org};
 use crate::mutants::Mutant;
 use crate::server::Response;
 
-/// A batch as read.
+/// A batch after reading its items.
 struct Read {
     facts: Vec<Fact>,
     rejected: Vec<Rejected>,
-    /// Places in logs of items that could not be read.
+    /// Places of logs whose item could not be read.
     lost_places: Vec<Readable>,
     digest: [u8; 32],
 }
@@ -67,7 +67,7 @@ impl ModelServer {
         raw(200, body)
     }
 
-    /// Reads every item alone: a malformed one is rejected alone, its bytes kept.
+    /// Reads every item alone. A malformed item is rejected by itself, and its bytes are kept.
     fn read_batch(&self, now_ms: i64, caller: &Caller, request: &SyncRequest) -> Read {
         let org = &self.state.orgs[caller.org];
         let mut read = Read { facts: vec![], rejected: vec![], lost_places: vec![], digest: [0; 32] };
@@ -109,7 +109,7 @@ impl ModelServer {
         read
     }
 
-    /// Takes the facts in: one serial for the batch.
+    /// Stores the facts of a batch under one serial. Gives the affected subjects.
     fn store(&mut self, now_ms: i64, caller: &Caller, read: &Read, batch_id: &str) -> BTreeSet<Subject> {
         let planted = self.planted;
         let elsewhere: BTreeSet<ScanId> = if planted.is(Mutant::ScanIdAcrossTenants) {
@@ -162,7 +162,7 @@ impl ModelServer {
         }
     }
 
-    /// The answer to a revoked device: the scans that were kept, and how many more will be (spec D10).
+    /// The answer to a revoked device: the kept scans, and how many more may come (spec D10).
     pub(super) fn revoked(&mut self, caller: &Caller, kept: Vec<ScanId>, rejected: Vec<Rejected>) -> Response {
         let org = &mut self.state.orgs[caller.org];
         if let Some(device) = org.devices.get_mut(&caller.device_id) {
@@ -176,13 +176,14 @@ impl ModelServer {
     }
 }
 
-/// A planted bug's scope: no device at all.
+/// The device id that a planted bug uses for all devices.
 fn any_device() -> DeviceId {
     DeviceId::new("any").unwrap_or_else(|_| unreachable!("printable"))
 }
 
 impl Org {
-    /// Whether a scan's author wrote it: under any key that device ever had, whichever device carries it (spec D4).
+    /// The proof that a scan's author wrote it: a signature under any key of that device, whichever device sends it
+    /// (spec D4).
     pub(super) fn proof(&self, scan: &Scan, signature: &str, server: &ModelServer) -> SignatureState {
         let keys = self.devices.get(&scan.device_id).map(|device| device.keys.as_slice()).unwrap_or_default();
         let good = keys.iter().any(|key| sign::verify_v2(&key.scan_key(), scan, signature));
@@ -203,7 +204,7 @@ impl Org {
         })
     }
 
-    /// One row a content: a delivery of a known one is merged into it.
+    /// Stores one row per content. A further delivery of a known content is merged into its row.
     pub(super) fn intake(&mut self, fact: &Fact, repeat_counts: bool) {
         let scan = &fact.scan;
         let contents = self.facts.entry((scan.device_id.clone(), scan.scan_id.clone())).or_default();
@@ -227,7 +228,7 @@ impl Org {
         }
     }
 
-    /// The conflicts among these facts.
+    /// The conflicts among these facts of a subject.
     fn conflicts(&self, subject: &Subject, facts: &[Fact]) -> Vec<Conflict> {
         let Some(reduced) = self.derived.get(subject) else { return Vec::new() };
         let part = |verdict: &admit_core::reduce::ScanVerdict| ConflictScan {

@@ -1,4 +1,4 @@
-//! The acts of organisers, through the use cases.
+//! The organisers' acts at levels 1 and 2, through the use cases.
 
 use admit_app::audits::line;
 use admit_app::caller::UserCaller;
@@ -25,8 +25,8 @@ fn named<T>(made: std::result::Result<T, admit_core::ids::IdError>) -> Result<T>
 }
 
 impl RealServer {
-    /// An organisation with its event, gates and tickets: drawn from a stream that every organisation begins anew, so
-    /// that all their ids collide.
+    /// Makes an organisation with its event, gates and tickets. Every organisation starts the same stream of random
+    /// ids, so all their ids collide.
     pub(super) fn found(&mut self, seed: u64, org: u64, config: &Config) -> Result<Owner> {
         let at = self.app.clock.now();
         self.serve(at.ms(), org as usize);
@@ -95,7 +95,7 @@ impl RealServer {
         self.machine.ids.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// The staff PIN as a rule of its own: the use case would hash it for longer than a whole seed may take.
+    /// Sets the staff PIN by a rule of its own. The use case would hash it for longer than a whole seed takes.
     fn set_pin(&self, caller: &UserCaller, event_id: &admit_core::ids::EventId) -> Result<()> {
         let (id, at, draw, by) = (event_id.clone(), self.app.clock.now(), self.app.seeded_ids(), caller.clone());
         let scope = Scope::event(&caller.organization_id, event_id);

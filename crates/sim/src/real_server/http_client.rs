@@ -1,4 +1,4 @@
-//! Level 2: a request by way of HTTP, of which only what comes back is seen.
+//! Sends a request of level 2 over HTTP. The simulator sees only the answer.
 
 use admit_core::wire::scanning::{ChangesAnswer, PairAnswer, PairingTicket, SyncAnswer};
 
@@ -6,7 +6,7 @@ use super::{RealServer, now};
 use crate::server::{Reply, Request, Response};
 
 impl RealServer {
-    /// A request by way of HTTP: what it did is seen from outside alone.
+    /// Sends a request over HTTP, and records what the answer shows.
     pub(super) fn over_http(&mut self, request: &Request) -> Option<Reply> {
         let before = self.epoch.map_or_else(|| now(self.app.store.epoch()), Ok).ok();
         let begun = self.begun.len();
@@ -47,7 +47,7 @@ impl RealServer {
             }
             ("/api/scanning/sync", 409) => self.coverage.hit("batch id reused"),
             (route, 200) if route.ends_with("/changes") => {
-                // A cursor that leads into a page, or beyond one: pages follow each other.
+                // A cursor that leads into a page, or to the next one, shows that there are several pages.
                 let more = serde_json::from_slice::<ChangesAnswer>(&answer.body).is_ok_and(|answer| answer.more);
                 self.coverage.hit_if(more, "changes in pages");
             }

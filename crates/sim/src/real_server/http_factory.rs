@@ -1,5 +1,5 @@
-//! The layer before the use cases: at level 1 none, at level 2 the HTTP server itself. The program that runs the
-//! simulator brings it along.
+//! The layer before the use cases: none at level 1, the HTTP server at level 2. The program that runs the simulator
+//! provides it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,18 +8,18 @@ use admit_app::ports::App;
 
 use crate::server::{Reply, Request};
 
-/// A server's HTTP half, of one life of its process.
+/// The HTTP part of a server, for one life of its process.
 pub trait HttpServer {
-    /// Answers a request; [`Reply::Hold`] while it holds a long poll back, which is then given up and asked again later.
+    /// Answers a request. [`Reply::Hold`]: a long poll is held back; the caller gives it up and asks again later.
     fn ask(&mut self, request: &Request) -> Reply;
 }
 
-/// Makes the HTTP half around use cases: one for each life of a process.
+/// Makes the HTTP part around use cases, once for each life of a process.
 pub type Open = Arc<dyn Fn(App) -> Box<dyn HttpServer> + Send + Sync>;
 
-/// The states that HTTP answers showed.
+/// What the answers over HTTP have shown.
 #[derive(Default)]
 pub(super) struct Seen {
-    /// Batches that were answered.
+    /// The batches that were answered.
     pub batches: BTreeSet<String>,
 }

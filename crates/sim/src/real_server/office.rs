@@ -1,7 +1,7 @@
-//! The office behind the doors: rows come in by webhook, passes go out by mail, and no phone takes part (I21, I22). Two
-//! workers carry out runs and are paused anywhere outside the store, thought dead, or killed; the sender repeats what it
-//! sent, under its own clock; mail server and shelf of pictures refuse, take, and lose their answers. Then all of them
-//! are well, everything comes to its end, and it is counted ([`check`](self::check)).
+//! The office: rows come in by webhook and passes go out by mail, without any phone (I21, I22). Two workers carry out
+//! runs. They are paused anywhere outside the store, lose their lease, or are killed. The sender repeats its messages
+//! and has its own clock. Mail server and object store refuse, accept, and lose their answers. Then all faults end,
+//! everything is finished, and the result is checked ([`check`](self::check)).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,20 +33,20 @@ mod outside;
 
 use outside::Outside;
 
-/// One seed in so many has an office: it takes as long as the doors of two small worlds.
+/// One seed in this many has an office, because an office takes as long as two small worlds.
 pub const ONE_IN: u64 = 8;
-/// Rows of the sender's table.
+/// The number of rows in the sender's table.
 const ROWS: u64 = 3;
-/// Turns after which what was made well must have come to rest.
+/// The number of turns after the faults within which everything must be finished.
 const PATIENCE: usize = 2_000;
 
-/// A change of a row as its sender keeps it until it is answered.
+/// A change of a row, which its sender keeps until it is answered.
 struct Message {
     id: String,
     body: String,
-    /// Its sender was told.
+    /// Whether the sender got an answer.
     heard: bool,
-    /// The server's first answer, whether or not it was heard; absent until there is one.
+    /// The server's first answer, whether or not it arrived; `None` until there is one.
     answer: Option<String>,
     tries: u64,
 }
@@ -55,14 +55,14 @@ struct Message {
 struct TakenRun {
     run_id: String,
     taken_ms: i64,
-    /// How often its run was taken until then: only the last may say how the run ended.
+    /// How often the run had been taken by then. Only the last taker may store how the run ended.
     taking: u64,
-    /// A letter went out from here.
+    /// Whether this worker sent a letter for the run.
     mailed: bool,
     work: BoxFuture<'static, admit_app::error::Result<Ended>>,
 }
 
-/// Carries out runs, under a name of its own.
+/// A worker that carries out runs under its own name.
 struct Worker {
     holder: String,
     taken_runs: Vec<TakenRun>,
@@ -86,19 +86,19 @@ struct Office {
     rng: Rng,
     now_ms: i64,
     messages: Vec<Message>,
-    /// Each row as it is in the sender's table.
+    /// Each row of the sender's table; `None` after its deletion.
     rows: Vec<Option<Value>>,
     workers: Vec<Worker>,
     /// How often each run was taken.
     takings: BTreeMap<String, u64>,
-    /// Hands that mailed and never got to store it, by run: so many letters more may go out.
+    /// For each run, how often a worker mailed and could not store it. So many more letters may go out.
     cut_short: BTreeMap<String, usize>,
     trace: Trace,
     coverage: Coverage,
     found: Vec<Violation>,
 }
 
-/// Runs a seed's office: faults, then none, then the checks.
+/// Runs a seed's office: with faults, then without, then the checks.
 pub(crate) fn run(seed: u64, place: &Place<'_>, planted: Planted, keep_trace: bool) -> Came {
     let mut office = Office::new(seed, place, planted, keep_trace);
     let steps = 30 + office.rng.below(60);
@@ -120,7 +120,7 @@ impl Office {
     fn new(seed: u64, place: &Place<'_>, planted: Planted, keep_trace: bool) -> Self {
         let mut rng = Rng::of(seed, "desk", 0);
         let config = Config { orgs: 1, tickets: 1, expires_ms: None, ..Config::draw(seed) };
-        // Nothing here goes through HTTP.
+        // The office does not use HTTP.
         let place = Place { build: place.build, open: None };
         let server = RealServer::new(seed, &config, BEGINNING_MS, &place, planted);
         server.machine.fault.store(0, Ordering::Relaxed);
@@ -128,7 +128,7 @@ impl Office {
         let new = NewWebhookEndpoint { event_id: owner.event_id.clone(), name: "table".into(), columns: None };
         let made = now(webhooks::create(&server.app, &owner.caller, new));
         let made = made.unwrap_or_else(|error| panic!("no endpoint: {error}"));
-        // A small office needs more of them than doors do.
+        // A small office needs more faults than doors do.
         let fault = *rng.pick(&[0, 50, 250]);
         server.machine.fault.store(fault, Ordering::Relaxed);
         let outside = Arc::new(Outside::new(Rng::of(seed, "outside", 0), planted));
@@ -160,7 +160,7 @@ impl Office {
     }
 
     fn broken(&mut self, invariant: &'static str, what: String) {
-        // One kind must not hide another.
+        // At most three violations of one kind are kept, so that they do not hide another kind.
         if self.found.iter().filter(|one| one.invariant == invariant).count() < 3 {
             self.found.push(Violation { invariant, what });
         }
@@ -170,7 +170,7 @@ impl Office {
     }
 
     fn step(&mut self) {
-        // Now and then longer than a lease.
+        // Sometimes the time advances by more than a lease.
         self.now_ms += if self.rng.per_mille(60) { JOB_LEASE_MS + 5_000 } else { self.rng.between(0, 3_000) };
         let worker = self.rng.below(2) as usize;
         match self.rng.below(100) {
@@ -189,7 +189,7 @@ impl Office {
         }
     }
 
-    /// A row of the table is new, has new values, is touched, or goes; most times the message of it is sent at once.
+    /// Adds, changes, touches or deletes a row of the table. Mostly its message is sent at once.
     fn row_changes(&mut self) {
         let row = self.rng.below(ROWS);
         let n = self.messages.len() as u64;
@@ -215,7 +215,7 @@ impl Office {
         }
     }
 
-    /// Any message again: its sender was not told, or asks once more although it was.
+    /// Sends a message again, because its sender got no answer, or although it did.
     fn repeat(&mut self) {
         let n = self.rng.below(self.messages.len() as u64) as usize;
         if n < self.messages.len() {
@@ -238,7 +238,7 @@ impl Office {
             return;
         };
         self.coverage.hit_if(repeated, "webhook repeated");
-        // Its answer may be lost on the way.
+        // The answer may be lost on the way.
         let heard = !self.outside.is_faulty() || !self.rng.per_mille(250);
         let message = &mut self.messages[n];
         message.heard |= heard;
@@ -252,7 +252,7 @@ impl Office {
         }
     }
 
-    /// Somebody uses an id twice: refused, and nothing changes.
+    /// Sends another body under a used id. It must be refused, and nothing may change.
     fn same_id_other_body(&mut self) {
         let Some(message) = self.messages.iter().rev().find(|message| message.answer.is_some()) else { return };
         let (id, body) = (message.id.clone(), message.body.replace("Guest", "Ghost") + " ");
@@ -262,13 +262,13 @@ impl Office {
         match said {
             Err(Error::Conflict { .. }) => self.coverage.hit("webhook id with another body"),
             Err(Error::Later { .. }) => {}
-            // With the id lost on every way, nothing is known under this one.
+            // With this planted bug the server does not know the id.
             _ if self.planted.is(Mutant::WebhookIdLost) => {}
             _ => self.broken("I21", format!("{id} with another body was answered {said:?}")),
         }
     }
 
-    /// Nobody who knows the secret signed this.
+    /// Sends a message that nobody with the secret signed.
     fn nobodys_message(&mut self) {
         let Ok(other) = WebhookSecret::from_bytes([7; 32]) else { return };
         let body = json!({ "record": { "id": "row-0", "name": "Ghost", "email": "ghost@example.org" } }).to_string();
@@ -295,7 +295,7 @@ impl Office {
         said
     }
 
-    /// Takes runs that are due. A worker that still has one of them was slower than its lease.
+    /// Takes due runs. A worker that still has one of them was slower than its lease.
     fn take(&mut self, worker: usize) {
         self.server.serve(self.now_ms, 0);
         let limit = 1 + self.rng.below(3) as usize;
@@ -322,7 +322,7 @@ impl Office {
         self.look_for_death(Some(worker));
     }
 
-    /// Goes on with one of the runs taken, until it ends or is paused outside.
+    /// Continues one of the taken runs, until it ends or pauses outside of the store.
     fn work(&mut self, worker: usize) {
         let taken_runs = self.workers[worker].taken_runs.len() as u64;
         if taken_runs == 0 {
@@ -352,7 +352,7 @@ impl Office {
         self.look_for_death(Some(worker));
     }
 
-    /// A fault that was planted at a statement or commit is the death of a process: a worker's, or the server's.
+    /// Handles an injected fault at a statement or commit, which is the death of a worker's process or of the server.
     fn look_for_death(&mut self, worker: Option<usize>) {
         if self.server.machine.died.load(Ordering::Relaxed) > 0 {
             match worker {
@@ -365,7 +365,7 @@ impl Office {
     fn everybody_dies(&mut self) {
         (0..self.workers.len()).for_each(|worker| self.die(worker));
     }
-    /// A worker's process dies and starts again: what it had taken is due at once, if the store hears of it.
+    /// A worker's process dies and starts again. Its runs become due at once, if that statement succeeds.
     fn die(&mut self, worker: usize) {
         let taken_runs = std::mem::take(&mut self.workers[worker].taken_runs);
         self.note(format_args!("worker {worker} dies with {}", taken_runs.len()));
@@ -380,7 +380,7 @@ impl Office {
         }
     }
 
-    /// A taken run ends without having stored that its run is done. If it mailed, the run has to mail again.
+    /// A taken run ends without having stored that it is done. If it had mailed, the run must mail again.
     fn let_go(&mut self, taken: TakenRun) {
         if taken.mailed {
             *self.cut_short.entry(taken.run_id).or_default() += 1;
@@ -393,7 +393,7 @@ impl Office {
         self.note(format_args!("all is well"));
     }
 
-    /// Everything is sent until it is answered, and every run goes to its end.
+    /// Sends every message until it is answered, and finishes every run.
     fn come_to_rest(&mut self) {
         for _ in 0..PATIENCE {
             self.now_ms += 100;

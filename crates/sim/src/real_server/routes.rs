@@ -1,4 +1,4 @@
-//! Requests into use cases and back: what the HTTP layer does, without HTTP.
+//! Turns requests into calls of use cases, like the HTTP layer but without HTTP.
 
 use admit_app::caller::DeviceCaller;
 use admit_app::changes::poll::{ChangesCommand, Polled, poll};
@@ -32,7 +32,7 @@ fn body<'a, T: serde::Deserialize<'a>>(request: &'a Request) -> Result<T> {
     read(text.as_bytes()).map_err(|error| Error::invalid(error.path, error.message))
 }
 
-/// The one map from errors to statuses, as the HTTP layer has it.
+/// The status and code of each error, as in the HTTP layer.
 fn refusal(error: &Error) -> Response {
     let (status, code) = match error {
         Error::Invalid { code, .. } => (400, *code),
@@ -65,14 +65,14 @@ fn refusal(error: &Error) -> Response {
 }
 
 impl RealServer {
-    /// The organisation whose stream of randomness serves this request.
+    /// The organisation whose stream of randomness this request uses.
     pub(super) fn whose(&self, request: &Request) -> usize {
         let token = body::<PairRequest>(request).map(|asked| asked.pairing_token).unwrap_or_default();
         let text = bearer(request).unwrap_or(&token);
         self.texts.get(text).or_else(|| self.texts.get(&token)).copied().unwrap_or(self.owners.len())
     }
 
-    /// Notes whose a key or a token is; nobody's is not noted.
+    /// Records the organisation of a key or token.
     pub(super) fn belongs(&mut self, text: &str, org: usize) {
         if org < self.owners.len() {
             self.texts.insert(text.to_owned(), org);
@@ -88,7 +88,7 @@ impl RealServer {
         }
         let caller = match now(devices::authenticate(&self.app, bearer(request).unwrap_or_default())) {
             Ok(caller) => caller,
-            // The time is told to whoever asks.
+            // The route of the time needs no key.
             Err(_) if request.route() == "/api/scanning/time" => {
                 return Reply::Answer(self.time().unwrap_or_else(|error| refusal(&error)));
             }
@@ -107,13 +107,13 @@ impl RealServer {
         }
     }
 
-    /// Looks at the witness a device brought before anything is answered.
+    /// Checks the witness that a device brought, before the request is handled.
     fn check_witness(&mut self, organization_id: &OrganizationId, request: &Request) -> Result<()> {
         let Some(Ok(witness)) = request.header(WITNESS_HEADER).map(str::parse::<Witness>) else { return Ok(()) };
         let before = self.epoch.map_or_else(|| now(self.app.store.epoch()), Ok)?;
         let begun = self.begun.len();
         let checked = now(epochs::check_witness(&self.app, organization_id, &witness));
-        // Whatever it said: a commit whose answer is lost begins an epoch too.
+        // The epoch is read whatever the result was, because a commit whose answer is lost begins an epoch too.
         self.note_epoch(before);
         if self.begun.len() > begun {
             self.coverage.hit("rollback found by a witness");
@@ -143,7 +143,7 @@ impl RealServer {
     fn pair(&mut self, request: &Request) -> Result<Response> {
         let asked: PairRequest = body(request)?;
         let org = self.texts.get(&asked.pairing_token).copied();
-        // A phone whose key a roll-back lost can show its witness here alone; and it believes no older epoch.
+        // A phone whose key was lost in a roll-back can show its witness only here. It also believes no older epoch.
         if let Some(org) = org {
             let organization_id = self.owners[org].caller.organization_id.clone();
             self.check_witness(&organization_id, request)?;
@@ -192,7 +192,7 @@ impl RealServer {
         Ok(raw(201, ticket.unwrap_or_default()))
     }
 
-    /// `None` = a long poll with nothing new.
+    /// Handles a request of a device. `None`: a long poll without changes.
     fn ask(&mut self, caller: &DeviceCaller, request: &Request) -> Result<Option<Response>> {
         let app = &self.app;
         let route = request.route();
@@ -231,7 +231,7 @@ impl RealServer {
         }))
     }
 
-    /// An answer with the witness of the head that it was made under.
+    /// An answer with the witness of the head under which it was made.
     fn told(&self, mut answer: Response, event_id: &EventId, head: &Head) -> Response {
         let witness = epochs::witness_of(&self.app, event_id, head);
         answer.headers.push((WITNESS_HEADER.into(), witness.to_string()));

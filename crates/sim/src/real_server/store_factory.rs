@@ -1,5 +1,4 @@
-//! The store of a server of level 1: the embedded store in memory, or another store that takes its place to see that
-//! it comes to the same.
+//! The store of levels 1 and 2: the embedded store in memory, or another store, to compare the results.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -10,39 +9,39 @@ use admit_store_queries::contents::Contents;
 use admit_store_queries::hooks::{ClockHook, CommitHook, StatementHook};
 use admit_store_sqlite::{Options, Sqlite};
 
-/// The epoch every world's server begins with: a second before the world itself.
+/// The epoch with which every world's server begins, a second before the world.
 pub const FIRST_EPOCH: Epoch = Epoch { restored_at_ms: 1_780_847_999_000, random: 1 };
 
-/// The world's clock and faults, as a store asks for them.
+/// The world's clock and fault hooks, in the form that a store needs.
 #[derive(Clone)]
 pub struct Hooks {
     /// The clock.
     pub clock: ClockHook,
-    /// Faults at commits.
+    /// The hook for faults at commits.
     pub before_commit: CommitHook,
-    /// Faults at statements.
+    /// The hook for faults at statements.
     pub before_statement: StatementHook,
 }
 
-/// Hooks of a store that stays open from seed to seed, and asks another world's each time.
+/// The hooks of a store that stays open from seed to seed. They call those of the present world.
 #[derive(Clone)]
 pub struct Handed(Arc<Mutex<Hooks>>);
 
 impl Handed {
-    /// Begins with those of a world.
+    /// Starts with the hooks of a world.
     pub fn new(hooks: Hooks) -> Self {
         Self(Arc::new(Mutex::new(hooks)))
     }
-    /// The next world's, from now on.
+    /// Switches to the hooks of the next world.
     pub fn hand_over(&self, hooks: Hooks) {
         *lock(&self.0) = hooks;
     }
-    /// The present world's clock.
+    /// The present world's time, in milliseconds since 1970.
     pub fn now_ms(&self) -> i64 {
         let clock = Arc::clone(&lock(&self.0).clock);
         clock()
     }
-    /// The hooks that the store asks for good.
+    /// The hooks that the store keeps.
     pub fn hooks(&self) -> Hooks {
         let (for_clock, for_commit, for_statement) = (self.clone(), self.clone(), self.clone());
         Hooks {
@@ -63,36 +62,36 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A store of one seed, with the disk under it. It runs in place: its futures are ready when they are made.
+/// The store of one seed, with its disk. It runs in place, so its futures are ready at once.
 pub trait StoreBehind {
     /// The store.
     fn store(&self) -> Arc<dyn Store>;
-    /// The server's process dies and starts again on what was committed last.
+    /// Kills the server's process and starts it again on what was committed.
     fn crash(&mut self) -> Result<()>;
-    /// Takes a backup of what is committed, in place of the one before.
+    /// Takes a backup of the committed content, which replaces the former backup.
     fn backup(&mut self) -> Result<()>;
-    /// Goes back to the backup, of which there is one.
+    /// Restores the backup, which must exist.
     fn restore(&mut self) -> Result<()>;
     /// Every row of every table.
     fn contents(&self) -> Result<Contents>;
 }
 
-/// Makes an empty store, whose first epoch is [`FIRST_EPOCH`]: one for each run of a seed.
+/// Makes an empty store whose first epoch is [`FIRST_EPOCH`], once for each run of a seed.
 pub type Build<'a> = &'a (dyn Fn(Hooks) -> Result<Box<dyn StoreBehind>> + Sync);
 
-/// The embedded store in memory. It stays open from seed to seed: opening one and preparing its statements anew was a
+/// The embedded store in memory. It stays open from seed to seed. Opening a store and preparing its statements took a
 /// fourth of a small world's time.
 struct Embedded {
     held: Option<(Sqlite, Handed)>,
     image: Option<Vec<u8>>,
 }
 
-/// Those that no seed uses at the moment.
+/// The stores that no seed uses now.
 static FREE: Mutex<Vec<(Sqlite, Handed)>> = Mutex::new(Vec::new());
 
 /// The embedded store in memory.
 pub fn embedded(hooks: Hooks) -> Result<Box<dyn StoreBehind>> {
-    // Made once: every seed begins with the same tables.
+    // The empty image is made once, because every seed begins with the same tables.
     static EMPTY: OnceLock<Vec<u8>> = OnceLock::new();
     let empty = match EMPTY.get() {
         Some(empty) => empty,
@@ -102,7 +101,7 @@ pub fn embedded(hooks: Hooks) -> Result<Box<dyn StoreBehind>> {
             EMPTY.get_or_init(|| made)
         }
     };
-    // One that can't be put back to the beginning is no seed's any more.
+    // A store that cannot be reset is not used again.
     let free = lock(&FREE).pop().filter(|(store, _)| store.restore(empty).is_ok());
     let held = match free {
         Some((store, handed)) => {
@@ -137,7 +136,7 @@ fn given_back() -> Error {
 
 impl Drop for Embedded {
     fn drop(&mut self) {
-        // After a panic nobody knows in what state it is.
+        // After a panic the state of the store is unknown, so it is not reused.
         if !std::thread::panicking() {
             lock(&FREE).extend(self.held.take());
         }
@@ -153,7 +152,7 @@ impl StoreBehind for Embedded {
     }
     fn crash(&mut self) -> Result<()> {
         let Some((store, handed)) = &self.held else { return Err(given_back()) };
-        // Opening anew is what takes time: so every now and then, by the world's own clock.
+        // Opening the database takes long, so this happens only sometimes, chosen by the world's own clock.
         if handed.now_ms() % 16 == 0 { store.crash() } else { store.start_again() }
     }
     fn backup(&mut self) -> Result<()> {

@@ -1,4 +1,4 @@
-//! The content of the store, read whole.
+//! Reads the whole content of the store for the checkers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
@@ -31,8 +31,8 @@ impl RealServer {
         Ok(truth)
     }
 
-    /// I6, right after a death: a batch, its scans, what follows from them and the line of it are there together, or none
-    /// of them is.
+    /// I6, right after a death: a batch, its scans, their derived rows and its ledger line are stored together, or
+    /// none of them is.
     pub(super) fn look_for_torn(&mut self, org: usize) -> Result<()> {
         let owner = &self.owners[org];
         let event_id = owner.event_id.clone();
@@ -69,25 +69,25 @@ impl RealServer {
     }
 }
 
-/// Every stored content, once, in a fixed order.
+/// Every stored content once, in a fixed order.
 fn facts(tx: &mut dyn Tx, event_id: &EventId) -> Result<Vec<Resolved>> {
     let subjects = tx.subjects_with_scans(event_id)?;
     let mut facts = tx.facts(event_id, &subjects)?;
     facts.sort_by(|(_, a), (_, b)| {
         (&a.scan.device_id, &a.scan.scan_id, a.digest).cmp(&(&b.scan.device_id, &b.scan.scan_id, b.digest))
     });
-    // A content comes along with every subject that another content of its scan is about.
+    // A content is read with every subject that another content of its scan belongs to.
     facts.dedup_by(|(_, a), (_, b)| {
         (&a.scan.device_id, &a.scan.scan_id, a.digest) == (&b.scan.device_id, &b.scan.scan_id, b.digest)
     });
     Ok(facts)
 }
 
-/// Incidents that wait for a person, or did.
+/// The incidents that wait for a person, or waited.
 fn queued(tx: &mut dyn Tx, event_id: &EventId) -> Result<BTreeMap<(Subject, IncidentKind), IncidentTruth>> {
     let mut incidents = BTreeMap::new();
     for incident in tx.all_incidents(event_id)? {
-        // Causes of logs, devices and ids have no subject of scans; what is only counted waits for nobody.
+        // Causes about logs, devices and ids have no subject of scans. Incidents outside of the queue wait for nobody.
         let Some(subject) = Subject::from_key(&incident.subject_key).filter(|_| incident.kind.queued()) else {
             continue;
         };
@@ -105,7 +105,7 @@ fn queued(tx: &mut dyn Tx, event_id: &EventId) -> Result<BTreeMap<(Subject, Inci
 fn collect(tx: &mut dyn Tx, event_id: &EventId, tickets: &[TicketId]) -> Result<Truth> {
     let head = tx.head(event_id)?;
     let subjects = tx.subjects_with_scans(event_id)?;
-    // Also those whose import was committed and its answer lost: this world never learned their ids.
+    // This includes tickets whose import was committed and whose answer was lost. The world does not know their ids.
     let mut known: BTreeSet<TicketId> = tickets.iter().cloned().collect();
     known.extend(tx.manifest_rows(event_id)?.into_iter().map(|(_, ticket)| ticket.ticket_id));
     known.extend(subjects.iter().filter_map(|key| Subject::from_key(key)?.ticket_id().cloned()));
@@ -141,11 +141,11 @@ fn collect(tx: &mut dyn Tx, event_id: &EventId, tickets: &[TicketId]) -> Result<
     })
 }
 
-/// The parts of a batch that are there without the rest of it.
+/// The batches that are stored only in part.
 fn torn(tx: &mut dyn Tx, event_id: &EventId) -> Result<Vec<String>> {
     let mut torn = rebuild::differences(tx, event_id)?.lines;
     let facts = facts(tx, event_id)?;
-    // By their ids alone: whoever carries a scan need not be its author.
+    // Scans are compared by id alone, because the device that uploads a scan need not be its author.
     let stored: BTreeSet<_> = facts.iter().map(|(_, fact)| &fact.scan.scan_id).collect();
     let lines: BTreeSet<u64> = ledger(tx, event_id)?.iter().map(|line| line.serial).collect();
     let serial = tx.head(event_id)?.serial;

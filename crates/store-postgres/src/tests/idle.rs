@@ -1,11 +1,11 @@
-//! Connections that went while nobody used them.
+//! Tests of connections that were lost while idle.
 
 use admit_app::store_suite::fixture::*;
 
 use super::{drive, open};
 use crate::testing::shared;
 
-/// Also one that says nothing of what it will look at: nothing was asked yet when it is given away.
+/// This includes a read without prefetch keys, which sends no query before its closure is consumed.
 #[test]
 fn a_read_finds_out_that_its_connection_went_while_nobody_used_it() {
     let server = shared();

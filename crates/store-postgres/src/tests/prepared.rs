@@ -1,4 +1,4 @@
-//! Every statement there is, as the server takes it.
+//! Tests that prepare every statement on a real server.
 
 use std::collections::BTreeSet;
 
@@ -22,8 +22,8 @@ fn every_statement_fits_the_schema() {
     }
 }
 
-/// The tables of a question decide which changes outdate its prefetched answer. The server itself knows which tables
-/// a function's body looks at.
+/// The tables of a query decide which changes outdate its prefetched answer. The server itself knows which tables the
+/// body of a function reads.
 #[test]
 fn every_question_says_which_tables_it_looks_at() {
     let address = shared().database();

@@ -1,4 +1,4 @@
-//! `admit demo --crowd`: people who come to the demo's doors, so that there is something to watch.
+//! `admit demo --crowd`: simulated people who come to the demo's doors.
 
 use std::time::{Duration, Instant};
 
@@ -8,23 +8,24 @@ use anyhow::Context;
 use crate::commands::load::office::{Office, Ticket};
 use crate::commands::load::phone::Phone;
 
-/// Phones at each of the two gates.
+/// The number of phones at each of the two gates.
 const PHONES: usize = 4;
-/// Between two people at one phone.
+/// The time between two people at one phone.
 const GAP: Duration = Duration::from_secs(4);
-/// Tickets of the zone that both gates let in.
+/// The zone of the tickets that both gates admit.
 const ZONE: &str = "general";
-/// One person in so many brings a copy of a ticket that was used shortly before, at another phone with no network.
-/// These are the double entries that somebody has to review.
+/// One person in this many brings a copy of a ticket that another phone admitted shortly before, without a network.
+/// These are the double entries in the review queue.
 const COPIES: usize = 61;
-/// So many people after the first of the two.
+/// The number of people between the original and the copy.
 const BETWEEN: usize = 15;
-/// The demo begins with people who came during this time, so that a first look shows an evening, not an empty hall.
+/// The demo starts with entries from this long ago, so that the first look shows an evening and not an empty hall.
 const BEFORE: Duration = Duration::from_mins(60);
-/// Of them fewer came with a copy: what is to be reviewed is a short list.
+/// The number of people per copy among the entries before the demo's start. Fewer copies keep the first review queue
+/// short.
 const COPIES_BEFORE: usize = 8 * COPIES;
 
-/// Lets people in at the demo's first two gates, about two a second, until everybody is in or the demo is stopped.
+/// Lets people in at the demo's first two gates, about two per second, until everybody is in or the demo is stopped.
 pub async fn come(server: &str, seeded: &Seeded) -> anyhow::Result<()> {
     let office = Office::new(server, &seeded.api_token)?;
     let event_id = seeded.event_id.as_str();
@@ -34,7 +35,7 @@ pub async fn come(server: &str, seeded: &Seeded) -> anyhow::Result<()> {
         paired.extend(office.pair(event_id, gate_id.as_str(), &name, PHONES).await?);
     }
     let mut tickets = office.tickets(paired.first().context("there is no phone")?, ZONE).await?;
-    // In one order for ever: a demo that is started again goes on about where it was.
+    // The order never changes, so a restarted demo goes on about where it was.
     tickets.sort_by_key(|(_, hash)| hash.0);
     let inside = office.let_in(event_id).await?;
     let left = tickets.get(inside as usize..).unwrap_or_default();
@@ -53,15 +54,16 @@ pub async fn come(server: &str, seeded: &Seeded) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How long ago each person of one phone came: few at first, and in the end one in each `gap`. The earliest first.
+/// For each person of one phone, how long ago they came. There are few at first and one per `gap` in the end. The
+/// earliest comes first.
 fn arrivals(during: Duration, gap: Duration) -> Vec<Duration> {
     let many = (during.as_secs_f64() / gap.as_secs_f64() / 2.0) as u32;
     let came = |n: u32| during.mul_f64((f64::from(n) / f64::from(many)).sqrt());
     (0..many).map(|n| during.saturating_sub(came(n))).collect()
 }
 
-/// The people before one of `many` phones: every `many`th person, and now and then somebody with a copy. The first
-/// `before` people of all came before.
+/// The people at one of `many` phones: every `many`th person, and now and then a person with a copy. The first
+/// `before` people of all came before the start.
 fn queue(tickets: &[Ticket], place: usize, many: usize, before: usize) -> Vec<Ticket> {
     let mut queue = Vec::new();
     for (n, ticket) in tickets.iter().enumerate().skip(place).step_by(many) {

@@ -1,24 +1,24 @@
-//! The use of processor and memory by a process of this machine since a moment, as the kernel counts it.
+//! The processor time and memory that a process of this machine used since a moment, as the kernel counts them.
 
 use std::time::Duration;
 
 use anyhow::Context;
 
-/// The kernel's tick, on every Linux there is.
+/// The kernel's ticks per second, the same on every Linux.
 const TICKS_A_SECOND: u64 = 100;
 
-/// Processor time, and the most memory there was since [`Cost::from_now`].
+/// Processor time, and the peak of memory since [`Cost::from_now`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cost {
-    /// Of all its threads, in user and kernel.
+    /// Processor time of all threads, in user and kernel mode.
     pub processor: Duration,
-    /// Resident memory at its most, bytes.
+    /// The peak of resident memory, in bytes.
     pub memory: u64,
 }
 
 impl Cost {
-    /// The process's use so far. From now on the most memory is counted anew, where that is allowed: making an event
-    /// of many tickets took some, too.
+    /// The process's use so far. It resets the peak of memory where that is allowed, because making an event with many
+    /// tickets takes memory too.
     pub fn from_now(pid: u32) -> anyhow::Result<Self> {
         // 5: "reset the peak resident set size", proc(5).
         let _ = std::fs::write(format!("/proc/{pid}/clear_refs"), "5");
@@ -34,7 +34,7 @@ impl Cost {
     }
 
     fn read(stat: &str, status: &str) -> Option<Self> {
-        // The name stands in brackets and may hold anything; its times are the 12th and 13th after it.
+        // The name is in brackets and may contain anything. The times are the 12th and 13th fields after it.
         let mut after = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
         let ticks = after.next()?.parse::<u64>().ok()? + after.next()?.parse::<u64>().ok()?;
         let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -42,7 +42,7 @@ impl Cost {
         Some(Self { processor: Duration::from_millis(ticks * 1_000 / TICKS_A_SECOND), memory: kilobytes * 1_024 })
     }
 
-    /// The use since an earlier look.
+    /// The use since an earlier measurement.
     pub fn since(self, before: Self) -> Self {
         Self { processor: self.processor.saturating_sub(before.processor), ..self }
     }
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn the_most_memory_is_that_since_the_moment() {
         let pid = std::process::id();
-        // A stack is given back when its thread ends; an allocator keeps what it had.
+        // A thread's stack is freed when the thread ends, but an allocator keeps its memory.
         let deep = || std::hint::black_box([1_u8; 200 << 20])[0];
         std::thread::Builder::new().stack_size(512 << 20).spawn(deep).unwrap().join().unwrap();
         let before = Cost::of(pid).unwrap().memory;

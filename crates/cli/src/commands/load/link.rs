@@ -1,4 +1,5 @@
-//! A slow network between phones and the server: a proxy that hands bytes on late, and at most 16 kB a second each way.
+//! A slow network between phones and the server: a proxy that delays bytes, and passes at most 16 kB per second in
+//! each direction.
 
 use std::time::Duration;
 
@@ -7,13 +8,13 @@ use reqwest::Url;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// One way of a message, before its first byte arrives.
+/// The delay of the first byte in each direction.
 const WAY: Duration = Duration::from_millis(150);
-/// Bytes that arrive each [`TICK`]: 16 kB a second, each way, for each connection.
+/// Bytes that pass per [`TICK`]: 16 kB per second for each connection and direction.
 const BYTES: usize = 800;
 const TICK: Duration = Duration::from_millis(50);
 
-/// Opens a slow way to a server; gives its address, which lasts as long as the program.
+/// Starts a slow proxy before a server. Gives its address, which works until the program ends.
 pub async fn slow(server: &str) -> anyhow::Result<String> {
     let url = Url::parse(server).with_context(|| format!("reading the address {server}"))?;
     ensure!(url.scheme() == "http", "a slow network is only made to a server at http://, and {server} is none");
@@ -25,7 +26,7 @@ pub async fn slow(server: &str) -> anyhow::Result<String> {
         while let Ok((phone, _)) = listener.accept().await {
             let target = target.clone();
             tokio::spawn(async move {
-                // Where the server does not answer the connection is closed: the phone sees it and comes again.
+                // If the server does not answer, the connection is closed. The phone notices that and retries.
                 if let Ok(server) = TcpStream::connect(target).await {
                     let ((from_phone, to_phone), (from_server, to_server)) = (phone.into_split(), server.into_split());
                     tokio::join!(trickle(from_phone, to_server), trickle(from_server, to_phone));
@@ -36,7 +37,7 @@ pub async fn slow(server: &str) -> anyhow::Result<String> {
     Ok(format!("http://{address}"))
 }
 
-/// Hands on what comes, late and slowly, until one side has closed.
+/// Passes bytes on, late and slowly, until one side has closed.
 async fn trickle(mut from: impl AsyncReadExt + Unpin, mut to: impl AsyncWriteExt + Unpin) {
     let mut bytes = [0; BYTES];
     let mut last = tokio::time::Instant::now() - WAY;

@@ -1,4 +1,4 @@
-//! The organiser's side: an event whose doors are open, its tickets, pairings, and who is in.
+//! The organiser's side of a load: a live event, its tickets, pairings, and the number of persons let in.
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{DeviceId, GateId, TicketId, uuid_v4};
@@ -10,25 +10,25 @@ use reqwest::{Client, RequestBuilder};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// The gate of an event made here.
+/// The gate of the event that the load makes.
 pub const GATE: &str = "load";
-/// The zone that its tickets are for.
+/// The zone of its tickets.
 pub const ZONE: &str = "general";
 
-/// A server, and the right to make events on it.
+/// A server, with an API token that may make events on it.
 #[derive(Debug, Clone)]
 pub struct Office {
-    /// Connections, one pool for everybody.
+    /// The HTTP client, with one pool of connections for all phones.
     pub client: Client,
     /// The server's address without a slash at its end.
     pub server: String,
     token: String,
 }
 
-/// A ticket as phones know it.
+/// A ticket's id and the hash of its code.
 pub type Ticket = (TicketId, BarcodeHash);
 
-/// A ticket as the list tells it, as far as asked here.
+/// The members of a ticket in the list that this module needs.
 #[derive(serde::Deserialize)]
 struct Listed {
     ticket_id: TicketId,
@@ -41,21 +41,21 @@ struct Listed {
 }
 
 impl Listed {
-    /// Whether it has no condition but its zone. The core alone judges tickets with conditions. These phones only let
-    /// in, so nobody comes to them with one.
+    /// Whether the ticket's zone is its only condition. These phones admit everybody without deciding, so tickets with
+    /// conditions, which only the core judges, are not used.
     fn is_plain(&self) -> bool {
         self.is_valid && self.gate_ids.is_empty() && self.valid_from.is_none() && self.expires_at.is_none()
     }
 }
 
 impl Office {
-    /// Nothing is asked yet.
+    /// An organiser of this server. It sends no request yet.
     pub fn new(server: &str, token: &str) -> anyhow::Result<Self> {
         let client = admit_server::adapters::http_client::builder().build()?;
         Ok(Self { client, server: server.trim_end_matches('/').to_owned(), token: token.to_owned() })
     }
 
-    /// The same server at another address.
+    /// The same organiser, who reaches the server at another address.
     pub fn by_way_of(&self, server: String) -> Self {
         Self { server, ..self.clone() }
     }
@@ -64,7 +64,7 @@ impl Office {
         self.client.post(format!("{}{path}", self.server)).bearer_auth(&self.token)
     }
 
-    /// A live event of so many tickets that each admit one person.
+    /// Makes a live event with this many tickets, each for one person, and gives its id.
     pub async fn event(&self, tickets: usize) -> anyhow::Result<String> {
         let hours = |hours: i64| Timestamp::clamped(now_ms() + hours * 3_600_000).to_string();
         let event = json!({
@@ -93,7 +93,7 @@ impl Office {
         Ok(event_id)
     }
 
-    /// Pairs phones with a gate by one token; their names are `name` and a number.
+    /// Pairs phones with a gate by one token. Their names are `name` and a number.
     pub async fn pair(
         &self,
         event_id: &str,
@@ -121,7 +121,7 @@ impl Office {
         Ok(paired)
     }
 
-    /// The event's tickets of a zone that have no other condition, as the list tells them to a phone.
+    /// The event's tickets of a zone without other conditions, from the list of a phone.
     pub async fn tickets(&self, phone: &PairAnswer, zone: &str) -> anyhow::Result<Vec<Ticket>> {
         #[derive(serde::Deserialize)]
         struct List {
@@ -133,7 +133,7 @@ impl Office {
         Ok(plain.map(|ticket| (ticket.ticket_id, ticket.barcode_hash)).collect())
     }
 
-    /// Persons let in so far, within their tickets' limits and beyond them.
+    /// The number of persons let in so far, within their tickets' limits and beyond.
     pub async fn let_in(&self, event_id: &str) -> anyhow::Result<u64> {
         let path = format!("{}/api/events/{event_id}/occupancy", self.server);
         let inside: Value = answered(self.client.get(path).bearer_auth(&self.token)).await.context("who is in")?;
@@ -142,7 +142,7 @@ impl Office {
     }
 }
 
-/// The answer's body; an error with the server's own words where it is none.
+/// The body of a successful answer. Otherwise an error with the server's message.
 pub async fn answered<T: DeserializeOwned>(request: RequestBuilder) -> anyhow::Result<T> {
     let answer = request.send().await?;
     let (status, body) = (answer.status(), answer.bytes().await?);
@@ -152,14 +152,14 @@ pub async fn answered<T: DeserializeOwned>(request: RequestBuilder) -> anyhow::R
     Ok(serde_json::from_slice(&body)?)
 }
 
-/// A fresh id.
+/// A new UUID.
 pub fn uuid() -> anyhow::Result<String> {
     let mut random = [0; 16];
     getrandom::fill(&mut random).map_err(|error| anyhow::anyhow!("no randomness: {error}"))?;
     Ok(uuid_v4(random))
 }
 
-/// Now, milliseconds since 1970.
+/// The present time in milliseconds since 1970.
 pub fn now_ms() -> i64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))

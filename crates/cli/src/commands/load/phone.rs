@@ -1,4 +1,4 @@
-//! One phone of the crowd.
+//! One phone of the load.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -14,9 +14,9 @@ use reqwest::header::RETRY_AFTER;
 use super::office::{Office, Ticket, answered, now_ms, uuid};
 use super::report::Uploads;
 
-/// Between two scans made while there was no network.
+/// The time between two scans made without a network, in milliseconds.
 const STEP_MS: i64 = 1_000;
-/// Tries of one upload before the run is given up, an outage's own aside: with the longest waits, most of an hour.
+/// The most tries of one upload, those during an outage not counted. With the longest pauses that is most of an hour.
 const TRIES: u32 = 100;
 
 /// A phone, and the people who stand before it.
@@ -25,16 +25,16 @@ pub struct Phone {
     office: Office,
     phone: FakePhone,
     queue: VecDeque<Ticket>,
-    /// Scanned and not yet uploaded.
+    /// Scans that are not uploaded yet.
     held: Vec<String>,
-    /// Between these nobody reaches the server.
+    /// The beginning and end of the outage, if there is one.
     outage: Option<(Instant, Instant)>,
-    /// When nothing of the outage was held any more.
+    /// When the last scan of the outage was uploaded.
     caught_up: Option<Instant>,
 }
 
 impl Phone {
-    /// Nobody is in yet.
+    /// A phone that has scanned nobody yet.
     pub fn new(office: &Office, paired: PairAnswer, tickets: Vec<Ticket>) -> anyhow::Result<Self> {
         let log_id = LogId::new(uuid()?.replace('-', ""))?;
         let phone = FakePhone::new(paired, log_id, uuid()?)?;
@@ -48,7 +48,7 @@ impl Phone {
         })
     }
 
-    /// Between these moments the server cannot be reached.
+    /// Makes the server unreachable between these moments.
     pub fn cut_off(&mut self, from: Instant, to: Instant) {
         self.outage = Some((from, to));
     }
@@ -56,7 +56,7 @@ impl Phone {
         let now = Instant::now();
         self.outage.is_some_and(|(from, to)| from <= now && now < to)
     }
-    /// From the outage's end until nothing of it was held any more.
+    /// The time from the outage's end until its last scan was uploaded; `None` before that.
     pub fn caught_up(&self) -> Option<Duration> {
         Some(self.caught_up?.saturating_duration_since(self.outage?.1))
     }
@@ -68,13 +68,13 @@ impl Phone {
         Ok(())
     }
 
-    /// The next ones went in so long ago each, and are uploaded with what comes first.
+    /// Scans the next people as if each had come so long ago. They are uploaded with the next upload.
     pub fn scan_before(&mut self, ago: &[Duration]) -> anyhow::Result<()> {
         let now = now_ms();
         ago.iter().take(self.queue.len()).try_for_each(|ago| self.scan(now - ago.as_millis() as i64))
     }
 
-    /// Everybody goes in while there is no network; the last of them now.
+    /// Scans everybody as if there was no network; the last one now.
     pub fn scan_offline(&mut self) -> anyhow::Result<()> {
         let now = now_ms();
         for left in (0..self.queue.len() as i64).rev() {
@@ -83,8 +83,8 @@ impl Phone {
         Ok(())
     }
 
-    /// One after the other from `start`, with `gap` between them; what is new is uploaded in the scanner's own rhythm.
-    /// Nobody waits for an upload: who came meanwhile went in when they came.
+    /// Scans people one after the other from `start`, with `gap` between them, and uploads in the scanner's own
+    /// rhythm. A person never waits for an upload: people who came meanwhile get the time when they came.
     pub async fn steady(&mut self, start: Instant, gap: Duration) -> anyhow::Result<Uploads> {
         let mut uploads = Uploads::default();
         let (mut next, mut sent) = (start, start);
@@ -102,7 +102,7 @@ impl Phone {
         Ok(uploads)
     }
 
-    /// Back at `start`, with all it holds.
+    /// Comes back at `start`, and uploads all its scans.
     pub async fn storm(&mut self, start: Instant) -> anyhow::Result<Uploads> {
         let mut uploads = Uploads::default();
         tokio::time::sleep_until(start.into()).await;
@@ -110,7 +110,7 @@ impl Phone {
         Ok(uploads)
     }
 
-    /// Uploads what is held, chunk by chunk, each under one id until it is answered.
+    /// Uploads the scans, chunk by chunk. Each chunk keeps its batch id until it is answered.
     async fn upload(&mut self, uploads: &mut Uploads) -> anyhow::Result<()> {
         while !self.held.is_empty() {
             let chunk: Vec<String> = self.held.drain(..self.held.len().min(CHUNK_SCANS)).collect();
@@ -130,7 +130,7 @@ impl Phone {
         Ok(())
     }
 
-    /// One try, which an outage ends at once.
+    /// Tries to upload once. An outage ends the try at once; then, and without an answer, it gives `None`.
     async fn offer(&self, body: &str) -> Option<Response> {
         if self.is_cut_off() {
             return None;
@@ -170,7 +170,7 @@ impl Phone {
         anyhow::bail!("an upload was not answered in {TRIES} tries")
     }
 
-    /// Scans of its log that the server lacks, asked of it.
+    /// The number of scans of this log that the server lacks, as the server says.
     pub async fn missing(&self) -> anyhow::Result<u64> {
         let (log_id, head) = self.phone.log();
         let request = LogStatusRequest { log_id: log_id.clone(), head };
@@ -181,7 +181,7 @@ impl Phone {
     }
 }
 
-/// How long to wait after a failure: as told, else twice as long as after the one before.
+/// The pause after a failure: what the server asked for, else twice the pause before.
 fn wait(failures: u32, told_ms: Option<u64>) -> Duration {
     let doubled = (RETRY_FIRST_MS as u64).saturating_mul(1 << failures.min(16)).min(RETRY_MAX_MS as u64);
     Duration::from_millis(told_ms.map_or(doubled, |ms| ms.min(RETRY_AFTER_MAX_MS as u64)))

@@ -1,4 +1,4 @@
-//! The report of a run: as words, and as JSON.
+//! The report of a load, as text and as JSON.
 
 use std::fmt;
 use std::time::Duration;
@@ -21,25 +21,25 @@ pub enum Mode {
     Slow,
 }
 
-/// Uploads that were answered, and those that were not.
+/// The uploads of a phone or of all phones, with the durations of those that were answered.
 #[derive(Debug, Default)]
 pub struct Uploads {
     times: Vec<Duration>,
-    /// Tries that were put off or got no answer.
+    /// Tries that the server put off or that got no answer.
     pub repeated: u64,
 }
 
 impl Uploads {
-    /// One more was answered.
+    /// Adds an answered upload.
     pub fn answered(&mut self, took: Duration) {
         self.times.push(took);
     }
-    /// Another phone's.
+    /// Adds another phone's uploads.
     pub fn add(&mut self, other: Self) {
         self.times.extend(other.times);
         self.repeated += other.repeated;
     }
-    /// Milliseconds within which so many per cent were answered.
+    /// The duration in milliseconds within which this share of uploads was answered.
     fn within(&self, percent: usize) -> f64 {
         let mut times = self.times.clone();
         times.sort_unstable();
@@ -48,31 +48,31 @@ impl Uploads {
     }
 }
 
-/// A run.
+/// The result of a load.
 #[derive(Debug)]
 pub struct Report {
-    /// How the phones came.
+    /// The mode of the load.
     pub mode: Mode,
-    /// How many they were.
+    /// The number of phones.
     pub phones: usize,
-    /// Scans they made.
+    /// The number of scans that the phones made.
     pub sent: u64,
-    /// From the first scan or upload to the last answer.
+    /// The time from the first scan or upload to the last answer.
     pub took: Duration,
-    /// Their uploads.
+    /// All uploads.
     pub uploads: Uploads,
-    /// Scans that the server lacks.
+    /// The number of scans that the server lacks.
     pub missing: u64,
-    /// Persons that the server let in by them.
+    /// The number of persons that the server counted.
     pub counted: u64,
-    /// From the end of the outage until no phone held a scan of it any more.
+    /// The longest time from the end of the outage until a phone had uploaded its scans; `None` without an outage.
     pub caught_up: Option<Duration>,
-    /// The server's use of processor and memory meanwhile; absent where it is not a process of this machine.
+    /// What the server used meanwhile; `None` if it is not a process of this machine.
     pub cost: Option<Cost>,
 }
 
 impl Report {
-    /// Every scan is there, and there once.
+    /// Whether the server has every scan exactly once.
     pub fn whole(&self) -> bool {
         self.missing == 0 && self.counted == self.sent
     }
@@ -90,7 +90,7 @@ impl Report {
             Mode::Slow => "slow",
         }
     }
-    /// The same for programs.
+    /// The report as JSON.
     pub fn json(&self) -> Value {
         json!({
             "mode": self.mode(),

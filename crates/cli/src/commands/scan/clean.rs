@@ -1,9 +1,10 @@
-//! Text of guests and organisers on a terminal: none of it may move the cursor, change colours or turn the line around.
+//! Makes text of guests and organisers harmless on a terminal. It may not move the cursor, change colours or reverse
+//! the line.
 
-/// How many characters of one text are shown.
+/// The most characters of one text that are shown.
 const LONGEST: usize = 200;
 
-/// The text on one line, with a mark in the place of each character that would drive a terminal, cut where it is too long.
+/// The text on one line. Each character that controls a terminal is replaced by a mark, and a long text is cut.
 pub fn clean(text: &str) -> String {
     let plain = |c| match c {
         '\n' | '\r' | '\t' => ' ',
@@ -17,8 +18,8 @@ pub fn clean(text: &str) -> String {
     kept
 }
 
-/// Controls of both sets, and what changes the direction or begins a line of its own. Not the joiners U+200C and U+200D:
-/// Persian and Hindi names are written with them.
+/// Whether a character controls a terminal, changes the direction of text or begins a line. The joiners U+200C and
+/// U+200D are allowed, because Persian and Hindi names need them.
 fn drives(c: char) -> bool {
     let invisible = matches!(c,
         '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'

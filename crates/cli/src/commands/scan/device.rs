@@ -1,5 +1,5 @@
-//! Readers on a device of their own, which Linux gives: a USB reader that types, a reader on a serial line. One that goes
-//! away is waited for.
+//! Reads codes from Linux devices: a USB reader that types, a reader on a serial line. If a reader is unplugged, the
+//! scanner waits for it.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -16,10 +16,10 @@ use super::keys::Keys;
 use super::lines::{Lines, Reading};
 use crate::say::say;
 
-/// How often a reader that went away is looked for.
+/// How often the scanner looks for an unplugged reader.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Begins to read a keyboard.
+/// Starts to read from a keyboard device.
 pub fn evdev(path: PathBuf, to: mpsc::Sender<Reading>) -> anyhow::Result<()> {
     let mut device = Some(grab(&path)?);
     std::thread::spawn(move || {
@@ -30,7 +30,7 @@ pub fn evdev(path: PathBuf, to: mpsc::Sender<Reading>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Begins to read a serial line.
+/// Starts to read from a serial line.
 pub fn serial(path: PathBuf, baud: u32, to: mpsc::Sender<Reading>) -> anyhow::Result<()> {
     let mut line = Some(raw(&path, baud)?);
     std::thread::spawn(move || {
@@ -41,7 +41,7 @@ pub fn serial(path: PathBuf, baud: u32, to: mpsc::Sender<Reading>) -> anyhow::Re
     Ok(())
 }
 
-/// Waits until the reader is there again. `None` = nobody listens any more.
+/// Waits until the reader is there again. `None`: the receiver is gone.
 fn again<T>(path: &Path, to: &mpsc::Sender<Reading>, open: impl Fn(&Path) -> anyhow::Result<T>) -> Option<T> {
     say(format_args!("the reader {} is gone: waiting for it", path.display()));
     while !to.is_closed() {
@@ -54,7 +54,7 @@ fn again<T>(path: &Path, to: &mpsc::Sender<Reading>, open: impl Fn(&Path) -> any
     None
 }
 
-/// A keyboard for this process alone: what a reader types must not reach a console with a shell.
+/// Opens a keyboard for this process alone, because the reader's keys must not reach a console with a shell.
 fn grab(path: &Path) -> anyhow::Result<Device> {
     let name = path.display();
     let mut device = Device::open(path).map_err(|error| {
@@ -78,7 +78,7 @@ fn type_codes(mut device: Device, to: &mpsc::Sender<Reading>) {
     }
 }
 
-/// A serial line whose bytes come as they are. It never becomes the terminal that controls this process.
+/// Opens a serial line in raw mode. It never becomes the terminal that controls this process.
 fn raw(path: &Path, baud: u32) -> anyhow::Result<File> {
     let name = path.display();
     let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NONBLOCK;
@@ -92,7 +92,7 @@ fn raw(path: &Path, baud: u32) -> anyhow::Result<File> {
     settings.special_codes[SpecialCodeIndex::VTIME] = 0;
     settings.set_speed(baud).with_context(|| format!("{baud} baud on {name}"))?;
     tcsetattr(&line, OptionalActions::Flush, &settings).with_context(|| format!("setting up {name}"))?;
-    // Without a carrier an open that waits would wait for ever; reads are to wait.
+    // Without a carrier signal a blocking open would wait forever. Reads should block, so the flag is removed here.
     let flags = rustix::fs::fcntl_getfl(&line)?;
     rustix::fs::fcntl_setfl(&line, flags - OFlags::NONBLOCK)?;
     Ok(File::from(line))
@@ -128,7 +128,7 @@ mod tests {
         let path = ptsname(&reader, Vec::new()).unwrap().into_string().unwrap();
         let (to, mut from) = mpsc::channel(4);
         serial(path.into(), 9_600, to).unwrap();
-        // CR alone ends a code, and Ctrl-C is a byte of it like any other.
+        // A CR alone ends a code, and Ctrl-C is an ordinary byte.
         rustix::io::write(&reader, b"TICKET-1\rTI\x03CKET\n").unwrap();
         for expected in ["TICKET-1", "TI\u{3}CKET"] {
             let Some(Reading::Code(code, _)) = from.blocking_recv() else { panic!("no code") };

@@ -1,5 +1,5 @@
-//! One scanner from its first code to its last: it takes a code, waits for the verdict, answers the verdict's
-//! question, and tells the verdict.
+//! One scanner from its first code to its last. It takes a code, waits for the verdict, answers the verdict's
+//! question, and prints the verdict.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -39,19 +39,19 @@ pub enum Unasked {
     Admit,
 }
 
-/// Answers to the engine's questions.
+/// The answers to the engine's questions.
 #[derive(Debug, Clone, Copy)]
 pub struct Answers {
-    /// How many of a party.
+    /// How many persons of a party go in.
     pub party: Party,
-    /// Where the area is full.
+    /// What happens if the area is full.
     pub full: Unasked,
-    /// Where the guest carries a flag: staff were to look first.
+    /// What happens if the guest has a flag, for which staff should look at the guest first.
     pub check: Unasked,
 }
 
 impl Answers {
-    /// How many go in; `None` = the person at the terminal says it.
+    /// How many persons go in; `None`: the person at the terminal types the number.
     fn to(self, verdict: &VerdictView) -> Option<u32> {
         let persons = match self.party {
             Party::Ask => return None,
@@ -67,47 +67,47 @@ impl Answers {
     }
 }
 
-/// How verdicts are told on standard output.
+/// How verdicts are printed on standard output.
 #[derive(Debug, Clone, Copy)]
 pub enum Tells {
-    /// A line of JSON each.
+    /// One line of JSON per verdict.
     Json,
-    /// For people.
+    /// A screen for people.
     Screen(Look),
 }
 
 /// The settings of `admit scan`.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan {
-    /// Answers to questions.
+    /// The answers to the engine's questions.
     pub answers: Answers,
-    /// How verdicts are told.
+    /// How verdicts are printed.
     pub tells: Tells,
-    /// One code, and its verdict is the exit code.
+    /// Whether one code is read, whose verdict becomes the exit code.
     pub once: bool,
-    /// A code that waited so long is not looked at: its guest may have moved on. Absent for codes of a file.
+    /// The age from which a code is ignored, because its guest may have moved on. `None` for codes from a file.
     pub late: Option<Duration>,
-    /// How long the last upload may take.
+    /// The time limit of the last upload.
     pub last_sync: Duration,
 }
 
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// In order; with `--once`: somebody went in.
+    /// Normally; with `--once`, a person went in.
     Done,
-    /// With `--once`: nobody did.
+    /// With `--once`, nobody went in.
     Refused,
-    /// With `--once`: there is no verdict.
+    /// With `--once`, there is no verdict.
     Failed,
 }
 
-/// How long a first list may take with `--once`.
+/// The time limit for the first list with `--once`.
 const ONCE_READY: Duration = Duration::from_secs(30);
-/// How long a verdict that is asked about may take when the program ends.
+/// The time limit for a verdict that the server is asked about when the program ends.
 const LAST_VERDICT: Duration = Duration::from_secs(3);
 
-/// The scanner, its reader, and the hook and screen that hear of its verdicts.
+/// The scanner, its reader, its hooks and its screen.
 #[derive(Debug)]
 pub struct Door {
     scanner: Scanner,
@@ -116,18 +116,18 @@ pub struct Door {
     signals: Signals,
     hooks: Hooks,
     plan: Plan,
-    /// A code is being decided.
+    /// Whether a code is being decided.
     current: bool,
-    /// The engine's question about the code; absent where it asked none.
+    /// The engine's question about the code; `None` if it asked none.
     question: Option<Box<VerdictView>>,
-    /// A pairing was asked for and did not come yet.
+    /// Whether a pairing was requested and is not finished.
     pairing: bool,
     ready: bool,
     end: End,
     seen: Seen,
 }
 
-/// The last report about the scanner.
+/// The last state of the scanner that was reported.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Seen {
     phase: Option<Phase>,
@@ -137,7 +137,7 @@ struct Seen {
     names: NamesView,
 }
 
-/// The next event.
+/// The next event of the main loop.
 #[derive(Debug)]
 enum Turn {
     Signal,
@@ -148,7 +148,7 @@ enum Turn {
 }
 
 impl Door {
-    /// A door at which nothing was read yet.
+    /// Makes a scanner that has read nothing yet.
     pub fn new(
         scanner: (Scanner, mpsc::UnboundedReceiver<Answered>),
         codes: mpsc::Receiver<Reading>,
@@ -162,13 +162,13 @@ impl Door {
         Ok(Self { scanner, answers, codes, signals, hooks, plan, current, question, pairing, ready, end, seen })
     }
 
-    /// Asks to be paired first.
+    /// Asks to be paired before scanning.
     pub fn pair(&mut self, input: Input) -> anyhow::Result<()> {
         self.pairing = true;
         self.scanner.feed(input)
     }
 
-    /// Scans until the input ends or a signal comes, then hands over what it can.
+    /// Scans until the input ends or a signal comes, then uploads what it can.
     pub async fn run(mut self) -> anyhow::Result<End> {
         let until = self.plan.once.then(|| Instant::now() + ONCE_READY);
         loop {
@@ -219,7 +219,7 @@ impl Door {
         Ok(())
     }
 
-    /// Takes the text that the person at the terminal typed as the answer, if it is a number that may go in.
+    /// Uses a typed text as the answer to a question, if it is a number of persons who may go in.
     fn answered(&mut self, question: Box<VerdictView>, text: &str) -> anyhow::Result<()> {
         let count = text.trim().parse().ok().filter(|count| *count <= question.may_admit);
         let (Some(count), Some(scan_id)) = (count, question.scan_id.clone()) else {
@@ -239,12 +239,12 @@ impl Door {
         }
     }
 
-    /// Takes what the engine said.
+    /// Handles the engine's messages.
     fn hear(&mut self) -> anyhow::Result<()> {
         while let Some(word) = self.scanner.word() {
             match word {
                 Word::Refused { message, .. } if self.pairing => bail!("{message}"),
-                // Of no code: what a pairing or storage had to say is in the view too.
+                // A message about no code. What pairing or storage reports is also in the view.
                 Word::Shown(_) | Word::Refused { .. } if !self.current => {}
                 Word::Refused { code, message } => self.failed(&code, &message)?,
                 Word::Shown(verdict) if asks_count(&verdict) => self.asked(verdict)?,
@@ -267,7 +267,7 @@ impl Door {
         Ok(())
     }
 
-    /// Tells a verdict. Its scan is durable: the engine shows nothing else.
+    /// Prints a verdict and runs its hook. Its scan is durable, because the engine shows no other verdict.
     fn told(&mut self, verdict: VerdictView, asked: Option<&VerdictView>) -> anyhow::Result<()> {
         self.current = false;
         let view = self.scanner.view().context("a verdict came before any state")?;
@@ -281,7 +281,7 @@ impl Door {
         self.write(&told)
     }
 
-    /// A code without a verdict: nobody goes in by it.
+    /// Reports a code without a verdict. Nobody goes in with it.
     fn failed(&mut self, code: &str, message: &str) -> anyhow::Result<()> {
         (self.current, self.question) = (false, None);
         say(message);
@@ -301,7 +301,7 @@ impl Door {
         })
     }
 
-    /// Says on standard error what changed about the scanner.
+    /// Reports changes of the scanner's state on standard error.
     fn news(&mut self) {
         let Some(view) = self.scanner.view() else { return };
         let (online, code) = (view.online && !view.captive, view.pairing_code.clone());
@@ -328,12 +328,12 @@ impl Door {
             say(format_args!("{stands}, {} to send", view.unsent));
         }
         self.pairing &= matches!(view.phase, Phase::Pairing | Phase::Unpaired);
-        // Later a code that cannot be taken is told why.
+        // After the first list, a code that cannot be accepted gets a message.
         self.ready |= !self.pairing && !matches!(view.phase, Phase::Unpaired | Phase::Pairing | Phase::FirstSync);
         self.seen = seen;
     }
 
-    /// Finishes the code under way, sends what can be sent, and says what waits.
+    /// Finishes the code under way, uploads what it can, and reports how many scans wait.
     async fn finish(&mut self) -> anyhow::Result<()> {
         let until = Instant::now() + LAST_VERDICT;
         if let Some(question) = self.question.take()
@@ -383,7 +383,7 @@ async fn at(moment: Option<Instant>) {
     }
 }
 
-/// Verdicts that nobody can see are none: the program ends rather than scan on in silence.
+/// Writes to standard output. If nobody can see verdicts, the program ends.
 fn write_out(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("writing a verdict to standard output")

@@ -1,4 +1,4 @@
-//! Commands that run for each verdict: they open a relay or light a lamp.
+//! Runs a command for each verdict. Such a command opens a relay or lights a lamp.
 
 use std::ffi::OsString;
 use std::process::Stdio;
@@ -13,12 +13,12 @@ use super::clean::clean;
 use super::told::{Kind, Told};
 use crate::say::say;
 
-/// How long a hook may run.
+/// The time limit of a hook.
 const LONGEST: Duration = Duration::from_secs(10);
-/// Hooks that run at once. One that is stuck must not fill a small computer with others.
+/// The most hooks that run at once, so that stuck hooks do not fill a small computer.
 const AT_ONCE: usize = 8;
 
-/// The hooks of this scanner, and those that run.
+/// The hooks of this scanner, and those that run now.
 #[derive(Debug, Default)]
 pub struct Hooks {
     on_admit: Option<Vec<String>>,
@@ -26,19 +26,20 @@ pub struct Hooks {
     running: JoinSet<()>,
 }
 
-/// Program and arguments. There is no shell between: a guest's name can never become a command.
+/// Splits a command line into program and arguments. No shell is involved, so a guest's name can never become a
+/// command.
 pub fn split(command: &str) -> Vec<String> {
     command.split_whitespace().map(str::to_owned).collect()
 }
 
 impl Hooks {
-    /// Hooks by their command lines.
+    /// Makes the hooks from their command lines.
     pub fn new(on_admit: Option<&str>, on_refuse: Option<&str>) -> Self {
         let words = |command: Option<&str>| command.map(split).filter(|words| !words.is_empty());
         Self { on_admit: words(on_admit), on_refuse: words(on_refuse), running: JoinSet::new() }
     }
 
-    /// Starts the hook of a verdict, if it has one. Returns at once.
+    /// Starts the hook of a verdict, if there is one. Returns at once.
     pub fn start(&mut self, told: &Told) {
         while self.running.try_join_next().is_some() {}
         let words = match told.kind {
@@ -58,13 +59,13 @@ impl Hooks {
         });
     }
 
-    /// Waits until no hook runs. A relay that was opened is then shut again, if its hook shuts it.
+    /// Waits until no hook runs, so that a hook that closes a relay can do so.
     pub async fn finish(&mut self) {
         while self.running.join_next().await.is_some() {}
     }
 }
 
-/// The environment of a hook.
+/// The environment variables of a hook.
 fn values(told: &Told) -> Vec<(&'static str, OsString)> {
     let verdict = &told.verdict;
     let text = |text: Option<&str>| OsString::from(text.map(clean).unwrap_or_default());
@@ -92,9 +93,10 @@ async fn run(
     longest: Duration,
 ) -> Result<(), String> {
     let mut command = Command::new(&words[0]);
-    // Standard output is for verdicts alone.
+    // Standard output is only for verdicts.
     command.args(&words[1..]).envs(values).stdin(Stdio::piped()).stdout(Stdio::null()).kill_on_drop(true);
-    // Ctrl-C at the terminal must not end it half-way, and what it started can be ended with it.
+    // In its own process group, Ctrl-C at the terminal does not end the hook, and its child processes can be ended
+    // with it.
     #[cfg(unix)]
     command.process_group(0);
     let mut child = command.spawn().map_err(|error| format!("could not be started: {error}"))?;
@@ -118,7 +120,7 @@ async fn run(
     }
 }
 
-/// Ends a hook and what it started. Where there are no groups, dropping the child ends the hook alone.
+/// Ends a hook and its child processes. On systems without process groups, dropping the child ends the hook alone.
 fn end(group: Option<u32>) {
     #[cfg(target_os = "linux")]
     if let Some(group) = group.and_then(|id| rustix::process::Pid::from_raw(id as i32)) {
@@ -145,7 +147,7 @@ mod tests {
         let values = || vec![("ADMIT_VERDICT", OsString::from("admit"))];
         let reads = words("read line; test \"$line\" = text -a \"$ADMIT_VERDICT\" = admit");
         assert_eq!(run(&reads, values(), "text\n", LONGEST).await, Ok(()));
-        // One that reads nothing is no failure, however much there is to read.
+        // A hook that reads no input has not failed, however long the input is.
         assert_eq!(run(&words("exit 0"), values(), &"x".repeat(1_000_000), LONGEST).await, Ok(()));
         assert!(run(&words("exit 3"), values(), "", LONGEST).await.unwrap_err().contains("failed"));
         let gone = run(&["/no/such/hook".to_owned()], values(), "", LONGEST).await.unwrap_err();
@@ -162,7 +164,7 @@ mod tests {
         assert!(why.contains("took longer than 1 s"), "{why}");
         let pids = std::fs::read_to_string(pids).unwrap();
         for pid in pids.split_whitespace() {
-            // Gone, or dead and not collected yet.
+            // The process is gone, or dead and not collected yet.
             let stands = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
             let end = std::time::Instant::now() + Duration::from_secs(20);
             while !(stands().is_empty() || stands().contains(") Z")) {

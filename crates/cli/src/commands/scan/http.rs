@@ -1,4 +1,4 @@
-//! One request of the engine, and what came of it.
+//! Sends one request of the engine and returns its answer.
 
 use std::time::Duration;
 
@@ -6,35 +6,35 @@ use admit_core::limits::BODY_DECODED_BYTES;
 use anyhow::{Context as _, bail};
 use reqwest::{Client, Method, redirect};
 
-/// A request as the engine wants it sent.
+/// A request that the engine wants to send.
 #[derive(Debug)]
 pub struct Request {
-    /// Origin, such as `https://tickets.example.org`.
+    /// The server's origin, such as `https://tickets.example.org`.
     pub server: String,
-    /// `GET` or `POST`.
+    /// The method: `GET` or `POST`.
     pub method: String,
-    /// Path and query.
+    /// The path and the query.
     pub path: String,
     /// Names and values of the headers.
     pub headers: Vec<(String, String)>,
-    /// JSON.
+    /// The body as JSON; `None` for a request without a body.
     pub body: Option<String>,
-    /// Time until the request is given up, in milliseconds.
+    /// The time limit of the request, in milliseconds.
     pub timeout_ms: u64,
 }
 
-/// An answer as it came, from the server or a proxy: the engine judges whether it is one of ours.
+/// An answer, unchanged, from the server or a proxy. The engine judges whether it is one of ours.
 #[derive(Debug)]
 pub struct Answer {
-    /// Status; 0 for a redirect.
+    /// The status; 0 for a redirect.
     pub status: u16,
-    /// Headers, names in lower case.
+    /// The headers, with names in lower case.
     pub headers: Vec<(String, String)>,
     /// The body's bytes.
     pub body: Vec<u8>,
 }
 
-/// A client that follows nothing: the redirect of a captive portal must be seen, not obeyed.
+/// A client that follows no redirects, because the engine must see the redirect of a captive portal.
 pub fn client() -> anyhow::Result<Client> {
     let client = admit_server::adapters::http_client::builder()
         .redirect(redirect::Policy::none())
@@ -42,7 +42,7 @@ pub fn client() -> anyhow::Result<Client> {
     client.build().context("preparing HTTP")
 }
 
-/// Sends it. Fails where no answer comes in time.
+/// Sends a request. Fails if no answer comes in time.
 pub async fn send(client: &Client, request: Request) -> anyhow::Result<Answer> {
     let method = Method::from_bytes(request.method.as_bytes())?;
     let url = format!("{}{}", request.server, request.path);

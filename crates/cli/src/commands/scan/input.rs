@@ -1,6 +1,6 @@
-//! Where codes come from: lines of standard input, a USB reader that types, a reader on a serial line.
+//! The sources of codes: lines of standard input, a USB reader that types, a reader on a serial line.
 //!
-//! Each is read by a thread of its own, which waits for the next code for ever.
+//! A thread reads each source and waits for the next code without a limit.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -13,18 +13,18 @@ use tokio::sync::mpsc;
 use super::device;
 use super::lines::{Lines, Reading};
 
-/// `--input`.
+/// The value of `--input`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// A code a line.
+    /// Standard input, with one code per line.
     Stdin,
-    /// A keyboard of Linux's, which nobody else hears any more.
+    /// A Linux keyboard device, which no other program then receives.
     Evdev(PathBuf),
-    /// A serial line and its speed, baud.
+    /// A serial line and its speed in baud.
     Serial(PathBuf, u32),
 }
 
-/// The speed of a serial line that says none.
+/// The speed of a serial line if none is given, in baud.
 const BAUD: u32 = 9_600;
 
 impl FromStr for Source {
@@ -45,10 +45,11 @@ impl FromStr for Source {
     }
 }
 
-/// Codes that wait until the one before is decided. Of standard input one: a file is read as fast as codes are decided.
+/// The most codes that wait while one is decided. For standard input it is one: a file is read as fast as codes are
+/// decided.
 const WAITING: usize = 16;
 
-/// Begins to read. Fails where a device cannot be opened now; one that goes away later is waited for.
+/// Starts to read. Fails if a device cannot be opened now; a device that disappears later is waited for.
 pub fn open(source: &Source) -> anyhow::Result<mpsc::Receiver<Reading>> {
     let (to, from) = mpsc::channel(if *source == Source::Stdin { 1 } else { WAITING });
     match source {
@@ -68,7 +69,7 @@ pub fn open(source: &Source) -> anyhow::Result<mpsc::Receiver<Reading>> {
     Ok(from)
 }
 
-/// Reads codes until the end. Nobody hears it any more: then it ends too.
+/// Reads codes until the end of the input, or until the receiver is gone.
 fn read_all(mut from: impl Read, to: &mpsc::Sender<Reading>) {
     let (mut lines, mut bytes) = (Lines::default(), [0; 4_096]);
     loop {

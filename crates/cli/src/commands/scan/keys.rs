@@ -1,9 +1,9 @@
-//! Keys of a reader that types become codes. The keys are those of a keyboard of the US, which readers are set to when
-//! they leave the factory.
+//! Turns the keys of a reader into codes. It assumes the US keyboard layout, which readers are set to when they leave
+//! the factory.
 
 use super::lines::Lines;
 
-/// The key went down; the kernel's value of a key event. 0 is up, 2 is a repeat, which no reader means.
+/// The value of a key event when a key goes down. 0 means up, and 2 a repeat, which no reader sends on purpose.
 const DOWN: i32 = 1;
 const UP: i32 = 0;
 const ENTER: [u16; 2] = [28, 96];
@@ -11,7 +11,7 @@ const TAB: u16 = 15;
 const SHIFTS: [u16; 2] = [42, 54];
 const CAPS_LOCK: u16 = 58;
 
-/// The first key of each run of neighbours in the kernel's numbering, and what they type without and with Shift.
+/// For each range of keys in the kernel's numbering: the first key, and the characters without and with Shift.
 const KEYS: &[(u16, &str, &str)] = &[
     (2, "1234567890-=", "!@#$%^&*()_+"),
     (16, "qwertyuiop[]", "QWERTYUIOP{}"),
@@ -23,17 +23,17 @@ const KEYS: &[(u16, &str, &str)] = &[
     (98, "/", "/"),
 ];
 
-/// The state of the keyboard, and the text typed since the last Enter.
+/// The state of the keyboard, with the text typed since the last Enter.
 #[derive(Debug, Default)]
 pub struct Keys {
-    /// Which of the two Shift keys are down.
+    /// Whether each of the two Shift keys is down.
     shifts: [bool; 2],
     caps: bool,
     lines: Lines,
 }
 
 impl Keys {
-    /// Takes in a key event; gives the code that it ends.
+    /// Handles a key event. Gives the code if this key ends one.
     pub fn take(&mut self, key: u16, value: i32) -> Option<String> {
         if let Some(place) = SHIFTS.iter().position(|shift| *shift == key) {
             self.shifts[place] = value != UP;
@@ -64,7 +64,7 @@ impl Keys {
 mod tests {
     use super::*;
 
-    /// Presses and releases; `+` before a number holds Shift for it.
+    /// Presses and releases keys by their numbers; `+` before a number holds Shift.
     fn press(keys: &mut Keys, typed: &str) -> Option<String> {
         let mut code = None;
         for word in typed.split(' ') {
@@ -103,7 +103,7 @@ mod tests {
         keys.take(30, 2);
         keys.take(54, 0);
         assert_eq!(press(&mut keys, "30 28").as_deref(), Some("Aa"));
-        // Keys that type nothing: Esc, F1, an arrow.
+        // Esc, F1 and an arrow type nothing.
         assert_eq!(press(&mut keys, "1 59 103 30 28").as_deref(), Some("a"));
     }
 }

@@ -1,28 +1,28 @@
-//! Bytes of a reader become codes: CR, LF or Tab ends one.
+//! Splits the bytes of a reader into codes. CR, LF or Tab ends a code.
 
 use std::time::Instant;
 
-/// The result of reading from a reader.
+/// A message from a reader.
 #[derive(Debug)]
 pub enum Reading {
-    /// It read a code, at this moment.
+    /// A code, with the moment when it was read.
     Code(String, Instant),
-    /// No more will come.
+    /// The input has ended.
     End,
 }
 
-/// A length beyond that of any code, in bytes. The rest of a longer line is dropped, and the engine says that the
-/// line is none of our codes.
+/// The most bytes of a line, more than any code has. The rest of a longer line is dropped, and the engine says that
+/// the line is none of our codes.
 const LONGEST: usize = 4_096;
 
-/// The part that was read of the code that is not ended yet.
+/// The part of the present code that was read so far.
 #[derive(Debug, Default)]
 pub struct Lines {
     open: Vec<u8>,
 }
 
 impl Lines {
-    /// Takes in bytes; gives the codes that they end.
+    /// Adds bytes, and gives the codes that they end.
     pub fn take(&mut self, bytes: &[u8]) -> Vec<String> {
         let mut codes = Vec::new();
         for byte in bytes {
@@ -35,7 +35,7 @@ impl Lines {
         codes
     }
 
-    /// The code that is open, if there is one.
+    /// The unfinished code at the end of the input; `None` if there is none.
     pub fn end(&mut self) -> Option<String> {
         let bytes = std::mem::take(&mut self.open);
         (!bytes.is_empty()).then(|| String::from_utf8_lossy(&bytes).into_owned())

@@ -1,5 +1,5 @@
-//! Carries out the engine's effects in their order and brings back what came of them, as the browser's worker does
-//! (`web/scanner/src/engine/runner.ts`). Holds no rule: it neither reads journal rows nor knows what a ticket is.
+//! Carries out the engine's effects in their order and feeds the results back, as the browser's worker does
+//! (`web/scanner/src/engine/runner.ts`). It holds no rule: it neither reads journal rows nor knows what a ticket is.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -17,7 +17,7 @@ use tokio::task::AbortHandle;
 use super::http::{Answer, Request, client, send};
 use crate::say::say;
 
-/// The clocks and the randomness of this process: the engine has none of its own.
+/// The clocks and the randomness of this process, which the engine needs as inputs.
 #[derive(Debug)]
 struct Clock {
     began: Instant,
@@ -36,24 +36,24 @@ impl Clock {
     }
 }
 
-/// The result of a request: its number, and the answer where there is one.
+/// The result of a request: its number, the monotonic time when it was sent, and the answer; `None` without an answer.
 pub type Answered = (u64, i64, Option<Answer>);
 
-/// Something the engine said to a person.
+/// A message of the engine for a person.
 #[derive(Debug)]
 pub enum Word {
-    /// A verdict; its scan is durable.
+    /// A verdict, whose scan is durable.
     Shown(Box<VerdictView>),
-    /// Something could not be done.
+    /// A code or an action that was refused.
     Refused {
-        /// Stable word.
+        /// The stable code of the reason.
         code: String,
-        /// For staff.
+        /// The message for staff.
         message: String,
     },
 }
 
-/// The engine, its journal, its network and its clock.
+/// The engine with its journal, its network and its clock.
 #[derive(Debug)]
 pub struct Scanner {
     engine: Engine,
@@ -64,21 +64,21 @@ pub struct Scanner {
     requests: BTreeMap<u64, AbortHandle>,
     effects: VecDeque<Effect>,
     wake_ms: Option<i64>,
-    /// Origin of the server, for requests that name none.
+    /// The server's origin, for requests that name none; `None` before pairing.
     server: Option<String>,
     keep_names: bool,
     view: Option<View>,
-    /// The messages that nobody has taken yet.
+    /// The engine's messages that were not read yet.
     words: VecDeque<Word>,
-    /// The server is asked about a code: its verdict is not there yet.
+    /// Whether the engine waits for the server's answer about a code.
     asking: bool,
 }
 
-/// Where the journal keeps the server's origin.
+/// The journal's setting with the server's origin.
 const SERVER: &str = "server";
 
 impl Scanner {
-    /// Reads the journal and begins. Answers come to the receiver and go back by [`Scanner::answered`].
+    /// Reads the journal and starts the engine. Answers arrive at the receiver and go back by [`Scanner::answered`].
     pub fn start(
         path: &Path,
         server: Option<String>,
@@ -113,17 +113,17 @@ impl Scanner {
             scanner.feed_with(Input::Cache { key }, &body)?;
         }
         scanner.feed(Input::Started)?;
-        // What was asked in an earlier session is nobody's question now.
+        // Messages about questions of an earlier session are dropped.
         scanner.words.clear();
         Ok((scanner, from))
     }
 
-    /// Puts one input to the engine and does all that follows from it.
+    /// Feeds one input to the engine and carries out all its effects.
     pub fn feed(&mut self, input: Input) -> anyhow::Result<()> {
         self.feed_with(input, &[])
     }
 
-    /// The same with the bytes beside the input.
+    /// Feeds one input together with a body.
     fn feed_with(&mut self, input: Input, body: &[u8]) -> anyhow::Result<()> {
         self.handle(input, body)?;
         while let Some(effect) = self.effects.pop_front() {
@@ -138,7 +138,7 @@ impl Scanner {
         Ok(())
     }
 
-    /// Takes in what came of a request. After a cancel the engine has forgotten it.
+    /// Feeds the result of a request. The engine ignores it if it cancelled the request.
     pub fn answered(&mut self, (request, sent_mono_ms, answer): Answered) -> anyhow::Result<()> {
         if self.requests.remove(&request).is_none() {
             return Ok(());
@@ -151,29 +151,29 @@ impl Scanner {
         }
     }
 
-    /// When the engine wants to be woken; then [`Input::Tick`] is fed.
+    /// When the engine wants [`Input::Tick`]; `None` if it does not.
     pub fn wakes_at(&self) -> Option<Instant> {
         let ms = u64::try_from(self.wake_ms?).unwrap_or(0);
         Some(self.clock.began + Duration::from_millis(ms))
     }
 
-    /// Tells the engine that its time has come.
+    /// Feeds [`Input::Tick`].
     pub fn tick(&mut self) -> anyhow::Result<()> {
         self.wake_ms = None;
         self.feed(Input::Tick)
     }
 
-    /// Where it stands.
+    /// The engine's present view; `None` before the first one.
     pub fn view(&self) -> Option<&View> {
         self.view.as_ref()
     }
 
-    /// Whether the verdict of a code waits for the server's word.
+    /// Whether the verdict of a code waits for the server's answer.
     pub fn is_asking(&self) -> bool {
         self.asking
     }
 
-    /// The next thing it said.
+    /// The engine's next message; `None` if all were read.
     pub fn word(&mut self) -> Option<Word> {
         self.words.pop_front()
     }
@@ -181,7 +181,7 @@ impl Scanner {
     fn carry_out(&mut self, effect: Effect, body: &[u8]) -> anyhow::Result<()> {
         match effect {
             Effect::Append { append, rows } => {
-                // The rows are flushed when this returns: only then the engine lets a verdict be seen.
+                // The rows are flushed when this returns. Only then does the engine show the verdict.
                 let input = match self.journal.append(&rows) {
                     Ok(()) => Input::Appended { append },
                     Err(error) => Input::AppendFailed { append, reason: error.as_str().to_owned() },
@@ -209,19 +209,19 @@ impl Scanner {
             }
             Effect::View { view } => self.view = Some(*view),
             Effect::Save { key, text, sealed } => self.save(key, text, sealed, body)?,
-            // Where a purge or a removal fails everything is as it was, and a later start tries again.
+            // If a purge or a removal fails, nothing has changed, and a later start tries again.
             Effect::Purge { row } => self.told("tidying the journal", |journal| journal.purge(&row)),
             Effect::Forget { key } => self.told("forgetting a list", |journal| journal.forget(&key)),
             Effect::WipeCaches => self.told("erasing guest data", DeviceJournal::wipe),
-            // Answers to inputs that this scanner never gives.
+            // These answer inputs that this scanner never feeds.
             Effect::Undone { .. } | Effect::Found { .. } | Effect::PinRefused { .. } | Effect::PinOk => {}
             Effect::Export { .. } => {}
         }
         Ok(())
     }
 
-    /// Guests' names may be kept only under a key that cannot be read out of the device. A file has none, so names stay in
-    /// memory unless a person decides otherwise.
+    /// Stores a body. Guests' names may be stored only under a key that cannot be read out of the device. A file has
+    /// none, so names stay in memory, unless a person decides otherwise.
     fn save(&mut self, key: String, text: Option<String>, sealed: bool, body: &[u8]) -> anyhow::Result<()> {
         if sealed && !self.keep_names {
             self.told("forgetting names", |journal| journal.forget(&key));

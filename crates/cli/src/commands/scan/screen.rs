@@ -1,4 +1,4 @@
-//! The verdict on a terminal: a band of colour with the words in it, over the whole width.
+//! Shows a verdict on a terminal: a coloured band over the whole width, with the words in it.
 
 use admit_core::decide::Screen;
 
@@ -6,16 +6,16 @@ use super::clean::clean;
 use super::told::{Kind, Told};
 use super::words::face;
 
-/// How a terminal shows it.
+/// The properties of the terminal.
 #[derive(Debug, Clone, Copy)]
 pub struct Look {
-    /// Colours are shown, and the screen belongs to the verdict.
+    /// Whether to use colours and clear the screen.
     pub colour: bool,
-    /// Characters of a line.
+    /// The width of the terminal, in characters.
     pub width: usize,
 }
 
-/// Black on green, white on red, and so on: the phone's colours as far as every terminal has them.
+/// The colours of a verdict, such as black on green, as near to the phone's as every terminal has them.
 fn colours(told: &Told) -> &'static str {
     match (told.kind, face(&told.verdict)) {
         (Kind::Same | Kind::Sample, _) | (_, None) => "1;30;47",
@@ -36,7 +36,7 @@ fn mark(told: &Told) -> &'static str {
     }
 }
 
-/// The verdict, to be written as it is.
+/// The text of the verdict with its control sequences.
 pub fn draw(told: &Told, look: Look) -> String {
     let mut lines = vec![String::new(), format!("{}  {}", mark(told), clean(&told.words.headline)), String::new()];
     lines.extend(told.words.party.clone());
@@ -65,7 +65,7 @@ pub fn draw(told: &Told, look: Look) -> String {
     format!("{rule}\n{band}  {footer}\n{rule}\n")
 }
 
-/// How this device stands with the server, in the phone's words.
+/// The state of this device towards the server, in the phone's words.
 fn footer(told: &Told) -> String {
     let stands = if told.online { "Online" } else { "Offline" };
     let mut parts = vec![clean(&told.gate)];

@@ -1,4 +1,4 @@
-//! The result of one code, as it is told: on the screen, as a line of JSON, to a hook, by the exit code.
+//! The result of one code in the form for the screen, the JSON line, the hook and the exit code.
 
 use admit_core::decide::Screen;
 use admit_core::wire::engine::{DecidedBy, VerdictView, View};
@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use super::clean::clean;
 use super::words::{Words, words_of};
 
-/// The verdict in one word.
+/// The result in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Somebody goes in, or out.
+    /// A person goes in or out.
     Admit,
-    /// Nobody does.
+    /// Nobody goes in or out.
     Refuse,
     /// The same ticket again within a minute: nothing happened, and nothing was recorded.
     Same,
@@ -21,7 +21,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The word.
+    /// The word in JSON and in the hook's environment.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Admit => "admit",
@@ -32,35 +32,35 @@ impl Kind {
     }
 }
 
-/// A verdict, ready to be told.
+/// A verdict, ready to be printed.
 #[derive(Debug, Clone)]
 pub struct Told {
-    /// In one word.
+    /// The result in one word.
     pub kind: Kind,
-    /// As the engine gave it.
+    /// The engine's verdict.
     pub verdict: VerdictView,
-    /// In words.
+    /// The verdict in words.
     pub words: Words,
-    /// The screen that asked a question first, where this verdict is the answer.
+    /// The screen of the question that this verdict answers; `None` if there was none.
     pub question: Option<Screen>,
-    /// Event and gate by name, whether the server answers, scans that wait.
+    /// The event's name.
     pub event: String,
     /// The gate's name.
     pub gate: String,
-    /// The ticket's zone by name.
+    /// The name of the ticket's zone; `None` if it is not known.
     pub zone: Option<String>,
-    /// The server answered lately.
+    /// Whether the server answered lately.
     pub online: bool,
-    /// Scans that no receipt names.
+    /// The number of scans without a receipt.
     pub unsent: u64,
 }
 
 impl Told {
-    /// A verdict as it is told where the scanner stands as `view` says. `asked` is the question that it answers.
+    /// Prepares a verdict while the scanner's state is `view`. `asked` is the question that it answers.
     pub fn new(verdict: VerdictView, asked: Option<&VerdictView>, view: &View) -> Self {
         let mut words = words_of(&verdict, view.clock.as_ref());
         if let Some(asked) = asked.filter(|_| !verdict.opened) {
-            // Nobody went in because of what was asked: staff must see that first.
+            // Nobody went in because of the answer to a question. Staff must see that reason first.
             let why = words_of(asked, view.clock.as_ref());
             words = Words { lines: [why.lines, vec![words.headline]].concat(), ..why };
         }
@@ -78,7 +78,7 @@ impl Told {
         }
     }
 
-    /// The word of the phone's screen about the record: stored here, or confirmed. Absent where nothing was recorded.
+    /// What the phone's screen says about the record: stored here, or confirmed. `None` if nothing was recorded.
     pub fn record(&self) -> Option<&'static str> {
         if self.verdict.practice {
             return Some("Practice · nothing counts");
@@ -89,8 +89,8 @@ impl Told {
         }
     }
 
-    /// One object, with every text cleaned. It does not hold the code itself: a person who reads a log could enter
-    /// with it.
+    /// The JSON object, with every text cleaned. It does not contain the code, because a person who reads a log could
+    /// enter with it.
     pub fn json(&self) -> Value {
         let (verdict, words) = (&self.verdict, &self.words);
         let text = |text: &Option<String>| text.as_deref().map(clean);
@@ -131,7 +131,7 @@ impl Told {
 fn kind(verdict: &VerdictView) -> Kind {
     match verdict.screen {
         Screen::SameTicket => Kind::Same,
-        // The engine writes no scan of the sample code: what is no fact opens no door.
+        // The engine makes no scan of the sample code. A verdict without a scan opens no door.
         _ if verdict.opened && verdict.scan_id.is_none() => Kind::Sample,
         _ if verdict.opened => Kind::Admit,
         _ => Kind::Refuse,

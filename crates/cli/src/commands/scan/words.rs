@@ -1,5 +1,5 @@
-//! A verdict in words: those of the phone's screen (`web/scanner/src/state/words.ts`, `web/shared/words/scanner`). A test
-//! compares the two.
+//! A verdict in words. They are those of the phone's screen (`web/scanner/src/state/words.ts`,
+//! `web/shared/words/scanner`); a test compares the two.
 
 use admit_core::decide::Screen;
 use admit_core::event::ZoneClock;
@@ -12,13 +12,13 @@ use admit_core::wire::engine::{DecidedBy, LastEntryView, VerdictView};
 pub struct Words {
     /// The verdict in a few words.
     pub headline: String,
-    /// `2 of 4`: persons in of a party, or how many are left where the verdict asks. Absent for one person.
+    /// `2 of 4`: persons let in of a party, or how many are left if the verdict asks. `None` for one person.
     pub party: Option<String>,
-    /// The organiser's flag for staff; absent where there is none, or where the headline says it.
+    /// The organiser's flag for staff; `None` if there is none, or if the headline shows it.
     pub flag: Option<String>,
-    /// The reasons.
+    /// The reasons, one per line.
     pub lines: Vec<String>,
-    /// The next action of staff; empty where the guest simply goes.
+    /// What staff should do next; empty if the guest simply goes in.
     pub next: String,
 }
 
@@ -31,8 +31,7 @@ pub fn asks_count(verdict: &VerdictView) -> bool {
         && matches!(verdict.screen, Screen::AdmitParty | Screen::Full | Screen::Check)
 }
 
-/// The screen of the verdict now: its own until its question is answered. Absent (`None`) where the question was
-/// answered with nobody.
+/// The screen to show for the verdict: its own until its question is answered. `None` if the answer was nobody.
 pub fn face(verdict: &VerdictView) -> Option<Screen> {
     match verdict.screen {
         Screen::SameTicket | Screen::Exit => Some(verdict.screen),
@@ -43,7 +42,7 @@ pub fn face(verdict: &VerdictView) -> Option<Screen> {
     }
 }
 
-/// The words of a verdict, with times by the event's clock.
+/// The words for a verdict, with times by the event's clock.
 pub fn words_of(verdict: &VerdictView, clock: Option<&ZoneClock>) -> Words {
     let face = face(verdict);
     let flag = verdict.flag.as_deref().filter(|_| face != Some(Screen::Check)).map(flag);
@@ -198,10 +197,10 @@ fn not_in_list(verdict: &VerdictView, clock: Option<&ZoneClock>) -> Words {
     words("Unknown ticket", vec![why], "A ticket sold since then is not here. Ask a supervisor.")
 }
 
-/// Things that people show at a door, which "Check" stands before.
+/// Things that people show at a door. The flag of such a thing gets "Check" before it.
 const THINGS: [&str; 9] =
     ["age", "passport", "photo", "badge", "name", "wristband", "voucher", "membership", "student"];
-/// How a flag begins that is a request already.
+/// Beginnings of flags that are a request already.
 const REQUESTS: [&str; 13] =
     ["check", "ask", "look", "see", "verify", "call", "give", "show", "stop", "tell", "take", "bring", "do not"];
 
@@ -223,7 +222,7 @@ fn is_request(text: &str) -> bool {
     REQUESTS.iter().any(|request| lower.strip_prefix(request).is_some_and(|rest| !rest.starts_with(word)))
 }
 
-/// An organiser's flag as staff are asked: "ID" is "Check ID".
+/// An organiser's flag as a request to staff: "ID" becomes "Check ID".
 fn flag(text: &str) -> String {
     if !is_thing(text) {
         return text.to_owned();
@@ -237,12 +236,12 @@ fn flag(text: &str) -> String {
     }
 }
 
-/// The same as a headline, which always asks.
+/// A flag as a headline, which always begins as a request.
 fn check_flag(text: &str) -> String {
     if is_thing(text) || is_request(text) { flag(text) } else { format!("Check: {text}") }
 }
 
-/// A span as staff say it: `4 s`, `12 min`, `2 h 5 min`.
+/// A duration as staff say it: `4 s`, `12 min`, `2 h 5 min`.
 fn span(ms: i64) -> String {
     let seconds = (ms.max(0) + 500) / 1000;
     if seconds < 60 {
@@ -256,7 +255,7 @@ fn span(ms: i64) -> String {
     if minutes % 60 == 0 || hours >= 48 { format!("{hours} h") } else { format!("{hours} h {} min", minutes % 60) }
 }
 
-/// A moment with the event's local time in its fields.
+/// A moment in the event's local time.
 fn local(at: Timestamp, clock: Option<&ZoneClock>) -> jiff::Zoned {
     let offsets = clock.map(|clock| clock.offsets.as_slice()).unwrap_or_default();
     let begun = offsets.iter().rfind(|offset| offset.from <= at).or(offsets.first());
@@ -264,12 +263,12 @@ fn local(at: Timestamp, clock: Option<&ZoneClock>) -> jiff::Zoned {
     jiff::Timestamp::from_millisecond(ms).unwrap_or_default().to_zoned(jiff::tz::TimeZone::UTC)
 }
 
-/// `Sun 7 June, 19:30`, by the event's clock.
+/// A day and time such as `Sun 7 June, 19:30`, by the event's clock.
 fn day(at: Timestamp, clock: Option<&ZoneClock>) -> String {
     local(at, clock).strftime("%a %-d %B, %H:%M").to_string()
 }
 
-/// A time of today as `19:42`, of another day with its date; by the event's clock.
+/// A time as `19:42` if it is today, else with its date; by the event's clock.
 pub fn time(at: Timestamp, now: Timestamp, clock: Option<&ZoneClock>) -> String {
     let (then, now) = (local(at, clock), local(now, clock));
     if then.date() == now.date() { then.strftime("%H:%M").to_string() } else { day(at, clock) }
@@ -284,7 +283,7 @@ pub mod tests {
 
     const PHONE: &str = include_str!("../../../../../web/shared/words/scanner/en/verdict.ts");
 
-    /// A verdict about an ordinary ticket of a list, shut.
+    /// A verdict that refuses an ordinary ticket of the list.
     pub fn verdict(screen: Screen) -> VerdictView {
         VerdictView {
             screen,
@@ -403,7 +402,8 @@ pub mod tests {
         }
     }
 
-    /// Every text of this file that stands between quotes and ends a sentence or is a headline.
+    /// Finds every text of this file that is in quotes and is a sentence or a headline, and looks for it in the
+    /// phone's catalogue.
     #[test]
     fn the_phones_catalogue_has_each_text() {
         let texts = [

@@ -1,5 +1,5 @@
-//! Level 2's HTTP: the server's own router around the use cases of a seed, asked in process. Nothing listens: the faulty
-//! network is the simulator's.
+//! The HTTP part of level 2: the server's own router around the use cases of a seed, called in process. Nothing
+//! listens on a port, because the faulty network is the simulator's.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -18,18 +18,19 @@ use axum::body::Body;
 use tokio::runtime::Runtime;
 use tower::ServiceExt as _;
 
-/// Longest that another thread computes for an answer. A request that waits longer waits for what never comes.
+/// The longest time that another thread may compute an answer. A request that takes longer waits for something that
+/// never comes.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Makes a server's HTTP half around use cases.
+/// Makes the HTTP part of a server around use cases.
 pub fn open() -> Open {
     Arc::new(|app| Box::new(Http::around(app)))
 }
 
 struct Http {
     router: Router,
-    /// Timers belong to it. Nobody drives it: virtual time is the only time, no timer ever goes off, and what a request would
-    /// leave to a task of its own is never done.
+    /// The runtime that timers belong to. Nobody drives it, because virtual time is the only time. So no timer ever
+    /// fires, and a task that a request would start never runs.
     runtime: Runtime,
 }
 
@@ -41,7 +42,7 @@ impl Http {
         let secret = secret.unwrap_or_else(|error| panic!("no secret: {error}"));
         let inside = runtime.enter();
         let mut state = AppState::new(app.store.clone(), secret, Settings::default());
-        // The world's clock and randomness; what only makes answers sooner is the server's own.
+        // Clock and randomness are the world's. Caches, which only make answers faster, are the server's own.
         let recent = state.app.recent.clone();
         state.app = App { recent, hints: state.live.clone(), ..app };
         let router = router(state);
@@ -66,7 +67,7 @@ impl HttpServer for Http {
         for (name, value) in &request.headers {
             asked = asked.header(name, value);
         }
-        // What a client's own library adds.
+        // The headers that a client library adds.
         if let Some(body) = &request.body {
             asked = asked.header("content-length", body.len());
             if request.header("content-type").is_none() {
@@ -79,13 +80,13 @@ impl HttpServer for Http {
         let held_back = request.query("wait").is_some();
         let answer = drive(self.answer(asked), held_back, PATIENCE);
         drop(inside);
-        // The store answers in place, so of these only a long poll without news waits for time to go by, which it never
-        // does here. The caller goes away.
+        // The store answers in place. So only a long poll without changes is not ready here: it waits for time, which
+        // does not pass. The caller gives up.
         answer.map_or(Reply::Hold, Reply::Answer)
     }
 }
 
-/// Notes that it was woken, and wakes the driver.
+/// Records that the future was woken, and wakes the thread that drives it.
 struct Woken {
     awake: AtomicBool,
     driver: Thread,
@@ -98,11 +99,10 @@ impl Wake for Woken {
     }
 }
 
-/// Drives a future to its end: what another thread computes is waited for. `None` = it may be held back, and nothing
-/// woke it any more.
+/// Drives a future to its end, and waits for work of other threads. `None`: the future may be held back (`held_back`),
+/// and nothing woke it any more.
 ///
-/// # Panics
-/// When nothing wakes it for `patience`: a seed that hangs would say nothing.
+/// # Panics If nothing wakes the future for `patience`. A seed that hangs would otherwise report nothing.
 fn drive<T>(future: impl Future<Output = T>, held_back: bool, patience: Duration) -> Option<T> {
     let woken = Arc::new(Woken { awake: AtomicBool::new(true), driver: std::thread::current() });
     let waker = Waker::from(Arc::clone(&woken));

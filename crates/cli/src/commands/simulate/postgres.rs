@@ -1,4 +1,4 @@
-//! PostgreSQL under the simulator: databases of its own on a given server, emptied between seeds.
+//! PostgreSQL for the simulator: databases on a given server, which are emptied between seeds.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,7 +9,7 @@ use admit_store_postgres::scratch::{Scratch, Server};
 use admit_store_postgres::{Options, Postgres};
 use admit_store_queries::contents::Contents;
 
-/// Where databases come from, and those that no seed uses at the moment.
+/// The server for the databases, and the databases that no seed uses now.
 pub struct Databases {
     server: Server,
     free: Free,
@@ -17,15 +17,15 @@ pub struct Databases {
 
 type Free = Arc<Mutex<Vec<Held>>>;
 
-/// A database with the store on it. A connection learns its statements once, which takes longer than a whole seed. So
-/// the store stays open, and each seed changes only the clock and the faults that it asks.
+/// A database with an open store. A connection prepares its statements once, which takes longer than a whole seed. So
+/// the store stays open, and each seed exchanges only its clock and its fault hooks.
 struct Held {
     database: Scratch,
     store: Postgres,
     handed: Handed,
 }
 
-/// A database of a seed's own, for as long as it runs.
+/// The database of one seed while it runs.
 struct Private {
     free: Free,
     held: Option<Held>,
@@ -36,12 +36,13 @@ fn lock<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 impl Databases {
-    /// On the server of `url`, as whose role the store works; `superuser` makes, empties and copies databases there.
+    /// Makes databases on the server of `url`, as whose role the store works. `superuser` creates, empties and copies
+    /// them.
     pub fn on(url: &str, superuser: &str) -> Self {
         Self { server: Server { url: url.to_owned(), superuser: superuser.to_owned() }, free: Arc::default() }
     }
 
-    /// An empty database of today's schema.
+    /// An empty database with the present schema.
     pub fn home(&self, hooks: Hooks) -> Result<Box<dyn StoreBehind>> {
         let free = lock(&self.free).pop();
         let held = match free {
@@ -82,7 +83,7 @@ impl Private {
 
 impl Drop for Private {
     fn drop(&mut self) {
-        // After a panic nobody knows in what state it is.
+        // After a panic the state of the database is unknown, so it is not reused.
         if !std::thread::panicking() {
             lock(&self.free).extend(self.held.take());
         }
@@ -108,7 +109,7 @@ impl StoreBehind for Private {
         held.store.crash();
         held.database.put_back("backup")
     }
-    /// Which store holds the same rows is asked at level 1.
+    /// The comparison of both stores' rows runs at level 1.
     fn contents(&self) -> Result<Contents> {
         Ok(Contents::default())
     }

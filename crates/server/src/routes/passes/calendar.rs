@@ -1,9 +1,9 @@
-//! The event of a pass as a calendar file (RFC 5545): when, where, and the address of the pass.
+//! The event of a pass as a calendar file (RFC 5545): time, place, and the address of the pass.
 
 use admit_app::passes::Pass;
 use admit_core::time::Timestamp;
 
-/// The file; `url` is the address of the pass, `now` when it is made.
+/// Makes the file. `url` is the address of the pass, `now` the time of creation.
 pub fn calendar(pass: &Pass, url: &str, now: Timestamp) -> String {
     let event = &pass.event;
     let uid = format!("{}@admit", pass.ticket.ticket_id);
@@ -29,13 +29,13 @@ fn entry(uid: &str, [now, starts_at, ends_at]: [Timestamp; 3], [name, venue, url
     lines.iter().map(|line| folded(line)).collect()
 }
 
-/// `20261127T193000Z`: whole seconds of UTC.
+/// A time as `20261127T193000Z`: whole seconds in UTC.
 fn stamp(at: Timestamp) -> String {
     let whole = Timestamp::clamped(at.ms() - at.ms().rem_euclid(1_000));
     whole.to_string().replace(['-', ':'], "")
 }
 
-/// A value in which nothing ends its line or its property.
+/// Escapes a value, so that it ends neither its line nor its property.
 fn text(value: &str) -> String {
     let mut out = String::with_capacity(value.len());
     for c in value.chars() {
@@ -49,7 +49,7 @@ fn text(value: &str) -> String {
     out
 }
 
-/// A line of 75 octets at most goes on in the next, which begins with a space; no character is torn apart.
+/// Splits a line after at most 75 octets, never within a character. The next line begins with a space.
 fn folded(line: &str) -> String {
     let mut out = String::with_capacity(line.len() + 8);
     let mut octets = 0;

@@ -1,10 +1,10 @@
-//! The page itself. Everything that others wrote is text in it.
+//! The HTML of the page of a pass. All text of organisers and guests is escaped.
 
 use admit_app::passes::{Pass, escaped, when};
 use admit_core::pass::PassStanding;
 
 const STYLE: &str = include_str!("pass.css");
-/// The typefaces of the web apps, as much of them as the page needs: fonts/README.md.
+/// The part of the web apps' typefaces that the page needs; see fonts/README.md.
 const FONTS: &str = concat!(
     "@font-face{font-family:\"Admit Words\";font-weight:400 700;src:url(data:font/woff2;base64,",
     include_str!("fonts/words.woff2.b64"),
@@ -13,10 +13,10 @@ const FONTS: &str = concat!(
     include_str!("fonts/figures.woff2.b64"),
     ") format(\"woff2\")}"
 );
-/// The edge of the card where the organisation has no colour of its own.
+/// The colour of the card's edge if the organisation has not chosen one.
 const COLOR: &str = "#0f5c4a";
 
-/// The page of a pass; `code` is the side of its QR code's square and the code's path.
+/// The page of a pass. `side` and `path` are the size of the QR code's square and its drawing.
 pub fn pass(pass: &Pass, (side, path): &(usize, String), token: &str, nonce: &str) -> String {
     let color = pass.letterhead.color.as_deref().unwrap_or(COLOR);
     let event = escaped(&pass.event.name);
@@ -28,7 +28,7 @@ pub fn pass(pass: &Pass, (side, path): &(usize, String), token: &str, nonce: &st
         persons => format!("{persons} persons"),
     };
     let short = pass.ticket.short_code().unwrap_or_default();
-    // A code that lets nobody in is not shown as if it did.
+    // A code that admits nobody is not shown as a valid one.
     let code = match pass.standing {
         PassStanding::Cancelled | PassStanding::Used | PassStanding::Expired => String::new(),
         _ => format!(
@@ -38,7 +38,7 @@ pub fn pass(pass: &Pass, (side, path): &(usize, String), token: &str, nonce: &st
              <b>{short}</b></figcaption></figure>"
         ),
     };
-    // Whoever can't come in any more needs no reminder.
+    // A guest who cannot come in any more needs no calendar entry.
     let calendar = match pass.standing {
         PassStanding::Valid | PassStanding::PartlyUsed | PassStanding::NotYetValid => {
             format!("<p><a href=\"passes.ics?token={}\" download=\"pass.ics\">Add to calendar</a></p>", escaped(token))
@@ -68,7 +68,7 @@ pub fn pass(pass: &Pass, (side, path): &(usize, String), token: &str, nonce: &st
     page(&event, &body, nonce)
 }
 
-/// How it stands, for the style sheet, in a word or two, and in a sentence.
+/// The standing of a pass: a class for the style sheet, a word or two, and a sentence.
 fn standing(pass: &Pass) -> (&'static str, &'static str, String) {
     let limit = pass.ticket.rules.entry_limit;
     match pass.standing {
@@ -122,7 +122,7 @@ fn page(title: &str, body: &str, nonce: &str) -> String {
 mod tests {
     use super::*;
 
-    /// The page is of one family with the web apps: its colours are theirs, by day and by night.
+    /// The page uses the colours of the web apps, in the light and the dark theme.
     #[test]
     fn the_colours_are_those_of_the_web_apps() {
         let tokens = include_str!("../../../../../web/shared/ui/tokens.css");

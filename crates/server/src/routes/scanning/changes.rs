@@ -30,7 +30,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(changes))
 }
 
-/// Pause after a hint before looking: a batch under way brings more than one.
+/// The pause between a hint and the read, because a batch causes several hints.
 const SETTLE: Duration = Duration::from_millis(50);
 
 #[derive(Debug, Deserialize)]
@@ -68,7 +68,7 @@ async fn changes(
     }
     at_most("manifest_version", asked.manifest_version)?;
     let until = Instant::now() + Duration::from_secs(asked.wait);
-    // Heard from before the first look on, so that nothing falls between looking and waiting.
+    // The subscription begins before the first read, so no change between reading and waiting is lost.
     let mut hints = state.live.subscribe(&caller.organization_id, &event_id);
     loop {
         let command =
@@ -91,19 +91,20 @@ async fn changes(
     }
 }
 
-/// Waits for a hint that may be news for a device: how other devices are, and what waits for review, is none.
+/// Waits for a hint that may concern a device. Hints about other devices' health and about the review queue do not.
 async fn stirred(hints: &mut Receiver<Arc<Hint>>) {
     loop {
         match hints.recv().await {
             Ok(hint) if matches!(hint.topic, Topic::Devices | Topic::Batch(_) | Topic::Incidents) => {}
             Ok(_) | Err(RecvError::Lagged(_)) => return,
-            // A closed hub hints no more; the deadline still ends the wait.
+            // A closed hub sends no more hints. The deadline still ends the wait.
             Err(RecvError::Closed) => std::future::pending().await,
         }
     }
 }
 
-/// Whether a device learns anything from it. A cursor that moved alone is none: heartbeats would end every wait.
+/// Whether the answer tells the device anything. A new cursor alone does not count, or each heartbeat would end every
+/// wait.
 fn is_news(answer: &ChangesAnswer, manifest_version: u64) -> bool {
     !answer.items.is_empty()
         || answer.event.is_some()

@@ -357,7 +357,8 @@ mod tests {
     fn described<D: PartialSchema>() -> BTreeSet<String> {
         keys(&serde_json::to_value(D::schema()).unwrap()["properties"])
     }
-    /// An example with every member: core reads it, writes it back, and the description names the same members.
+    /// Checks an example with every member: core reads it and writes it back, and the description names the same
+    /// members.
     fn same<C: Serialize + DeserializeOwned, D: PartialSchema>(example: Value) {
         let core: C = serde_json::from_value(example.clone()).unwrap_or_else(|error| panic!("{error}: {example}"));
         assert_eq!(keys(&serde_json::to_value(core).unwrap()), described::<D>(), "{}", std::any::type_name::<C>());

@@ -1,4 +1,4 @@
-//! `POST …/heartbeat` and `POST /api/scanning/log-status`: what a device tells about itself and its log.
+//! `POST …/heartbeat` and `POST /api/scanning/log-status`: a device's reports about itself and its log.
 
 use admit_app::devices;
 use admit_core::ids::EventId;
@@ -90,7 +90,7 @@ fn check(beat: &HeartbeatRequest) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a number that JSON readers elsewhere would round.
+/// Refuses a number above 2^53 − 1, which other JSON readers would round.
 pub fn at_most(path: &str, value: u64) -> Result<()> {
     if value > JSON_INTEGER { Err(ApiError::field(path, format!("must be at most {JSON_INTEGER}"))) } else { Ok(()) }
 }

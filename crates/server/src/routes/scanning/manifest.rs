@@ -81,7 +81,7 @@ async fn manifest(
     send(&state, fetched, &headers, event_id).await
 }
 
-/// A signed body in the encoding that its reader takes, or that nothing is new.
+/// Sends a signed body in an encoding that the client accepts, or 304 if the client has it already.
 pub async fn send(
     state: &AppState,
     fetched: FetchedManifest,
@@ -97,7 +97,7 @@ pub async fn send(
         FetchedManifest::Body { etag, large, tail, signature, compact } => {
             let encoding = Encoding::of(asked);
             let squeezed = state.squeezed.clone();
-            // Compressing is slow the first time: not on the threads that answer everybody else.
+            // Compressing is slow the first time, so it does not run on the threads that answer other requests.
             let body = tokio::task::spawn_blocking(move || squeezed.join(&large, &tail, encoding)).await;
             let body = body.map_err(|error| Error::Bug(error.to_string()))?;
             let body = body.map_err(|error| Error::Bug(format!("the list cannot be compressed: {error}")))?;

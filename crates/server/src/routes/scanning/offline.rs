@@ -52,7 +52,7 @@ async fn sync(State(state): State<AppState>, Device(caller): Device, request: Re
             drop(judging);
             taken
         }
-        // A body that cannot be read is a failed sync like any other.
+        // An unreadable body counts as a failed sync.
         Err(error) => Err(error),
     };
     ended(&state, &result, started);
@@ -79,7 +79,8 @@ async fn intake(state: &AppState, caller: &DeviceCaller, body: Bytes) -> Result<
     Ok(answer)
 }
 
-/// S2's form says no outcome: who it let in was valid to the device, and what the answer lists as an error was not valid here.
+/// Counts the scans for the metrics. S2's form has no outcome: a scan without an error counts as valid, one with an
+/// error as not valid.
 fn count(state: &AppState, answer: &scans::IngestAnswer) {
     let event_id = answer.event_id.as_str();
     for (outcome, scans) in [(Outcome::Valid, answer.processed), (Outcome::Invalid, answer.rejected)] {

@@ -1,4 +1,4 @@
-//! `POST /api/scans`: the server is asked before the door opens (S2 §2, spec §5).
+//! `POST /api/scans`: a device asks the server before its door opens (S2 §2, spec §5).
 
 use admit_app::ports::TRACES;
 use admit_app::scans;
@@ -58,7 +58,7 @@ async fn scan(State(state): State<AppState>, Device(caller): Device, RawJson(bod
     Ok(response)
 }
 
-/// The outcome that an answer of ours says.
+/// The outcome in an answer, as the core's type.
 fn outcome_of(answer: &str) -> Outcome {
     #[derive(serde::Deserialize)]
     struct Only {

@@ -61,7 +61,7 @@ async fn pair(
     answer
 }
 
-/// Pairs a device whose address may try.
+/// Pairs a device after the limit of its address was checked.
 async fn paired(state: &AppState, headers: &HeaderMap, request: PairRequest) -> Result<Response> {
     let claim_secret = request.claim_secret;
     let command = PairCommand {
@@ -71,7 +71,8 @@ async fn paired(state: &AppState, headers: &HeaderMap, request: PairRequest) -> 
         device_type: request.device_type.map(|one| one.as_str().to_owned()),
         api_key: token::bearer(headers).map(str::to_owned),
     };
-    // A device may come back to a server that was rolled back: its witness is looked at as on every device route.
+    // The server may have been rolled back since the device was paired. So its witness is checked, as on every device
+    // route.
     if let Some(organization_id) = devices::organization_of(&state.app, &command).await? {
         look_at_witness(state, &organization_id, headers).await?;
     }
@@ -173,8 +174,8 @@ async fn place(
     if let Some(retry_after_ms) = state.pairing_looks.must_wait(address, now_ms) {
         return Err(Error::Later { code: "rate_limited", retry_after_ms }.into());
     }
-    // Counted before the answer is known: many at once guess no more than one after the other. All phones of a hall have one
-    // address, so a token that is known is no guess.
+    // The attempt is counted before its result is known, so parallel attempts gain nothing. All phones of a hall share
+    // an address, so a known token is not counted as a guess.
     state.pairing_looks.count(address, now_ms);
     let found = pairing_tokens::show(&state.app, &request.pairing_token).await;
     if !matches!(found, Err(Error::NotFound { .. })) {

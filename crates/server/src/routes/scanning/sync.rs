@@ -48,7 +48,7 @@ async fn sync(State(state): State<AppState>, Device(caller): Device, request: Re
             drop(judging);
             taken
         }
-        // A body that cannot be read is a failed sync like any other.
+        // An unreadable body counts as a failed sync.
         Err(error) => Err(error),
     };
     if let Err(error) = &result {
@@ -65,7 +65,7 @@ async fn sync(State(state): State<AppState>, Device(caller): Device, request: Re
     Ok(response)
 }
 
-/// Counts and logs how an upload ended. Both sync routes say so.
+/// Counts and logs the result of an upload. Both sync routes call it.
 pub fn ended(state: &AppState, result: &Result<scans::IngestAnswer>, started_mono_ms: i64) {
     let took_ms = (state.app.clock.monotonic_ms() - started_mono_ms).max(0).unsigned_abs();
     state.metrics.sync_seconds.observe(took_ms as f64 / 1_000.0);
@@ -89,7 +89,7 @@ pub fn ended(state: &AppState, result: &Result<scans::IngestAnswer>, started_mon
     }
 }
 
-/// Counts and logs findings that scans caused, whichever way they came in.
+/// Counts and logs the conflicts that scans caused. Every route for scans calls it.
 pub fn conflicts_found(state: &AppState, event_id: &str, conflicts: u64) {
     state.metrics.conflicts.inc_by(conflicts);
     if conflicts > 0 {
@@ -97,7 +97,8 @@ pub fn conflicts_found(state: &AppState, event_id: &str, conflicts: u64) {
     }
 }
 
-/// Only answers 400 and 409 tell of a broken device (spec D19); five in a row suspend it. Both sync routes say so.
+/// Counts answers of 400 and 409, which indicate a broken device (spec D19). Five in a row suspend it. Both sync
+/// routes call it.
 pub async fn note_failure(state: &AppState, caller: &DeviceCaller, error: &ApiError) {
     if !matches!(error.status(), StatusCode::BAD_REQUEST | StatusCode::CONFLICT) {
         return;
@@ -121,7 +122,7 @@ async fn intake(state: &AppState, caller: &DeviceCaller, body: Bytes) -> Result<
     Ok(answer)
 }
 
-/// Counts and logs the scans that this batch told of first.
+/// Counts and logs the scans that the server did not know before this batch.
 fn count(state: &AppState, answer: &scans::IngestAnswer) {
     let event_id = answer.event_id.as_str();
     for outcome in &answer.heard {

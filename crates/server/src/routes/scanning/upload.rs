@@ -1,4 +1,4 @@
-//! The common part of the two ways of uploading: a body is read, and judged, once there is room for it.
+//! The common part of the two upload routes: it reads a body, and judges it, when there is room.
 
 use std::pin::pin;
 use std::time::Instant;
@@ -17,13 +17,13 @@ use crate::body::{Coding, RawJson, discard, json_head};
 use crate::error::{ApiError, Result};
 use crate::state::AppState;
 
-/// How many times its length a compressed body is taken for.
+/// The assumed ratio of decoded to sent size of a compressed body.
 const COMPRESSED: usize = 8;
-/// The assumed size of a body in chunks, in bytes. Some proxies send every body on in chunks.
+/// The assumed size of a body without a length, in bytes. Some proxies send every body in chunks.
 const USUAL_BYTES: usize = 1024 * 1024;
 
-/// Reads an upload's body and waits until it can be judged; it weighs `times` its length beside others. Without room for it:
-/// 503 `busy`. It counts as a sync from when its body was read.
+/// Reads an upload's body and waits until it may be judged. Judging weighs `times` its length. Without room it answers
+/// 503 `busy`. The upload counts for the sync limit once its body is read.
 #[tracing::instrument(target = "admit::trace", name = "upload.read", skip_all)]
 pub async fn read(state: &AppState, caller: &DeviceCaller, request: Request, times: usize) -> Result<(Bytes, Judging)> {
     let came = Instant::now();
@@ -32,7 +32,7 @@ pub async fn read(state: &AppState, caller: &DeviceCaller, request: Request, tim
     let mut place = match state.uploads.read(length(request.headers(), coding), times).await {
         Ok(place) => place,
         Err(retry_after_ms) => {
-            // Who is still sending would not hear the answer.
+            // A client that is still sending would not read an early answer.
             discard(request.into_body()).await;
             return Err(busy(retry_after_ms));
         }
@@ -46,14 +46,14 @@ pub async fn read(state: &AppState, caller: &DeviceCaller, request: Request, tim
         }
     };
     let RawJson(body) = read?;
-    // Before the line: who sends too often does not stand in it.
+    // The limit is checked before the wait, so a device that sends too often does not wait.
     state.syncs.take(&caller.organization_id, &caller.device_id, state.app.clock.monotonic_ms()).await?;
     let judging = state.uploads.judge(body.len().saturating_mul(times), came).await.map_err(busy)?;
     drop(place);
     Ok((body, judging))
 }
 
-/// Bytes that a body is going to take; none of one that is refused for its length.
+/// The number of bytes that a body will take; 0 if it will be refused for its length.
 fn length(headers: &HeaderMap, coding: Coding) -> usize {
     let said = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
     match said {

@@ -1,4 +1,4 @@
-//! Nobody gets in without a credential, and nobody does what their role may not.
+//! Every operation needs a credential, and refuses roles that may not call it.
 
 use admit_core::access::Role;
 use reqwest::Response;
@@ -7,7 +7,7 @@ use super::document::Operation;
 use super::venue::{Venue, Whose};
 use crate::server::problem;
 
-/// The operations that need no credential. An operation that is added without one is named here, or this fails.
+/// Operations that need no credential. A new one must be added here, or the test fails.
 const OPEN: [&str; 8] = [
     "GET /api/scanning/time",
     "GET /healthz",
@@ -32,7 +32,7 @@ async fn send(venue: &Venue, operation: &Operation, whose: Whose, credential: (&
 async fn every_operation_wants_a_credential_save_for_those_that_cannot() {
     let venue = Venue::open().await;
     let (all, mut open) = (venue.document.operations(), Vec::new());
-    // Bodies need pairing tokens of their own: those that are made while asking are of no concern.
+    // Some bodies need a pairing token. Tokens made for this purpose do not matter.
     for operation in all.iter().filter(|one| one.schemes.is_empty()) {
         open.push(operation.label());
     }
@@ -45,7 +45,7 @@ async fn every_operation_wants_a_credential_save_for_those_that_cannot() {
             assert_eq!(answer.status(), 401, "{} with {credential:?}", operation.label());
             assert!(answer.headers().contains_key("www-authenticate"), "{}", operation.label());
         }
-        // A person's token opens no device's operation, nor a device's key a person's.
+        // A person's token opens no operation for devices, and a device's key none for persons.
         let wrong = match (operation.for_people(), operation.for_devices()) {
             (true, false) => venue.home.phone.key(),
             (false, true) => &venue.server.home.token,
@@ -70,7 +70,7 @@ async fn every_operation_is_for_the_roles_that_the_document_names_and_no_other()
         let roles = operation.roles.as_ref().unwrap_or_else(|| panic!("{label} does not say which roles may call it"));
         for (role, session) in &sessions {
             if roles.iter().any(|one| one == role.as_str()) {
-                // What is not there: so that nothing is used up, and a stream does not begin.
+                // The path names something that does not exist, so that nothing is used up and no stream begins.
                 if !operation.names("path").is_empty() {
                     let answer = send(&venue, operation, Whose::Nobodys, ("cookie", session)).await;
                     assert_ne!(answer.status(), 403, "{label} as {role}");

@@ -1,4 +1,4 @@
-//! The document, read as a list of operations with bodies that fit.
+//! The OpenAPI document as a list of operations, with bodies that fit their schemas.
 
 use reqwest::Method;
 use serde_json::{Map, Value};
@@ -11,13 +11,13 @@ pub struct Document(Value);
 pub struct Operation {
     pub method: Method,
     pub path: String,
-    /// Place (`path`, `query`, `header`) and name.
+    /// Place (`path`, `query`, `header`) and name of each parameter.
     pub parameters: Vec<(String, String)>,
-    /// Media type and schema.
+    /// Media type and schema of the body.
     pub body: Option<(String, Value)>,
-    /// Security schemes that open it.
+    /// Security schemes, each of which opens the operation.
     pub schemes: Vec<String>,
-    /// Roles that may call it; `None` where no person does.
+    /// Roles that may call it; `None` if no person may.
     pub roles: Option<Vec<String>>,
 }
 
@@ -31,7 +31,7 @@ impl Operation {
     pub fn for_people(&self) -> bool {
         self.schemes.iter().any(|one| one == "session")
     }
-    /// Whether its body is signed, instead of a credential that goes along.
+    /// Whether the operation is authenticated by a signature over its body.
     pub fn is_signed(&self) -> bool {
         self.schemes.iter().any(|one| one == "webhook_signature")
     }
@@ -76,8 +76,9 @@ impl Document {
         }
     }
 
-    /// A value of this schema: what is required, and whatever names a thing. Of alternatives the one that asks for
-    /// least, or with `other` the one that asks for most. `text` gives the texts, by the member's name.
+    /// A value of this schema with the required members and every member that names a thing. Of alternatives it takes
+    /// the one with the fewest requirements, or with `other` the one with the most. `text` gives the texts by the
+    /// member's name.
     pub fn sample(&self, schema: &Value, name: &str, other: bool, text: &mut dyn FnMut(&str) -> Value) -> Value {
         let schema = self.resolved(schema);
         for word in ["oneOf", "anyOf"] {
@@ -112,11 +113,11 @@ impl Document {
         }
     }
 
-    /// Whether a member is an identifier, or has one inside.
+    /// Whether a member is an identifier, or contains one.
     fn names_something(&self, schema: &Value, name: &str) -> bool {
         let schema = self.resolved(schema);
         let variants = ["oneOf", "anyOf"].into_iter().filter_map(|word| schema[word].as_array()).flatten();
-        // A log is named together with its head, an upload's items together with their form.
+        // A log needs its head, and the items of an upload need their form.
         is_id(name)
             || matches!(name, "head" | "format")
             || variants.into_iter().any(|one| self.names_something(one, ""))
@@ -132,7 +133,7 @@ fn kind(schema: &Value) -> &str {
     }
 }
 
-/// Whether a member of this name says which thing is meant.
+/// Whether a member with this name identifies a thing.
 pub fn is_id(name: &str) -> bool {
     matches!(name, "id" | "ids")
         || name.ends_with("_id")
@@ -141,7 +142,7 @@ pub fn is_id(name: &str) -> bool {
         || name.ends_with("_token")
 }
 
-/// Where the identifiers of a body stand, as JSON pointers.
+/// The identifiers in a body: JSON pointer and value.
 pub fn ids_of(body: &Value) -> Vec<(String, String)> {
     fn walk(value: &Value, at: &str, name: &str, found: &mut Vec<(String, String)>) {
         match value {

@@ -1,4 +1,4 @@
-//! One organisation's things are nothing to the other, whatever operation names them.
+//! No operation shows or changes another organisation's things, whichever ids a request names.
 
 use reqwest::Response;
 use serde_json::{Value, json};
@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use super::document::{Operation, ids_of};
 use super::venue::{MARK, Venue, Whose};
 
-/// Operations whose path names what the device believes; the answer is the device's own, whatever is believed.
+/// Operations whose path only says what the device believes. The answer is about the device itself.
 const BELIEVED: [&str; 1] = ["POST /api/scanning/events/{id}/heartbeat"];
 
-/// Operations that make the second organisation a thing of its own under the first one's name: asked last, since then
-/// it has one. In this order: a check-in names a gate.
+/// Operations that make a thing with the first organisation's name in the second organisation. They run last, because
+/// the second organisation then has that thing. A check-in names a gate, so the order matters.
 const NAMING: [&str; 4] = [
     "POST /api/guests/{id}/check-in",
     "POST /api/events/{id}/gates",
@@ -41,14 +41,14 @@ const NO_NAMES: [&str; 25] = [
     "since",
     "manifest_version",
     "wait",
-    // Not a name but a right: whoever has it may.
+    // This is a right, not a name: everybody who has it may use it.
     "token",
     "Last-Event-ID",
     "If-None-Match",
     "X-Device-Time",
 ];
 
-/// The text of an answer, without the names that it was asked about.
+/// The status and the text of an answer, without the names in the request.
 async fn told(answer: Response, asked: &str) -> (u16, Value) {
     let status = answer.status().as_u16();
     let text = answer.text().await.unwrap();
@@ -57,7 +57,8 @@ async fn told(answer: Response, asked: &str) -> (u16, Value) {
     (status, body)
 }
 
-/// Of a success only that it is one (times and fresh ids differ); of a problem all of it.
+/// The comparable part of an answer. A success has new times and ids, so only its status counts; a problem counts
+/// whole.
 fn comparable(answer: (u16, Value)) -> (u16, Value) {
     if answer.0 < 300 { (answer.0, json!(null)) } else { answer }
 }
@@ -87,7 +88,7 @@ async fn every_id_in_a_path_is_404_to_another_organisation_and_changes_nothing()
             let label = operation.label();
             let (home, nobodys) = (answers.remove(0), answers.remove(0));
             if operation.is_signed() {
-                // Nobody signs in there: who does not know the secret is a stranger.
+                // A webhook has no session. A sender who does not know the secret is a stranger.
                 assert_eq!((home.0, &home.1["code"]), (401, &json!("webhook_refused")), "{label}, {name}");
             } else if !BELIEVED.contains(&label.as_str()) {
                 assert_eq!(home.0, 404, "{label}, {name}: {}", home.1);
@@ -146,13 +147,13 @@ async fn every_id_in_a_body_is_to_another_organisation_as_one_that_never_was() {
             let Some(body) = venue.body(&operation, Whose::Other, most).await else { continue };
             let ids = ids_of(&body);
             if ids == known {
-                // There are no alternatives: a name that its sender chooses is not new a second time.
+                // There is no alternative here: a name that its sender chooses is new only once.
                 continue;
             }
             known = ids.clone();
             for (at, name) in ids {
                 if most && name == "sync_batch_id" {
-                    // Its sender chose it, and sent other content under it a moment ago.
+                    // The sender chose this name and has just sent other content under it.
                     continue;
                 }
                 let label = operation.label();

@@ -1,4 +1,4 @@
-//! The organiser's API takes no field and no parameter that it does not know, on any route; devices' routes take them.
+//! The organiser's API refuses unknown fields and parameters on every route. Routes for devices accept them.
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::scan::Outcome;
@@ -11,7 +11,7 @@ use crate::device::Phone;
 use crate::organiser::as_owner;
 use crate::server::{TestServer, json, problem};
 
-/// Routes of the organiser's, and of the live page's: those that a person may call.
+/// The operations that a person may call, with the live stream.
 fn organisers(venue: &Venue) -> Vec<Operation> {
     let all = venue.document.operations().into_iter();
     all.filter(|one| one.for_people() || one.label() == "POST /api/session").collect()
@@ -30,14 +30,14 @@ async fn refused(answer: Response, path: &str, label: &str) {
     assert!(body["detail"].as_str().unwrap().contains(&format!("`{path}`")), "{label}: {body}");
 }
 
-/// Requests that are sent after all of them are made: making a body may make a pairing token.
+/// Requests that are sent after all of them are made, because making a body may make a pairing token.
 struct Asked(Vec<(RequestBuilder, String, String)>);
 
 impl Asked {
     fn add(&mut self, request: RequestBuilder, path: &str, operation: &Operation) {
         self.0.push((request, path.to_owned(), operation.label()));
     }
-    /// Sends them; each is refused for the field or parameter at its path, and nothing is stored.
+    /// Sends them. Each must be refused for the field or parameter at its path, and nothing may be stored.
     async fn are_refused(self, venue: &Venue) {
         let before = venue.stored();
         for (request, path, label) in self.0 {
@@ -59,12 +59,12 @@ async fn every_route_of_the_organiser_refuses_a_parameter_that_it_does_not_know_
     }
     assert!(asked.0.len() > 50, "{}", asked.0.len());
     asked.are_refused(&venue).await;
-    // The same where it asks only for the head of a page.
+    // HEAD is refused in the same way.
     let head = venue.server.request(Method::HEAD, "/api/events?shoe_size=43").bearer_auth(&venue.server.home.token);
     assert_eq!(head.send().await.unwrap().status(), 400);
 }
 
-/// Puts a field into each object of a body, one at a time; tells the path of each.
+/// Adds an unknown field to each object of a body, one at a time. Gives the path and the body.
 fn with_one_more(body: &Value) -> Vec<(String, Value)> {
     fn walk(whole: &Value, pointer: &str, path: &str, found: &mut Vec<(String, Value)>) {
         match whole.pointer(pointer).unwrap() {
@@ -122,7 +122,7 @@ async fn a_caller_without_a_credential_learns_nothing_of_the_names() {
     problem(answer, 401, "not_signed_in").await;
 }
 
-/// The four lines of the public case: what people really mistyped, and what a newer app of ours really sends.
+/// Four mistakes that people really made in a public case, and a field that a newer app really sends.
 #[tokio::test(flavor = "multi_thread")]
 async fn slips_that_people_made_are_refused_with_the_name_that_was_meant() {
     let server = TestServer::start().await;
@@ -155,7 +155,7 @@ async fn slips_that_people_made_are_refused_with_the_name_that_was_meant() {
     assert_eq!((count(guests).await, count("/api/events").await), (guests_before, events_before), "nothing was made");
 }
 
-/// Which of these scans are stored as they came: as a text by itself, or as JSON that holds it as a text.
+/// Those of these scans that are stored unchanged: as text, or as JSON that contains them as text.
 fn kept_as_sent<'a>(server: &TestServer, sent: &'a [Value]) -> Vec<&'a Value> {
     let rows = server.place().rows();
     let rows: Vec<&String> = rows.iter().filter(|row| row.starts_with("scans ")).collect();
@@ -166,8 +166,8 @@ fn kept_as_sent<'a>(server: &TestServer, sent: &'a [Value]) -> Vec<&'a Value> {
     sent.iter().filter(|scan| kept(scan)).collect()
 }
 
-/// A scan of a newer app has one more field, and its batch another: it is accepted, counts under the signature it came
-/// with, and is kept as it came. A scan that we know whole is not kept twice.
+/// A scan of a newer app has one more field, and so has its batch. The server accepts it, counts it under its
+/// signature, and stores it unchanged. It does not store a scan twice whose fields it knows.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_newer_device_sends_is_accepted_and_kept_as_it_came() {
     let server = TestServer::start().await;
@@ -187,7 +187,7 @@ async fn what_a_newer_device_sends_is_accepted_and_kept_as_it_came() {
     assert_eq!(kept_as_sent(&server, &sent), [&sent[1]]);
 }
 
-/// The same of S1's form, and of S2's asked and brought later.
+/// The same for S1's form, and for S2's form, asked online and uploaded later.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_newer_client_of_the_older_forms_sends_is_kept_as_it_came() {
     let server = TestServer::start().await;

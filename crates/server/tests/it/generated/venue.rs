@@ -1,4 +1,4 @@
-//! Two organisations with one of everything each, and where the real thing behind a parameter's name is found.
+//! Two organisations with one of everything each, and the value that each parameter's name stands for.
 
 use std::cell::Cell;
 
@@ -14,10 +14,10 @@ use crate::organiser::as_owner;
 use crate::server::{Org, PASSWORD, TestServer, json};
 use crate::webhooks::Endpoint;
 
-/// The text in every name of the first organisation: no answer to the second may hold it.
+/// A text in every name of the first organisation. No answer to the second may contain it.
 pub const MARK: &str = "Of home alone";
 
-/// The organisation whose things are named.
+/// The organisation whose things a request names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Whose {
     Home,
@@ -58,7 +58,7 @@ async fn owner(server: &TestServer, org: &Org, path: &str, body: Value, status: 
     json(as_owner(server, org, Method::POST, path).json(&body).send().await.unwrap(), status).await
 }
 
-/// Two doors let one ticket in.
+/// Two doors admit the same ticket.
 async fn double_entry(server: &TestServer, org: &Org, name: &str, doors: [&Phone; 2]) -> String {
     let now = server.state.app.clock.now().plus_ms(-60_000).to_string();
     for phone in doors {
@@ -143,7 +143,7 @@ impl Venue {
         self.count.get()
     }
 
-    /// The value of a path's variable, found by the noun before it. Panics at a noun it knows nothing of.
+    /// The value of a variable in a path, found by the noun before it. Panics for an unknown noun.
     pub fn in_path(&self, path: &str, name: &str, whose: Whose) -> String {
         let before = path.split(&format!("/{{{name}}}")).next().unwrap();
         let noun = before.rsplit('/').next().unwrap();
@@ -174,7 +174,7 @@ impl Venue {
         }
     }
 
-    /// The value of a body's or a query's identifier; `None` where the name means no thing of an organisation.
+    /// The value of an identifier in a body or query; `None` if the name identifies no thing of an organisation.
     pub fn named(&self, label: &str, name: &str, whose: Whose) -> Option<String> {
         let of = match whose {
             Whose::Home => &self.home,
@@ -184,7 +184,7 @@ impl Venue {
         Some(match name {
             "event_id" => of.event.clone(),
             "gate_id" | "gate_ids" => of.gate.clone(),
-            // A new gate is named by whoever makes it.
+            // The sender chooses the name of a new gate.
             "id" if label == "POST /api/events/{id}/gates" => match whose {
                 Whose::Home => of.gate.clone(),
                 _ => format!("made-{}", self.number()),
@@ -193,7 +193,7 @@ impl Venue {
             "guest_list_id" => of.guest_list.clone(),
             "promoter_id" => of.member.clone(),
             "organization_id" => of.organization.clone(),
-            // Of one answer to many incidents.
+            // One answer to many incidents names them here.
             "ids" => of.incident.clone(),
             "ticket_id" => of.ticket.clone(),
             "guest_id" => of.guest.clone(),
@@ -208,15 +208,16 @@ impl Venue {
                 Whose::Home => format!("{}-once", of.phone.device_id()),
                 _ => format!("made-{}", self.number()),
             },
-            // The organiser's own numbers of a guest and of an order; a browser's or phone's own session.
+            // The sender chooses these: the organiser's numbers of a guest and of an order, the session of a browser
+            // or phone.
             "external_id" | "order_id" | "session_id" => format!("made-{}", self.number()),
-            // Not a name but a right: whoever has it may.
+            // This is a right, not a name: everybody who has it may use it.
             "pairing_token" => return None,
             _ => panic!("`{name}` in {label}: say in this test where a real one comes from"),
         })
     }
 
-    /// A body that the operation takes from `whose`; with `most` the larger of alternatives.
+    /// A body that the operation accepts from `whose`; with `most`, the larger of the alternatives.
     pub async fn body(&self, operation: &Operation, whose: Whose, most: bool) -> Option<Value> {
         let (media, schema) = operation.body.as_ref()?;
         let label = operation.label();
@@ -244,8 +245,8 @@ impl Venue {
         Some(self.document.sample(schema, "", most, &mut text))
     }
 
-    /// A request to an operation with these values in its path, or after it for names that its path has not, and with
-    /// this body.
+    /// A request to an operation with these values in its path (or in its query, for names that the path lacks) and
+    /// with this body.
     pub fn request(&self, operation: &Operation, values: &[(&str, String)], body: Option<&Value>) -> RequestBuilder {
         let path = values.iter().fold(operation.path.clone(), |path, (name, value)| {
             let variable = format!("{{{name}}}");
@@ -262,7 +263,7 @@ impl Venue {
         }
     }
 
-    /// The same, as whose it is: with the credential of an organisation, or signed under the secret of its endpoint.
+    /// A request with a credential of `whose`, or signed with the secret of its endpoint.
     pub fn request_of(
         &self,
         operation: &Operation,
@@ -283,15 +284,15 @@ impl Venue {
             .header("webhook-signature", secret.sign(&id, now, text.as_bytes()))
     }
 
-    /// Five refused uploads in a row suspend a device, and refusals are what is asked for here: the second organisation
-    /// lets its own go on.
+    /// Resumes the second organisation's device. Five refused uploads in a row suspend a device, and these tests cause
+    /// many refusals.
     pub async fn let_go_on(&self) {
         let path = format!("/api/scanning/devices/{}/resume", self.other.phone.device_id());
         let answer = as_owner(&self.server, &self.server.other, Method::POST, &path).send().await.unwrap();
         assert_eq!(answer.status(), 200);
     }
 
-    /// The credential of an organisation that an operation takes: its device's key, or its owner's token.
+    /// The credential of `whose` that an operation accepts: its device's key, or its owner's token.
     pub fn credential(&self, operation: &Operation, whose: Whose) -> &str {
         let (org, things) = match whose {
             Whose::Home => (&self.server.home, &self.home),
@@ -300,8 +301,8 @@ impl Venue {
         if operation.for_devices() && !operation.for_people() { things.phone.key() } else { &org.token }
     }
 
-    /// All that is stored of the first organisation, a row a line. Rows of no organisation count as its own, save for
-    /// what anybody may ask for before they are anybody's.
+    /// All stored rows of the first organisation, one per line. Rows without an organisation are included, except
+    /// requests that strangers may make.
     pub fn stored(&self) -> Vec<String> {
         let rows = self.server.place().rows();
         let (foreign, owner) = (self.other.organization.as_str(), self.server.other.owner.user_id.as_str());

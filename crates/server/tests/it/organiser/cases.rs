@@ -1,4 +1,5 @@
-//! Lists as people really have them (docs/samples/cases), each imported over HTTP into an event of its own, and what it gives.
+//! Lists as people really have them (docs/samples/cases). Each is imported over HTTP into an event of its own and must
+//! give the result in the table.
 
 use std::collections::BTreeMap;
 
@@ -13,15 +14,15 @@ use crate::server::{TestServer, json as answer};
 struct Gives {
     /// Name, e-mail, code and persons of every guest, by name. A code that was made here is `*`.
     guests: &'static [(&'static str, &'static str, &'static str, u32)],
-    /// Counts that are not zero: `left_out`, `joined`, `asked`, `wrong_lines`, `damaged`.
+    /// The counts that are not zero: `left_out`, `joined`, `asked`, `wrong_lines`, `damaged`.
     counts: &'static [(&'static str, usize)],
-    /// Lines with a wrong field, and a part of what is said about each.
+    /// Lines with a wrong field, and a part of the message about each.
     wrong: &'static [(u64, &'static str)],
-    /// Kinds of questions, with what they are about.
+    /// The kinds of questions, each with its text.
     questions: &'static [(&'static str, &'static str)],
-    /// Why rows stay out, with the text that decided.
+    /// The reasons why rows are left out, each with the text of the file that decided.
     because: &'static [(&'static str, &'static str)],
-    /// More that the answer holds, as JSON pointers.
+    /// More that the answer must contain, as JSON pointers.
     more: &'static [(&'static str, &'static str)],
 }
 
@@ -62,7 +63,7 @@ async fn stored(server: &TestServer, event: &str) -> Vec<(String, String, String
         .iter()
         .map(|ticket| {
             let code = text(&codes[ticket["id"].as_str().unwrap()]);
-            // Ours are UUIDs.
+            // Codes that Admit makes are UUIDs.
             let code = if code.len() == 36 && code.matches('-').count() == 4 { "*".into() } else { code };
             assert_eq!(ticket["status"], "active", "{ticket}");
             (
@@ -121,7 +122,7 @@ async fn try_case(server: &TestServer, name: &str, gives: &Gives) {
         let found = done.pointer(pointer).map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
         assert_eq!(found.as_deref(), Some(*expected), "{name}: {pointer} in {done}");
     }
-    // The same file again changes nothing, and nobody gets a mail that nobody asked for.
+    // The same file again changes nothing, and nobody gets a mail without a request.
     let again = import(server, &event, name, "").await;
     assert_eq!((&again["created"], &again["updated"]), (&json!(0), &json!(0)), "{name}: {again}");
     let runs = get(server, &format!("/api/events/{event}/runs")).await;
@@ -430,7 +431,7 @@ async fn every_list_gives_what_it_must() {
     }
 }
 
-/// The workbook of the cases holds no row at all: as its CSV would be, it is refused.
+/// This workbook has no row. It is refused, as its CSV would be.
 #[tokio::test]
 async fn a_workbook_without_rows_is_told_what_it_lacks() {
     let server = TestServer::start().await;
@@ -495,7 +496,7 @@ async fn answers_to_what_a_file_leaves_open_let_its_rows_in() {
     );
 }
 
-/// Rows that made a ticket, that stay out, that wait.
+/// The numbers of rows that made a ticket, that are left out, and that wait.
 fn answer_counts(done: &Value) -> (u64, u64, u64) {
     let count = |field: &str| done[field].as_u64().unwrap_or_else(|| panic!("{done}"));
     (count("created"), count("left_out"), count("asked"))
@@ -530,7 +531,7 @@ async fn a_mapping_is_remembered_for_files_of_the_same_header() {
     assert_eq!((&done["created"], &done["columns"][1]["by"]), (&json!(1), &json!("said")), "{done}");
     let again = answer(send("?dry_run=1", None).await, 200).await;
     assert_eq!((&again["unchanged"], &again["columns"][0]["becomes"]), (&json!(1), &json!("name")), "{again}");
-    // Whoever changes a part of it must know all of it: a mapping that is sent replaces this one.
+    // A mapping that is sent replaces the stored one, so it must be complete.
     let remembered = json!({ "columns": { "#1": "name", "#2": "party_size" }, "day_first": true });
     assert_eq!(again["mapping"], remembered, "{again}");
     let anew = answer(send("?dry_run=1", Some(json!({ "columns": { "#1": "name" } }))).await, 200).await;

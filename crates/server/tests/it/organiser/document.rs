@@ -55,8 +55,8 @@ async fn every_route_is_described_and_every_operation_has_a_name_of_its_own() {
     }
 }
 
-/// `npm run types` generates the web apps' types from the copy, without a server.
-/// `ADMIT_WRITE_OPENAPI=1 cargo test -p admit-server --test it the_committed_document` writes it anew.
+/// `npm run types` generates the web apps' types from this copy, without a server. `ADMIT_WRITE_OPENAPI=1 cargo test
+/// -p admit-server --test it the_committed_document` writes the copy.
 #[tokio::test]
 async fn the_committed_document_is_the_servers() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/shared/api/openapi.json");
@@ -67,7 +67,7 @@ async fn the_committed_document_is_the_servers() {
         std::fs::write(path, &served).unwrap();
     }
     let committed = std::fs::read_to_string(path).unwrap();
-    // The first line that differs says enough: the whole has 600 kB.
+    // The message shows the first line that differs, because the whole document has 600 kB.
     let differs = served.lines().zip(committed.lines()).position(|(new, old)| new != old);
     let line = differs.unwrap_or_else(|| served.lines().count().min(committed.lines().count())) + 1;
     assert!(

@@ -70,7 +70,7 @@ async fn a_gate_in_use_says_what_uses_it() {
     assert_eq!(gate_ids(&server).await, ["main", "north"]);
 }
 
-/// A phone that is moved learns of its gate by its next heartbeat; a list of devices shows the new name at once.
+/// A moved phone learns its new gate with its next heartbeat. A list of devices shows the new name at once.
 #[tokio::test]
 async fn a_device_is_renamed_and_moved() {
     let server = TestServer::start().await;

@@ -1,4 +1,5 @@
-//! Over HTTP too, another organisation's things are not there: the same 404 as for what never was.
+//! Another organisation's things are not there over HTTP either: the answer is the same 404 as for an id that never
+//! existed.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -57,7 +58,7 @@ async fn every_organisers_route_answers_a_stranger_as_if_nothing_were_there() {
         let answer = request.send().await.unwrap();
         assert_eq!(answer.status(), 404, "{method} {path}");
         problem(answer, 404, "not_found").await;
-        // Without a credential it is 401, whatever is named.
+        // Without a credential the answer is 401 for every id.
         let request = server.request(method.clone(), &path);
         let request = if let Some(body) = &body { request.json(body) } else { request };
         assert_eq!(request.send().await.unwrap().status(), 401, "{method} {path}");

@@ -8,7 +8,7 @@ use super::{as_owner, get, post};
 use crate::device::Phone;
 use crate::server::{TestServer, problem};
 
-/// One ticket let in on two phones, another once.
+/// One ticket is let in on two phones, another one once.
 async fn evening(server: &TestServer) {
     let now = server.state.app.clock.now();
     let mut first = Phone::pair(server, &server.home, "a").await;
@@ -61,7 +61,7 @@ async fn occupancy_statistics_and_devices_follow_the_scans() {
     assert_eq!(figures, (&json!(10), &json!(3), &json!(1)), "the list of events says the same");
 }
 
-/// Guests who came are told by name, the newest first by the scans' own times, whenever they came in.
+/// Arrivals show guests by name, newest first by the scans' own times, whenever the scans arrived.
 #[tokio::test]
 async fn arrivals_are_told_by_name() {
     let server = TestServer::start().await;
@@ -127,7 +127,7 @@ async fn an_incident_is_looked_at_and_resolved() {
     let inside = get(&server, "/api/events/{event}/occupancy").await;
     assert_eq!((&inside["inside"], &inside["over"], &inside["open_incidents"]), (&json!(2), &json!(0), &json!(0)));
     problem(wrong(body).await.unwrap(), 409, "incident_cleared").await;
-    // A wrong decision is listed with what it was about, and taken back.
+    // A wrong decision is listed with its scans, and can be taken back.
     let decided = get(&server, "/api/events/{event}/incidents?decided=1").await;
     assert_eq!(decided["items"], json!([resolved]));
     let said = &resolved["decided"][0];

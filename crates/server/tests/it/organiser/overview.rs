@@ -1,4 +1,4 @@
-//! An event's first page: its figures, and what is still to be done.
+//! An event's first page: its figures and its checklist.
 
 use admit_core::scan::Outcome;
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ async fn the_first_page_counts_and_says_what_is_to_be_done() {
     post(&server, "/api/events/{event}/guests", guest, 201).await;
     let mut phone = Phone::pair(&server, &server.home, "a").await;
     let mut second = Phone::pair(&server, &server.home, "b").await;
-    // The same ticket on two phones: one person over its limit is admitted and inside all the same.
+    // The same ticket enters on two phones. The person beyond its limit counts as admitted and inside.
     for phone in [&mut phone, &mut second] {
         let at = server.state.app.clock.now().plus_ms(-60_000);
         let batch = phone.scan(&server.home.barcodes[0], Outcome::Valid, at);

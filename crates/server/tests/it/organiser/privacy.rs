@@ -1,4 +1,4 @@
-//! The right to see addresses and codes: a person who has a code gets in, and one who only looks needs no address.
+//! Who may see addresses and codes. A person who has a code can get in, and a member who only looks needs no address.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -35,7 +35,8 @@ async fn who_only_looks_sees_names_and_finds_nobody_by_what_they_may_not_see() {
             assert!(!seen.contains(hidden), "{path} shows {hidden}: {seen}");
         }
     }
-    // Nor letter by letter: the beginning of an address or of a code finds nothing, the whole code does.
+    // Nobody finds them letter by letter either. The beginning of an address or of a code finds nothing; the whole
+    // code does.
     for (q, found) in [("countess@", 0), ("GALA", 0), (CODE, 1)] {
         for list in ["guests", "tickets"] {
             let listed = viewer.get(&format!("/api/events/{{event}}/{list}?q={q}")).await;
@@ -81,7 +82,7 @@ async fn a_code_is_shown_by_an_act_that_is_on_record() {
     let ledger = get(&server, "/api/audit?event_id={event}").await;
     let line = ledger["items"].as_array().unwrap().iter().find(|line| line["action"] == "ticket_code_shown").unwrap();
     assert_eq!((&line["user_id"], &line["entity_id"]), (&json!(manager.user_id), &made["id"]));
-    // A promoter shows the codes of their own lists alone.
+    // A promoter may show only the codes of their own lists.
     let promoter = Member::new(&server, "promoter").await;
     problem(promoter.ask(Method::POST, &path).send().await.unwrap(), 404, "not_found").await;
     let list = json!({ "name": "Pat's", "promoter_id": promoter.user_id });
@@ -113,7 +114,7 @@ async fn who_manages_no_members_sees_their_names_only() {
     for one in door.get("/api/members").await["items"].as_array().unwrap() {
         assert_eq!((one["name"].is_string(), &one["email"], &one["role"]), (true, &json!(null), &json!(null)));
     }
-    // A manager gives guest lists to promoters: the role is told, the address is not.
+    // A manager assigns guest lists to promoters, so a manager sees roles but no addresses.
     for one in manager.get("/api/members").await["items"].as_array().unwrap() {
         assert_eq!((one["role"].is_string(), &one["email"]), (true, &json!(null)));
     }

@@ -1,4 +1,4 @@
-//! The review queue: whom it is about, how many wait, one answer to many.
+//! The review queue: the guest of an incident, the counts, one answer to many incidents.
 
 use admit_core::scan::Outcome;
 use reqwest::Method;
@@ -10,7 +10,7 @@ use crate::server::{TestServer, json, problem};
 
 const INCIDENTS: &str = "/api/events/{event}/incidents";
 
-/// Each of these codes was let in on two phones: a double entry each.
+/// Lets each of these codes in on two phones, which makes a double entry each.
 async fn twice(server: &TestServer, codes: &[&str]) {
     let now = server.state.app.clock.now();
     for (name, before_ms) in [("a", 120_000), ("b", 60_000)] {
@@ -85,7 +85,7 @@ async fn many_incidents_are_answered_at_once_and_taken_back() {
     }
 }
 
-/// Two incidents of one ticket name the same scan: one act decides about both, and stores one decision about the scan.
+/// Two incidents of one ticket name the same scan. One answer decides both, and stores one decision about the scan.
 #[tokio::test]
 async fn two_incidents_about_one_scan_are_answered_together() {
     let server = TestServer::start().await;

@@ -49,8 +49,8 @@ async fn signing_in_anew_ends_the_session_that_the_browser_had() {
     assert_eq!([who(&first).await, who(&second).await, who(&elsewhere).await], [401, 200, 200]);
 }
 
-/// A person who tries passwords waits for the rest of a minute. A venue's staff behind one address, who know theirs,
-/// do not.
+/// A person who tries passwords must wait for the rest of the minute. Staff behind one address who know their
+/// passwords need not.
 #[tokio::test]
 async fn from_one_address_so_many_sign_ins_fail_in_a_minute_and_no_more() {
     let server = TestServer::start().await;
@@ -132,14 +132,14 @@ async fn one_changes_ones_own_password_by_the_present_one_and_every_other_sessio
     assert_eq!(problem(wrong, 400, "invalid_request").await["errors"][0]["path"], "present");
     let short = change(json!({ "present": old, "password": "short" })).await.unwrap();
     assert_eq!(problem(short, 400, "invalid_request").await["errors"][0]["path"], "password");
-    // An API token of theirs must not lock them out.
+    // An API token must not be able to change its user's password.
     let token = as_owner(&server, &server.home, Method::POST, "/api/session/password");
     let token = token.json(&json!({ "present": old, "password": fresh })).send().await.unwrap();
     problem(token, 403, "session_needed").await;
     let changed = change(json!({ "present": old, "password": fresh })).await.unwrap();
     assert_eq!(changed.status(), 200);
     let cookie = changed.headers()["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
-    // The session that asked goes on under a fresh secret; the former one is over.
+    // The session of this request goes on with a new secret; the former secret ends.
     let here = server.get("/api/session").header("cookie", cookie).send().await.unwrap();
     assert_eq!(here.status(), 200);
     problem(member.ask(Method::GET, "/api/session").send().await.unwrap(), 401, "unknown_token").await;

@@ -34,7 +34,7 @@ async fn an_event_is_made_shown_changed_and_listed() {
     assert_eq!((&second["items"][0]["name"], &second["next_cursor"]), (&json!("Festival"), &Value::Null));
 }
 
-/// An event is ready for guests when it is made: one gate, which every entry type passes, also types made later.
+/// A new event is ready for guests: it has one gate, which admits every entry type, also types made later.
 #[tokio::test]
 async fn a_new_event_has_a_gate_that_everybody_passes() {
     let server = TestServer::start().await;
@@ -73,7 +73,7 @@ async fn a_new_event_has_a_gate_that_everybody_passes() {
     assert_eq!(problem(twice.await.unwrap(), 400, "invalid_request").await["errors"][0]["path"], "gates[1]");
 }
 
-/// A form puts the field's label before the message: "The end" + "must be after …".
+/// A form shows the field's label before the message, as in "The end" + "must be after …".
 fn completes_a_sentence(said: &Value) {
     let message = said["errors"][0]["message"].as_str().unwrap();
     let verb = message.split(' ').next().unwrap();

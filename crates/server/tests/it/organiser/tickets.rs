@@ -26,7 +26,7 @@ async fn one_ticket_is_answered_as_one_and_many_as_many() {
     let shape =
         as_owner(&server, &server.home, Method::POST, TICKETS).json(&json!([{}, { "entry_limit": "x" }])).send();
     assert_eq!(problem(shape.await.unwrap(), 400, "invalid_request").await["errors"][0]["path"], "[1].entry_limit");
-    // Made, it is shown with its code; looked at later, with the end of it.
+    // The answer that makes a ticket shows its code. Later answers show the end of the code.
     let mut shown = get(&server, &format!("/api/tickets/{}", one["id"].as_str().unwrap())).await;
     for field in ["barcode", "barcode_hash", "short_code"] {
         assert_eq!(shown.get(field), None);

@@ -1,4 +1,4 @@
-//! An S3 server of a test's own: s3s over a folder, on a free port, with keys that are checked.
+//! An S3 server for one test: s3s over a folder, on a free port, with keys that are checked.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -51,7 +51,7 @@ impl Bucket {
             }
         });
     }
-    /// The value of OBJECTS_URL for it.
+    /// The value of OBJECTS_URL for this server.
     pub fn url(&self) -> String {
         let secret = SECRET.replace('/', "%2F").replace('+', "%2B").replace('=', "%3D");
         format!("s3://{KEY}:{secret}@tickets/home?endpoint=http%3A%2F%2F{}&region=us-east-1", self.address)
@@ -59,7 +59,7 @@ impl Bucket {
     pub fn stop(&mut self) {
         self.stopped.cancel();
     }
-    /// Starts it again on the same address.
+    /// Starts the server again on the same address.
     pub async fn start_again(&mut self) {
         self.stopped = CancellationToken::new();
         let listener = loop {
@@ -71,7 +71,7 @@ impl Bucket {
         };
         self.serve(listener);
     }
-    /// Where its objects lie.
+    /// The folder with its objects.
     pub fn folder(&self) -> PathBuf {
         self.folder.path().join("tickets/home")
     }

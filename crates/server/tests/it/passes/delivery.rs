@@ -23,7 +23,7 @@ async fn a_guest_gets_a_mail_whose_code_opens_their_pass() {
     assert_eq!(mail.header("To"), "Ana <ana@guests.example>");
     assert_eq!(mail.header("Subject"), "Your pass for Festival");
     assert_eq!(mail.header("Message-ID"), format!("<{}.send-email@club.example>", runs[0]["id"].as_str().unwrap()));
-    // The code, read by zbar, is the address of the pass; the picture is the object's.
+    // zbar reads the address of the pass from the code. The mail's picture equals the stored object.
     let png = mail.bytes("image/png");
     assert_eq!(read_code(&png), format!("{URL}/passes?token={token}"));
     assert_eq!(mail.part("image/png")["content_id"], "<pass-qr-code>");
@@ -31,7 +31,7 @@ async fn a_guest_gets_a_mail_whose_code_opens_their_pass() {
     let objects = office.bucket.objects();
     assert_eq!(objects.keys().collect::<Vec<_>>(), [&format!("{token}.png")]);
     assert_eq!(objects.values().next(), Some(&png));
-    // Both forms say what a guest needs, and the calendar file is one.
+    // Both forms of the mail contain what a guest needs, and the calendar file is valid.
     for form in ["text/html", "text/plain"] {
         for part in ["Festival", "home", "Harbour", "Party of 2", "(Johannesburg time)", token] {
             assert!(mail.text(form).contains(part), "{part} in {form}");
@@ -42,7 +42,7 @@ async fn a_guest_gets_a_mail_whose_code_opens_their_pass() {
     let answer = office.server.get(&format!("/passes?token={token}")).send().await.unwrap();
     assert_eq!(answer.status(), 200);
     assert!(answer.text().await.unwrap().contains("Ana"));
-    // And the picture's own address shows the same picture.
+    // The picture's own address gives the same picture.
     let answer = office.server.get(&format!("/qr-codes/{token}.png")).send().await.unwrap();
     assert_eq!((answer.status().as_u16(), &answer.headers()["content-type"]), (200, &"image/png".parse().unwrap()));
     assert_eq!(answer.bytes().await.unwrap(), png);

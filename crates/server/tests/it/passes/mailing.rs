@@ -1,4 +1,4 @@
-//! The state of the mail of a pass, told to callers who may see its guest.
+//! The state of a pass's mail, shown to callers who may see its guest.
 
 use super::*;
 use crate::member::Member;
@@ -6,7 +6,7 @@ use crate::server::{json as read, problem};
 
 const GUESTS: &str = "/api/events/{event}/guests";
 
-/// S0 "Authorization": a promoter learns how the mail stands of guests of their own lists, and of nobody else's.
+/// S0 "Authorization": a promoter sees the mail state of guests of their own lists only.
 #[tokio::test(flavor = "multi_thread")]
 async fn s0_a_promoter_sees_how_the_mail_stands_of_their_own_guests_alone() {
     let mut office = Office::open().await;
@@ -42,9 +42,9 @@ async fn s0_a_promoter_sees_how_the_mail_stands_of_their_own_guests_alone() {
     let (state, why, _) = told("Bo");
     assert!(state == "not_sent" && why.starts_with("no e-mail address"), "{state}: {why}");
     assert_eq!(told("Cy"), ("not_sent".into(), "no e-mail address".into(), false));
-    // Why no mail goes out at all is told once, to whoever sees the runs.
+    // The reason why no mail goes out at all is shown once, to members who may see the runs.
     assert_eq!(told("Di"), ("waiting".into(), String::new(), true));
-    // Where the server keeps its pictures is no word for a promoter.
+    // A promoter does not see where the server stores its pictures.
     assert_eq!(told("Ed"), ("waiting".into(), "the pass cannot be made just now: the organiser sees why".into(), true));
     let path = |guest: &Value| format!("/api/guests/{}", guest["id"].as_str().unwrap());
     assert_eq!(pat.get(&path(&ada)).await["mail"]["state"], "sent", "one alone says the same");
@@ -56,7 +56,7 @@ async fn s0_a_promoter_sees_how_the_mail_stands_of_their_own_guests_alone() {
         problem(pat.ask(Method::GET, &path).send().await.unwrap(), 403, "forbidden").await;
     }
 
-    // Asked for again: sent to whoever has an address, and not said to be of whoever has none.
+    // A pass that is requested again is mailed to a guest with an address. For a guest without one it is only made.
     for (guest, what) in [(&ada, "resent"), (&bo, "remade")] {
         let path = path(guest);
         read(pat.ask(Method::POST, &format!("{path}/resend")).send().await.unwrap(), 202).await;
@@ -64,7 +64,7 @@ async fn s0_a_promoter_sees_how_the_mail_stands_of_their_own_guests_alone() {
     }
 }
 
-/// A guest who came with a code from elsewhere was never to be mailed: nothing is told of it.
+/// A guest who brought a code from elsewhere was never to be mailed, so the mail state is empty.
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_told_of_the_mail_of_whoever_has_their_code_from_elsewhere() {
     let office = Office::open().await;

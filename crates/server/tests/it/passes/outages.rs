@@ -1,4 +1,4 @@
-//! The services of passes are away for a while: runs wait, say why, and finish by themselves.
+//! The services of passes are unreachable for a while. Runs wait, show the reason, and finish by themselves.
 
 use super::*;
 
@@ -17,7 +17,7 @@ async fn while_the_object_store_is_away_runs_wait_and_then_finish_by_themselves(
     assert_eq!((office.sink.count(), office.bucket.objects().len()), (1, 1));
 }
 
-/// The office's view of the mail, as soon as it is so.
+/// Waits until `is` holds for the mail's state, and gives it.
 async fn until_mail(office: &Office, is: impl Fn(&Value) -> bool) -> Value {
     let end = Instant::now() + Duration::from_secs(60);
     loop {
@@ -47,7 +47,7 @@ async fn while_the_mail_server_is_away_or_busy_all_wait_it_is_said_once_and_they
         assert_eq!((&run["state"], &run["tries"]), (&json!("open"), &json!(0)), "{run}");
         assert_eq!((&run["problem"], &run["next_at"]), (&Value::Null, &Value::Null), "{run}");
     }
-    // It is there again, and says that its account's day is over.
+    // The mail server is back, and says that the account's daily quota is used up.
     office.sink.start_again(&["-r", "RCPT", "-b", "'450 4.7.28 daily quota'"]);
     let quota = until_mail(&office, |problem| says(problem, "daily quota")).await;
     assert_eq!(quota["since"], away["since"]);

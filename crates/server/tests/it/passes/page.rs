@@ -56,7 +56,7 @@ async fn a_pass_says_how_it_stands() {
     assert_eq!(shown.standing().await, "Cancelled");
 }
 
-/// The guest's timeline says when somebody first looked: not when the picture in their mail was fetched, and not each time.
+/// The guest's timeline shows the first visit of the page. Fetching the picture does not count, nor do later visits.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_first_look_at_a_pass_is_told_and_only_the_first() {
     let shown = Shown::open(ana()).await;
@@ -75,7 +75,7 @@ async fn the_first_look_at_a_pass_is_told_and_only_the_first() {
         tokio::time::sleep(Duration::from_millis(20)).await; // tidy-allow: the pause of a poll loop
     }
     shown.page().await;
-    // Its write comes after those of the looks.
+    // This write comes after those of the visits.
     shown.change(json!({ "status": "voided" })).await;
     assert!(shown.page().await.contains("Cancelled"));
     assert_eq!(looks().await, 1);
@@ -134,7 +134,7 @@ async fn the_page_is_small_runs_nothing_and_is_kept_by_nobody() {
     let bytes = sent.bytes().await.unwrap().len();
     assert!((5_000..=20_000).contains(&bytes), "{bytes} bytes");
     assert!(page.contains("12 persons"));
-    // The drawing is the code: drawn as pixels, zbar reads it.
+    // zbar can read the drawing when it is turned into pixels.
     let path = page.split("stroke=\"#000\" d=\"").nth(1).unwrap().split('"').next().unwrap();
     assert!(path.starts_with("M4 4.5h7"), "{path}");
 }
@@ -163,7 +163,7 @@ async fn a_wrong_token_tells_nothing_and_many_of_them_must_wait() {
     assert_eq!(answer.status(), 429);
     assert!(answer.headers()["retry-after"].to_str().unwrap().parse::<u64>().unwrap() <= 60);
     for from in ["203.0.113.9", "203.0.113.10"] {
-        // Guests share the address of the hall with whoever guesses there.
+        // Guests share the address of the hall with the person who guesses there.
         assert_eq!(ask(shown.token.clone(), from).await.status(), 200, "a right one opens its page");
     }
     let picture = shown.office.server.get("/qr-codes/x.png").header("x-forwarded-for", "203.0.113.9");

@@ -1,4 +1,4 @@
-//! Runs as the organiser sees them.
+//! Runs in the organiser's view.
 
 use admit_core::time::Timestamp;
 
@@ -37,7 +37,7 @@ async fn metrics_tell_how_runs_went() {
     office.sink.start_again(&["-f", "RCPT", "-B", "'550 5.1.1 no such user'"]);
     office.guest(json!({ "name": "Bo", "email": "bo@guests.example" })).await;
     office.until(|runs| runs.iter().any(|run| run["state"] == "gave_up")).await;
-    // Counted a moment after it is stored.
+    // A run is counted a moment after it is stored.
     let lines = [
         "admit_runs_total{ended=\"done\"} 1",
         "admit_runs_total{ended=\"gave_up\"} 1",

@@ -1,5 +1,5 @@
-//! A mail server of a test's own: Postfix's `smtp-sink` on a free port, which keeps each mail as a file. Gone when the
-//! process ends, however it ends.
+//! A mail server for one test: Postfix's `smtp-sink` on a free port, which stores each mail as a file. It ends with
+//! the process, however that ends.
 
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
@@ -15,11 +15,12 @@ pub struct Sink {
 }
 
 impl Sink {
-    /// Starts one. `how` are flags of smtp-sink, such as `-r RCPT` for "not now" and `-f RCPT` for "never".
+    /// Starts a server. `how` are flags of smtp-sink, such as `-r RCPT` (a temporary refusal) or `-f RCPT` (a
+    /// permanent one).
     pub fn start(how: &[&str]) -> Self {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let folder = tempfile::Builder::new().prefix("admit-mail-").tempdir().unwrap();
-        // As root it gives its rights up to another user, who must be able to write here.
+        // As root, smtp-sink changes to another user, who must be able to write here.
         std::fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
         let mut sink = Self { port, folder, process: None };
         sink.start_again(how);
@@ -28,11 +29,11 @@ impl Sink {
     pub fn url(&self) -> String {
         format!("smtp://127.0.0.1:{}", self.port)
     }
-    /// Starts it again after [`Sink::stop`], with these flags.
+    /// Starts the server again after [`Sink::stop`], with these flags.
     pub fn start_again(&mut self, how: &[&str]) {
         let is_root = Command::new("id").arg("-u").output().unwrap().stdout == b"0\n";
         let user = if is_root { "-u nobody" } else { "" };
-        // The shell waits for its input to end: it does when we stop it, and when this process dies.
+        // The shell waits for the end of its input, which comes when we stop it and when this process dies.
         let line = format!(
             "PATH=$PATH:/usr/sbin; smtp-sink {user} {} -d %s. 127.0.0.1:{} 64 >/dev/null & pid=$!; cat >/dev/null; \
              kill -9 $pid; wait $pid",
@@ -54,7 +55,7 @@ impl Sink {
             let _ = child.wait();
         }
     }
-    /// The mails that arrived, in no order. To be asked when no more are under way.
+    /// The received mails, in no order. Call it when no mail is under way.
     pub fn mails(&self) -> Vec<Mail> {
         let files: Vec<PathBuf> = self.files().collect();
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../server/tests/python/mail.py");
@@ -65,7 +66,7 @@ impl Sink {
         let came = came.map(|file| file.created().or_else(|_| file.modified()).unwrap());
         read.into_iter().zip(came).map(|(read, came)| Mail { read, came }).collect()
     }
-    /// How many came.
+    /// The number of received mails.
     pub fn count(&self) -> usize {
         self.files().count()
     }
@@ -84,13 +85,13 @@ impl Drop for Sink {
 /// A mail as Python's parser reads it.
 pub struct Mail {
     read: Value,
-    /// When its sending began, where the file system says so; else when it ended.
+    /// The time when its sending began, if the file system records it; else the time when it ended.
     #[allow(dead_code, reason = "each target uses its part of the harness")]
     pub came: SystemTime,
 }
 
 impl Mail {
-    /// A header that is there once.
+    /// A header that occurs once.
     pub fn header(&self, name: &str) -> &str {
         let all = self.read["headers"].as_array().unwrap().iter();
         let mut found = all.filter(|one| one[0].as_str().unwrap().eq_ignore_ascii_case(name));
@@ -101,7 +102,7 @@ impl Mail {
     pub fn headers(&self) -> Vec<&str> {
         self.read["headers"].as_array().unwrap().iter().map(|one| one[0].as_str().unwrap()).collect()
     }
-    /// The one part of this media type.
+    /// The only part with this media type.
     pub fn part(&self, media_type: &str) -> &Value {
         let mut found = self.read["parts"].as_array().unwrap().iter().filter(|part| part["type"] == media_type);
         let part = found.next().unwrap_or_else(|| panic!("no {media_type}"));

@@ -1,4 +1,4 @@
-//! The refusals, row by row: each with the code that it must have, and nothing of it stored.
+//! A table of refusals: each must have its code, and nothing may be stored.
 
 use admit_core::webhook::WebhookSecret;
 use admit_core::webhook::seconds;
@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{Endpoint, change, guests, row};
 use crate::server::{TestServer, problem};
 
-/// A message as it goes out: good, until a row of the table changes it.
+/// A valid message, until a row of the table changes it.
 struct Message {
     path: String,
     headers: HeaderMap,
@@ -30,10 +30,10 @@ impl Message {
     }
 }
 
-/// The fault, the answer that it must have, and the function that makes it.
+/// The fault, the status and code of the answer, and the function that makes the fault.
 type Case = (&'static str, u16, &'static str, fn(&mut Message, &Endpoint, &TestServer));
 
-/// Signs what the message says now.
+/// Signs the message as it is now.
 fn sign(message: &mut Message, endpoint: &Endpoint, ms: i64, server: &TestServer) {
     let at = server.state.app.clock.now().plus_ms(ms);
     let signature = endpoint.secret.sign(&message.get("webhook-id"), at, &message.body);
@@ -160,7 +160,7 @@ async fn every_row_of_the_table_is_refused_and_leaves_nothing_behind() {
     let server = TestServer::start().await;
     let endpoint = Endpoint::new(&server).await;
     let quiet = |rows: Vec<String>| -> Vec<String> {
-        // Why an endpoint's last signed message was refused is noted with it.
+        // The endpoint's row stores why its last signed message was refused.
         rows.into_iter().filter(|row| !row.starts_with("webhook_endpoints ")).collect()
     };
     let before = quiet(server.place().rows());
@@ -188,11 +188,11 @@ async fn every_row_of_the_table_is_refused_and_leaves_nothing_behind() {
     assert_eq!(told.len(), 1, "whoever does not know the secret is told one thing: {told:?}");
     assert_eq!(quiet(server.place().rows()), before);
     assert_eq!(guests(&server).await, []);
-    // And the message that none of them was is good.
+    // The unchanged message is accepted.
     assert_eq!(endpoint.take(&server, "m1", change("INSERT", &row(7, "Ana", 3), 1)).await, "created");
 }
 
-/// Trust.md fault 32: a copy is good for nothing once it is old, and has no effect before.
+/// Trust §5, fault 32: a copied message has no effect while it is young, and is refused once it is old.
 #[tokio::test]
 async fn a_copied_message_brings_nothing() {
     let server = TestServer::start().await;

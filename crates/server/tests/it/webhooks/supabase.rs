@@ -1,5 +1,5 @@
-//! `integrations/postgres/admit-supabase.sql` on a plain PostgreSQL, where a stub in the place of pg_net writes down what it
-//! was asked to send: the endpoint accepts it. Not run on Supabase, as the guide says.
+//! Runs `integrations/postgres/admit-supabase.sql` on a plain PostgreSQL with a stub for pg_net that records the
+//! requests. The endpoint accepts these requests. The script was not run on Supabase, as the guide says.
 
 use admit_store_postgres::testing::{self, run_sql};
 use serde_json::{Value, json};
@@ -12,13 +12,13 @@ const STUB: &str = include_str!("../../../../../integrations/postgres/tests/pg_n
 const GUESTS: &str = include_str!("../../../../../integrations/postgres/tests/guests.sql");
 const ACTS: &str = include_str!("../../../../../integrations/postgres/tests/supabase.sql");
 
-/// Runs SQL where blocking is allowed.
+/// Runs SQL on a thread for blocking work.
 async fn sql(address: &str, text: &str) -> Result<(), String> {
     let (address, text) = (address.to_owned(), text.to_owned());
     let run = move || run_sql(&address, &text).map_err(|error| format!("{error:?}"));
     tokio::task::spawn_blocking(run).await.unwrap()
 }
-/// The requests that the stub was asked to send, in order.
+/// The requests that the stub recorded, in order.
 async fn calls(address: &str) -> Vec<Value> {
     let address = testing::shared().as_superuser(address);
     let rows = tokio::task::spawn_blocking(move || testing::rows(&address)).await.unwrap();
@@ -68,24 +68,24 @@ async fn what_the_trigger_signs_the_endpoint_accepts() {
     found.sort();
     assert_eq!((found[0].0.as_str(), found[1].0.as_str()), ("By phone", "Zoë \"Q\" <b>O'Brien</b> \u{1f39f}"));
     assert_eq!((found[1].1.as_deref(), found[1].2), (None, 4), "the address went with the row's");
-    // Brought late, an older change has no effect.
+    // An older change that comes late has no effect.
     let late = &calls[0];
     let body = late["body"].as_str().unwrap();
     let now = server.state.app.clock.now();
     let answer = endpoint.signed(&server, "late", now, body.as_bytes()).send().await.unwrap();
     assert_eq!(read(answer, 200).await["status"], "ignored");
-    // A secret that lost its last letter in the clipboard would fail at each guest.
+    // A secret that lost its last letter when it was copied would fail for each guest.
     let cut = secret.trim_end_matches('=');
     assert_ne!(cut, secret);
     assert!(sql(&address, &format!("SELECT set_endpoint('{url}', '{cut}')")).await.is_err());
-    // Whatever happens to an extension later, the organiser's own rows go in.
+    // Whatever happens to an extension later, the organiser's own rows are stored.
     sql(&testing::shared().as_superuser(&address), "SELECT drop_pgcrypto()").await.unwrap();
     sql(&address, "SELECT add_guest(10, 'Nobody is told', 1)").await.unwrap();
     sql(&address, "SELECT must_have_guests(3)").await.unwrap();
     assert_eq!(self::calls(&address).await.len(), 6);
     let missing = sql(&address, FILE).await.unwrap_err();
     assert!(missing.contains("pgcrypto is not here") && !missing.contains("pg_net"), "{missing}");
-    // A secret of another form is refused where it is typed.
+    // A secret of another form is refused when it is entered.
     let wrong = sql(&address, "SELECT set_endpoint('https://admit.example', 'my password')").await.unwrap_err();
     assert!(wrong.contains("endpoint_secret_check"), "{wrong}");
 }

@@ -1,4 +1,4 @@
-//! The checks once every message is answered and every run is at its end.
+//! The checks after every message is answered and every run has ended.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,9 +17,9 @@ use crate::coverage::Coverage;
 use crate::real_server::now;
 use crate::real_server::truth::ledger;
 
-/// The remark of a run that leaves the mail to a later one.
+/// The remark of a run that leaves the mail to a later run.
 const OVERTAKEN: &str = "this guest changed again: the later run mails them";
-/// The remark of a run that came to send its letter after the event.
+/// The remark of a run that reached its mail after the event.
 const OVER: &str = "the event is over: nothing was mailed";
 
 fn is_late(run: &RunRecord) -> bool {
@@ -28,10 +28,10 @@ fn is_late(run: &RunRecord) -> bool {
 
 /// The rows that the store holds.
 struct Held {
-    /// Newest first.
+    /// The runs, newest first.
     runs: Vec<RunRecord>,
     guests: Vec<Shown>,
-    /// How many lines of the ledger each message left.
+    /// The number of ledger lines of each message.
     lines: BTreeMap<String, usize>,
     ledger_faults: Vec<String>,
 }
@@ -76,8 +76,8 @@ impl Office {
         Ok(Held { runs, guests, lines: counted, ledger_faults })
     }
 
-    /// Also I21: the job of an id is what its message says. Each row in the sender's table is a guest with its
-    /// values, and the last message of a row is never taken for an old one.
+    /// I21: the effect of an id is that of its message. Each row of the sender's table is a guest with its values, and
+    /// the last message of a row is never ignored as an old one.
     fn guests_are_the_senders_rows(&mut self, held: &Held) {
         let mut found = Vec::new();
         for row in self.rows.iter().flatten() {
@@ -96,8 +96,8 @@ impl Office {
         found.into_iter().for_each(|what| self.broken("I21", what));
     }
 
-    /// I21: one id, one job. Each message is answered; what it changed has one line in the ledger and one run for its guest;
-    /// what changed nothing has neither; there is no other run.
+    /// I21: one webhook id leads to one job. Each message is answered. A message that changed something has one line
+    /// in the ledger and one run for its guest; another message has neither; there is no further run.
     fn one_job_for_a_message(&mut self, held: &Held) {
         let mut wanted: BTreeMap<String, usize> = BTreeMap::new();
         let mut found = Vec::new();
@@ -135,8 +135,8 @@ impl Office {
         found.into_iter().for_each(|what| self.broken("I21", what));
     }
 
-    /// I22: one object for each pass, and at least one mail to each guest for whom there is something to send. Each
-    /// time that a run was cut short may add at most one mail. No mail goes whose picture was not there.
+    /// I22: each pass has one object, and each guest who should get a mail has at least one. Each time that a run was
+    /// interrupted may add one mail. No mail is sent before its picture is stored.
     fn one_object_and_hardly_more_than_one_mail(&mut self, held: &Held) {
         let mut found = Vec::new();
         let kept = self.outside.kept();
@@ -146,7 +146,7 @@ impl Office {
             }
             let letters = kept.letters.get(&run.run_id).map_or(&[][..], Vec::as_slice);
             let most = 1 + self.cut_short.get(&run.run_id).copied().unwrap_or_default();
-            // Whoever was overtaken by a later run of the same guest says so instead.
+            // A run that was replaced by a later run of the same guest has that remark instead.
             let is_newest = held.runs.iter().find(|one| one.subject == run.subject) == Some(run);
             let overtaken = run.problem.as_deref() == Some(OVERTAKEN) && !is_newest;
             let least = usize::from(!overtaken && !is_late(run));

@@ -1,4 +1,5 @@
-//! A mail server and a store of pictures that keep everything they ever took, whichever caller was told of it.
+//! A mail server and an object store that keep everything they ever accepted, whether or not the caller got the
+//! answer.
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -14,29 +15,29 @@ use crate::coverage::Coverage;
 use crate::mutants::{Mutant, Planted};
 use crate::rng::Rng;
 
-/// A letter that was taken.
+/// A letter that the mail server accepted.
 #[derive(Debug, Clone)]
 pub struct Taken {
-    /// Whom it is for.
+    /// The recipient's address.
     pub to: String,
-    /// Whether the picture it speaks of was on the shelf then.
+    /// Whether the letter's picture was stored at that time.
     pub has_picture: bool,
 }
 
-/// The letters and pictures that the outside world took.
+/// The letters and pictures that were accepted.
 #[derive(Default)]
 pub struct Kept {
-    /// Letters by the run they came from.
+    /// The letters by their run.
     pub letters: BTreeMap<String, Vec<Taken>>,
-    /// Every content that was put under a name.
+    /// Every content that was stored under a name.
     pub pictures: BTreeMap<String, Vec<Vec<u8>>>,
     coverage: Coverage,
 }
 
-/// The world outside, as both ports.
+/// The outside world, which implements both ports.
 pub struct Outside {
     kept: Mutex<Kept>,
-    /// None once all is well.
+    /// The randomness of the faults; `None` after the faults have ended.
     faults: Mutex<Option<Rng>>,
     planted: Planted,
 }
@@ -45,25 +46,25 @@ fn held<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Gives way once: a caller that waits here may be overtaken, or die.
+/// Pauses once. A caller that waits here may be replaced or die.
 async fn pause() {
     let mut paused = false;
     poll_fn(|_| if std::mem::replace(&mut paused, true) { Poll::Ready(()) } else { Poll::Pending }).await;
 }
 
 impl Outside {
-    /// Everything empty, and faults drawn from a stream.
+    /// An empty outside world, whose faults are drawn from `rng`.
     pub fn new(rng: Rng, planted: Planted) -> Self {
         Self { kept: Mutex::default(), faults: Mutex::new(Some(rng)), planted }
     }
-    /// From now on everything that is asked is done and answered.
+    /// Ends the faults: from now on everything succeeds and is answered.
     pub fn heal(&self) {
         *held(&self.faults) = None;
     }
     pub fn is_faulty(&self) -> bool {
         held(&self.faults).is_some()
     }
-    /// How many letters of a run were taken.
+    /// The number of accepted letters of a run.
     pub fn letters(&self, run_id: &str) -> usize {
         held(&self.kept).letters.get(run_id).map_or(0, Vec::len)
     }
@@ -86,7 +87,7 @@ impl Outside {
     }
 
     fn take(&self, letter: &Letter) {
-        // Its id is the run's own: the same at every try.
+        // The Message-ID begins with the run's id, so it is the same at every try.
         let run_id = letter.message_id.split('.').next().unwrap_or_default().to_owned();
         let token = letter.text.split("token=").nth(1).and_then(|rest| rest.lines().next()).unwrap_or_default();
         let mut kept = held(&self.kept);
