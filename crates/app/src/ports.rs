@@ -12,7 +12,9 @@ use admit_core::time::Timestamp;
 use futures_util::future::BoxFuture;
 
 use crate::error::{Error, Result};
-use crate::records::*;
+use crate::records::{
+    CredentialRecord, MailLaneRecord, OrganizationRecord, PairingRequestRecord, TakenRun, UserRecord,
+};
 
 mod outside;
 mod filters;

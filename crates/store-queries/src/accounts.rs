@@ -2,7 +2,10 @@
 
 use admit_app::error::{Error, Result};
 use admit_app::ports::TxAccounts;
-use admit_app::records::*;
+use admit_app::records::{
+    ApiTokenRecord, CredentialKind, CredentialRecord, LetterheadRecord, MemberRecord, OrganizationRecord, Role,
+    UserRecord,
+};
 use admit_core::ids::UserId;
 use admit_core::time::Timestamp;
 

@@ -1,7 +1,8 @@
 //! Statements about device logs, uploaded batches and refused items.
 
 use admit_app::error::Result;
-use admit_app::records::*;
+use admit_app::ports::TxBatches;
+use admit_app::records::{BatchRecord, LogRecord, NewScan, RejectedRecord};
 use admit_core::ids::{BatchId, DeviceId, EventId, LogId};
 
 use crate::devices::{DEVICE, KEYS};
@@ -103,74 +104,6 @@ fn read_batch(row: &mut Row) -> Result<BatchRecord> {
 }
 
 impl<D: Driver> SqlTx<'_, D> {
-    pub(crate) fn load_log(&mut self, device_id: &DeviceId, log_id: &LogId) -> Result<Option<LogRecord>> {
-        let id = self.organization_id.clone();
-        let stmt = if self.writes() { &LOG } else { &READ_LOG };
-        self.one(stmt, &[(&id).into(), device_id.into(), log_id.into()], read_log)
-    }
-    pub(crate) fn load_logs(&mut self, event_id: &EventId) -> Result<Vec<LogRecord>> {
-        let id = self.organization_id.clone();
-        self.all(&LOGS, &[(&id).into(), event_id.into()], read_log)
-    }
-    pub(crate) fn replace_log(&mut self, log: &LogRecord) -> Result<()> {
-        let id = self.organization_id.clone();
-        let values = [
-            (&id).into(),
-            (&log.device_id).into(),
-            (&log.log_id).into(),
-            (&log.event_id).into(),
-            log.head.into(),
-            admit_core::wire::stored::to_text(&log.received).into(),
-            log.closed_at.into(),
-        ];
-        self.queue(&PUT_LOG, &values)
-    }
-    pub(crate) fn load_forked(&mut self, device_id: &DeviceId, log_id: &LogId, seqs: &[u64]) -> Result<Vec<u64>> {
-        let id = self.organization_id.clone();
-        let list: Vec<Value<'_>> = seqs.iter().map(|seq| Value::from(*seq)).collect();
-        let key = [(&id).into(), device_id.into(), log_id.into()];
-        let mut forked: Vec<u64> = match run_of(seqs) {
-            Some((first, last)) => {
-                let [organization, device, log] = key;
-                self.all(&FORKED_RUN, &[organization, device, log, first.into(), last.into()], Row::count)?
-            }
-            None => self.each(&FORKED, &key, &list, Row::count)?,
-        };
-        forked.sort_unstable();
-        forked.dedup();
-        forked.retain(|seq| seqs.contains(seq));
-        Ok(forked)
-    }
-    pub(crate) fn load_batch(
-        &mut self,
-        device_id: &DeviceId,
-        endpoint: &str,
-        batch_id: &BatchId,
-    ) -> Result<Option<BatchRecord>> {
-        let id = self.organization_id.clone();
-        if self.writes() {
-            self.prefetch_intake(device_id);
-        }
-        self.one(&BATCH, &[(&id).into(), device_id.into(), endpoint.into(), batch_id.into()], read_batch)
-    }
-    pub(crate) fn load_batches_after(
-        &mut self,
-        event_id: &EventId,
-        device_id: Option<&DeviceId>,
-        serial: u64,
-        limit: usize,
-    ) -> Result<Vec<BatchRecord>> {
-        let id = self.organization_id.clone();
-        let mut values = vec![(&id).into(), event_id.into(), serial.into(), (limit as u64).into()];
-        let stmt = match device_id {
-            Some(device_id) => {
-                values.push(device_id.into());
-                &BATCHES_OF_DEVICE_AFTER
-            }
-            None => &BATCHES_AFTER,
-        };
-        self.all(stmt, &values, read_batch)
-    }
     /// Prefetches what the intake of a batch reads. A caller that looks up a batch usually takes it in next.
     fn prefetch_intake(&mut self, device_id: &DeviceId) {
         let id = self.organization_id.clone();
@@ -207,7 +140,73 @@ impl<D: Driver> SqlTx<'_, D> {
         asked.extend(run.iter().map(|run| Asked { stmt: &FORKED_RUN, params: run, list: None }));
         self.prefetch(&asked);
     }
-    pub(crate) fn put_batch(&mut self, batch: &BatchRecord) -> Result<()> {
+}
+
+impl<D: Driver> TxBatches for SqlTx<'_, D> {
+    fn log(&mut self, device_id: &DeviceId, log_id: &LogId) -> Result<Option<LogRecord>> {
+        let id = self.organization_id.clone();
+        let stmt = if self.writes() { &LOG } else { &READ_LOG };
+        self.one(stmt, &[(&id).into(), device_id.into(), log_id.into()], read_log)
+    }
+    fn logs(&mut self, event_id: &EventId) -> Result<Vec<LogRecord>> {
+        let id = self.organization_id.clone();
+        self.all(&LOGS, &[(&id).into(), event_id.into()], read_log)
+    }
+    fn put_log(&mut self, log: &LogRecord) -> Result<()> {
+        let id = self.organization_id.clone();
+        let values = [
+            (&id).into(),
+            (&log.device_id).into(),
+            (&log.log_id).into(),
+            (&log.event_id).into(),
+            log.head.into(),
+            admit_core::wire::stored::to_text(&log.received).into(),
+            log.closed_at.into(),
+        ];
+        self.queue(&PUT_LOG, &values)
+    }
+    fn forked(&mut self, device_id: &DeviceId, log_id: &LogId, seqs: &[u64]) -> Result<Vec<u64>> {
+        let id = self.organization_id.clone();
+        let list: Vec<Value<'_>> = seqs.iter().map(|seq| Value::from(*seq)).collect();
+        let key = [(&id).into(), device_id.into(), log_id.into()];
+        let mut forked: Vec<u64> = match run_of(seqs) {
+            Some((first, last)) => {
+                let [organization, device, log] = key;
+                self.all(&FORKED_RUN, &[organization, device, log, first.into(), last.into()], Row::count)?
+            }
+            None => self.each(&FORKED, &key, &list, Row::count)?,
+        };
+        forked.sort_unstable();
+        forked.dedup();
+        forked.retain(|seq| seqs.contains(seq));
+        Ok(forked)
+    }
+    fn batch(&mut self, device_id: &DeviceId, endpoint: &str, batch_id: &BatchId) -> Result<Option<BatchRecord>> {
+        let id = self.organization_id.clone();
+        if self.writes() {
+            self.prefetch_intake(device_id);
+        }
+        self.one(&BATCH, &[(&id).into(), device_id.into(), endpoint.into(), batch_id.into()], read_batch)
+    }
+    fn batches_after(
+        &mut self,
+        event_id: &EventId,
+        device_id: Option<&DeviceId>,
+        serial: u64,
+        limit: usize,
+    ) -> Result<Vec<BatchRecord>> {
+        let id = self.organization_id.clone();
+        let mut values = vec![(&id).into(), event_id.into(), serial.into(), (limit as u64).into()];
+        let stmt = match device_id {
+            Some(device_id) => {
+                values.push(device_id.into());
+                &BATCHES_OF_DEVICE_AFTER
+            }
+            None => &BATCHES_AFTER,
+        };
+        self.all(stmt, &values, read_batch)
+    }
+    fn insert_batch(&mut self, batch: &BatchRecord) -> Result<()> {
         let id = self.organization_id.clone();
         let values = [
             (&id).into(),
@@ -227,7 +226,7 @@ impl<D: Driver> SqlTx<'_, D> {
         ];
         self.queue_many(&INSERT_BATCH, &values)
     }
-    pub(crate) fn put_rejected(&mut self, event_id: &EventId, items: &[RejectedRecord]) -> Result<()> {
+    fn insert_rejected(&mut self, event_id: &EventId, items: &[RejectedRecord]) -> Result<()> {
         let id = self.organization_id.clone();
         let mut values: Vec<Value<'_>> = Vec::with_capacity(items.len() * 9);
         for item in items {
@@ -246,12 +245,12 @@ impl<D: Driver> SqlTx<'_, D> {
         }
         self.queue_many(&INSERT_REJECTED, &values)
     }
-    pub(crate) fn load_rejected_bodies(&mut self, device_id: &DeviceId, bodies: &[String]) -> Result<Vec<String>> {
+    fn rejected_bodies(&mut self, device_id: &DeviceId, bodies: &[String]) -> Result<Vec<String>> {
         let id = self.organization_id.clone();
         let list: Vec<Value<'_>> = bodies.iter().map(Value::from).collect();
         self.each(&REJECTED_BODIES, &[(&id).into(), device_id.into()], &list, Row::text)
     }
-    pub(crate) fn load_quarantined(&mut self, device_id: &DeviceId) -> Result<u64> {
+    fn count_quarantined(&mut self, device_id: &DeviceId) -> Result<u64> {
         let id = self.organization_id.clone();
         let count = self.one(&COUNT_QUARANTINED, &[(&id).into(), device_id.into()], Row::count)?;
         Ok(count.unwrap_or(0))

@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 
 use admit_app::error::{Error, Result};
 use admit_app::ports::TxDevices;
-use admit_app::records::*;
+use admit_app::records::{
+    CredentialKind, CredentialRecord, DeviceHealth, DeviceKeyRecord, DeviceRecord, DeviceState, PairingTokenRecord,
+    WaitingScan,
+};
 use admit_core::fraud::Arrivals;
-use admit_core::ids::{BatchId, DeviceId, EventId, KeyId, LogId};
+use admit_core::ids::{DeviceId, EventId, KeyId};
 use admit_core::scan::Digest;
 use admit_core::time::Timestamp;
 
@@ -307,57 +310,15 @@ impl<D: Driver> TxDevices for SqlTx<'_, D> {
         let changed = self.execute(&UPDATE_PAIRING_TOKEN, &values)?;
         if changed == 1 { Ok(()) } else { Err(Error::NotFound { what: "pairing token" }) }
     }
-    fn log(&mut self, device_id: &DeviceId, log_id: &LogId) -> Result<Option<LogRecord>> {
-        self.load_log(device_id, log_id)
-    }
-    fn logs(&mut self, event_id: &EventId) -> Result<Vec<LogRecord>> {
-        self.load_logs(event_id)
-    }
-    fn put_log(&mut self, log: &LogRecord) -> Result<()> {
-        self.replace_log(log)
-    }
-    fn forked(&mut self, device_id: &DeviceId, log_id: &LogId, seqs: &[u64]) -> Result<Vec<u64>> {
-        self.load_forked(device_id, log_id, seqs)
-    }
-    fn batch(&mut self, device_id: &DeviceId, endpoint: &str, batch_id: &BatchId) -> Result<Option<BatchRecord>> {
-        self.load_batch(device_id, endpoint, batch_id)
-    }
-    fn batches_after(
-        &mut self,
-        event_id: &EventId,
-        device_id: Option<&DeviceId>,
-        serial: u64,
-        limit: usize,
-    ) -> Result<Vec<BatchRecord>> {
-        self.load_batches_after(event_id, device_id, serial, limit)
-    }
-    fn insert_batch(&mut self, batch: &BatchRecord) -> Result<()> {
-        self.put_batch(batch)
-    }
-    fn insert_rejected(&mut self, event_id: &EventId, items: &[RejectedRecord]) -> Result<()> {
-        self.put_rejected(event_id, items)
-    }
-    fn rejected_bodies(&mut self, device_id: &DeviceId, bodies: &[String]) -> Result<Vec<String>> {
-        self.load_rejected_bodies(device_id, bodies)
-    }
     fn waiting_scans(&mut self, event_id: &EventId, device_id: &DeviceId) -> Result<Vec<WaitingScan>> {
         let id = self.organization_id.clone();
         self.all(&WAITING, &[(&id).into(), device_id.into(), event_id.into()], |row| {
             Ok(WaitingScan { scan_id: row.parsed()?, digest: Digest(row.hash()?), subject_key: row.text()? })
         })
     }
-    fn clear_waiting(&mut self, event_id: &EventId) -> Result<()> {
-        self.forget_waiting(event_id)
-    }
-    fn all_waiting_scans(&mut self, event_id: &EventId) -> Result<Vec<(DeviceId, WaitingScan)>> {
-        self.load_all_waiting(event_id)
-    }
     fn count_waiting(&mut self) -> Result<BTreeMap<DeviceId, u64>> {
         let id = self.organization_id.clone();
         let counts = self.all(&COUNT_WAITING, &[(&id).into()], |row| Ok((row.parsed()?, row.count()?)))?;
         Ok(counts.into_iter().collect())
-    }
-    fn count_quarantined(&mut self, device_id: &DeviceId) -> Result<u64> {
-        self.load_quarantined(device_id)
     }
 }

@@ -2,7 +2,7 @@
 //! statements (law 6). Each function runs inside a transaction that the backend began.
 
 use admit_app::error::Result;
-use admit_app::records::*;
+use admit_app::records::{CredentialRecord, OrganizationRecord, UserRecord};
 use admit_core::access::Role;
 use admit_core::audit::GENESIS;
 use admit_core::ids::{EventId, OrganizationId};

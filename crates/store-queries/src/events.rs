@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use admit_app::error::{Error, Result};
 use admit_app::ports::TxEvents;
-use admit_app::records::*;
+use admit_app::records::{
+    AtDoor, AuditRecord, ClockTime, EventFigures, EventRecord, Head, LedgerEnd, Listed, LoadedRules, NewAudit,
+    NewAuditOwned, Page, Stamp,
+};
 use admit_core::audit::{self, AuditEntry};
 use admit_core::ids::{DeviceId, EventId, TicketId};
 use admit_core::rule::{Change, Effective, Epochs, EventBook, Rule};

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use admit_app::error::{Error, Result};
-use admit_app::records::*;
+use admit_app::ports::TxFacts;
+use admit_app::records::{KnownScan, NewDelivery, NewScan, StoredId};
 use admit_core::barcode::BarcodeHash;
 use admit_core::block;
 use admit_core::ids::{DeviceId, EventId, ScanId, TicketId};
@@ -179,7 +180,88 @@ fn collect_fact(row: &mut Row, into: &mut BTreeMap<(DeviceId, ScanId, Digest), R
 }
 
 impl<D: Driver> SqlTx<'_, D> {
-    pub(crate) fn put_scans(&mut self, scans: &[NewScan]) -> Result<()> {
+    /// See `TxScans::facts`.
+    pub(crate) fn load_facts(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<Resolved>> {
+        let (tickets, codes) = split_subjects(subjects)?;
+        let tickets: Vec<Value<'_>> = tickets.iter().map(Value::from).collect();
+        let codes: Vec<Value<'_>> = codes.iter().map(Value::from).collect();
+        let mut facts: BTreeMap<(DeviceId, ScanId, Digest), Resolved> = BTreeMap::new();
+        let id = self.organization_id.clone();
+        let key = [(&id).into(), event_id.into()];
+        let found = self.ask([
+            Asked { stmt: &FACTS_BY_CODE, params: &key, list: Some(&tickets) },
+            Asked { stmt: &FACTS_BY_PICK, params: &key, list: Some(&tickets) },
+            Asked { stmt: &FACTS_OF_UNKNOWN, params: &key, list: Some(&codes) },
+        ])?;
+        for mut row in found.into_iter().flatten() {
+            collect_fact(&mut row, &mut facts)?;
+        }
+        Ok(facts.into_values().collect())
+    }
+}
+
+/// Splits subjects into tickets and unknown codes.
+pub(crate) fn split_subjects(subjects: &[String]) -> Result<(Vec<TicketId>, Vec<BarcodeHash>)> {
+    let (mut tickets, mut codes) = (Vec::new(), Vec::new());
+    for key in subjects {
+        match Subject::from_key(key) {
+            Some(Subject::Ticket(ticket_id)) => tickets.push(ticket_id),
+            Some(Subject::Unknown(hash)) => codes.push(hash),
+            None => return Err(Error::Bug(format!("not a subject of scans: {key}"))),
+        }
+    }
+    Ok((tickets, codes))
+}
+
+fn sorted_keys(subjects: Vec<Subject>) -> Vec<String> {
+    let mut keys: Vec<String> = subjects.iter().map(Subject::key).collect();
+    keys.sort();
+    keys.dedup();
+    keys
+}
+
+impl<D: Driver> TxFacts for SqlTx<'_, D> {
+    fn stored_ids(&mut self, scan_ids: &[ScanId]) -> Result<Vec<StoredId>> {
+        let id = self.organization_id.clone();
+        let list: Vec<Value<'_>> = scan_ids.iter().map(Value::from).collect();
+        let mut found: Vec<StoredId> = self.each(&STORED_IDS, &[(&id).into()], &list, |row| {
+            let (device_id, scan_id, event_id) = (row.parsed()?, row.parsed()?, row.parsed()?);
+            let digest = Digest(row.hash()?);
+            let known = KnownScan { device_id, scan_id, event_id, digest, subject_key: read_subject(row)?.key() };
+            let (mut signature, mut offset_seconds) = (row.parsed::<SignatureState>()?, row.int()?);
+            let later = (row.option(Row::parsed::<SignatureState>)?, row.option(Row::int)?);
+            if let (Some(proof), Some(offset)) = later {
+                (signature, offset_seconds) = (signature.min(proof), better_offset(offset_seconds, offset));
+            }
+            Ok(StoredId { known, signature, offset_seconds })
+        })?;
+        let key = |one: &StoredId| (one.known.scan_id.clone(), one.known.device_id.clone(), one.known.digest);
+        found.sort_by_key(key);
+        // There is a row for each delivery, and an id may be asked for twice. Together they give the best proof of
+        // all.
+        found.dedup_by(|next, held| {
+            let same = key(next) == key(held);
+            if same {
+                held.signature = held.signature.min(next.signature);
+                held.offset_seconds = better_offset(held.offset_seconds, next.offset_seconds);
+            }
+            same
+        });
+        Ok(found)
+    }
+    fn known_scans(&mut self, device_id: &DeviceId, scan_ids: &[ScanId]) -> Result<Vec<KnownScan>> {
+        let id = self.organization_id.clone();
+        let list: Vec<Value<'_>> = scan_ids.iter().map(Value::from).collect();
+        let mut known = self.each(&KNOWN_SCANS, &[(&id).into(), device_id.into()], &list, |row| {
+            let (scan_id, event_id, digest) = (row.parsed()?, row.parsed()?, Digest(row.hash()?));
+            let subject_key = read_subject(row)?.key();
+            Ok(KnownScan { device_id: device_id.clone(), scan_id, event_id, digest, subject_key })
+        })?;
+        known.sort_by(|a, b| (&a.scan_id, a.digest).cmp(&(&b.scan_id, b.digest)));
+        known.dedup();
+        Ok(known)
+    }
+    fn insert_scans(&mut self, scans: &[NewScan]) -> Result<()> {
         let id = self.organization_id.clone();
         let mut values: Vec<Value<'_>> = Vec::with_capacity(scans.len() * 21);
         for new in scans {
@@ -215,7 +297,7 @@ impl<D: Driver> SqlTx<'_, D> {
         self.prefetch_log(scans);
         Ok(())
     }
-    pub(crate) fn put_deliveries(&mut self, deliveries: &[NewDelivery]) -> Result<()> {
+    fn insert_deliveries(&mut self, deliveries: &[NewDelivery]) -> Result<()> {
         let id = self.organization_id.clone();
         let mut values: Vec<Value<'_>> = Vec::with_capacity(deliveries.len() * 12);
         for new in deliveries {
@@ -232,48 +314,7 @@ impl<D: Driver> SqlTx<'_, D> {
         }
         self.queue_many(&INSERT_DELIVERIES, &values)
     }
-    /// See `TxScans::stored_ids`.
-    pub(crate) fn load_stored_ids(&mut self, scan_ids: &[ScanId]) -> Result<Vec<StoredId>> {
-        let id = self.organization_id.clone();
-        let list: Vec<Value<'_>> = scan_ids.iter().map(Value::from).collect();
-        let mut found: Vec<StoredId> = self.each(&STORED_IDS, &[(&id).into()], &list, |row| {
-            let (device_id, scan_id, event_id) = (row.parsed()?, row.parsed()?, row.parsed()?);
-            let digest = Digest(row.hash()?);
-            let known = KnownScan { device_id, scan_id, event_id, digest, subject_key: read_subject(row)?.key() };
-            let (mut signature, mut offset_seconds) = (row.parsed::<SignatureState>()?, row.int()?);
-            let later = (row.option(Row::parsed::<SignatureState>)?, row.option(Row::int)?);
-            if let (Some(proof), Some(offset)) = later {
-                (signature, offset_seconds) = (signature.min(proof), better_offset(offset_seconds, offset));
-            }
-            Ok(StoredId { known, signature, offset_seconds })
-        })?;
-        let key = |one: &StoredId| (one.known.scan_id.clone(), one.known.device_id.clone(), one.known.digest);
-        found.sort_by_key(key);
-        // There is a row for each delivery, and an id may be asked for twice. Together they give the best proof of
-        // all.
-        found.dedup_by(|next, held| {
-            let same = key(next) == key(held);
-            if same {
-                held.signature = held.signature.min(next.signature);
-                held.offset_seconds = better_offset(held.offset_seconds, next.offset_seconds);
-            }
-            same
-        });
-        Ok(found)
-    }
-    pub(crate) fn load_known(&mut self, device_id: &DeviceId, scan_ids: &[ScanId]) -> Result<Vec<KnownScan>> {
-        let id = self.organization_id.clone();
-        let list: Vec<Value<'_>> = scan_ids.iter().map(Value::from).collect();
-        let mut known = self.each(&KNOWN_SCANS, &[(&id).into(), device_id.into()], &list, |row| {
-            let (scan_id, event_id, digest) = (row.parsed()?, row.parsed()?, Digest(row.hash()?));
-            let subject_key = read_subject(row)?.key();
-            Ok(KnownScan { device_id: device_id.clone(), scan_id, event_id, digest, subject_key })
-        })?;
-        known.sort_by(|a, b| (&a.scan_id, a.digest).cmp(&(&b.scan_id, b.digest)));
-        known.dedup();
-        Ok(known)
-    }
-    pub(crate) fn load_proven(
+    fn proven(
         &mut self,
         device_id: &DeviceId,
         scan_ids: &[ScanId],
@@ -292,53 +333,15 @@ impl<D: Driver> SqlTx<'_, D> {
         }
         Ok(best.into_iter().map(|((scan, digest), (signature, offset))| (scan, digest, signature, offset)).collect())
     }
-    /// See `TxScans::facts`.
-    pub(crate) fn load_facts(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<Resolved>> {
-        let (tickets, codes) = split_subjects(subjects)?;
-        let tickets: Vec<Value<'_>> = tickets.iter().map(Value::from).collect();
-        let codes: Vec<Value<'_>> = codes.iter().map(Value::from).collect();
-        let mut facts: BTreeMap<(DeviceId, ScanId, Digest), Resolved> = BTreeMap::new();
-        let id = self.organization_id.clone();
-        let key = [(&id).into(), event_id.into()];
-        let found = self.ask([
-            Asked { stmt: &FACTS_BY_CODE, params: &key, list: Some(&tickets) },
-            Asked { stmt: &FACTS_BY_PICK, params: &key, list: Some(&tickets) },
-            Asked { stmt: &FACTS_OF_UNKNOWN, params: &key, list: Some(&codes) },
-        ])?;
-        for mut row in found.into_iter().flatten() {
-            collect_fact(&mut row, &mut facts)?;
-        }
-        Ok(facts.into_values().collect())
-    }
-    pub(crate) fn load_subjects(&mut self, event_id: &EventId) -> Result<Vec<String>> {
+    fn subjects_with_scans(&mut self, event_id: &EventId) -> Result<Vec<String>> {
         let id = self.organization_id.clone();
         let subjects = self.all(&SUBJECTS, &[(&id).into(), event_id.into()], read_subject)?;
         Ok(sorted_keys(subjects))
     }
-    pub(crate) fn load_subjects_of_device(&mut self, event_id: &EventId, device_id: &DeviceId) -> Result<Vec<String>> {
+    fn subjects_of_device(&mut self, event_id: &EventId, device_id: &DeviceId) -> Result<Vec<String>> {
         let id = self.organization_id.clone();
         let key = [(&id).into(), event_id.into(), device_id.into()];
         let subjects = self.all(&SUBJECTS_OF_DEVICE, &key, read_subject)?;
         Ok(sorted_keys(subjects))
     }
-}
-
-/// Splits subjects into tickets and unknown codes.
-pub(crate) fn split_subjects(subjects: &[String]) -> Result<(Vec<TicketId>, Vec<BarcodeHash>)> {
-    let (mut tickets, mut codes) = (Vec::new(), Vec::new());
-    for key in subjects {
-        match Subject::from_key(key) {
-            Some(Subject::Ticket(ticket_id)) => tickets.push(ticket_id),
-            Some(Subject::Unknown(hash)) => codes.push(hash),
-            None => return Err(Error::Bug(format!("not a subject of scans: {key}"))),
-        }
-    }
-    Ok((tickets, codes))
-}
-
-fn sorted_keys(subjects: Vec<Subject>) -> Vec<String> {
-    let mut keys: Vec<String> = subjects.iter().map(Subject::key).collect();
-    keys.sort();
-    keys.dedup();
-    keys
 }

@@ -2,7 +2,7 @@
 
 use admit_app::error::{Error, Result};
 use admit_app::ports::TxGates;
-use admit_app::records::*;
+use admit_app::records::{EntryTypeRecord, GuestListRecord};
 use admit_core::ids::{EntryTypeId, EventId, GateId};
 use admit_core::time::Timestamp;
 use admit_core::wire::stored;

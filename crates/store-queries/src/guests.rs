@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use admit_app::error::{Error, Result};
 use admit_app::passes;
-use admit_app::ports::{GuestFilter, GuestSort, PassMail, Sought, Standing, TxEvents as _, TxTickets as _};
-use admit_app::records::*;
+use admit_app::ports::{GuestFilter, GuestSort, PassMail, Sought, Standing, TxEvents as _, TxGuests, TxTickets as _};
+use admit_app::records::{Fields, GuestCount, GuestRecord, Listed, Page, StateRecord, UnsentPasses};
 use admit_core::barcode::{BarcodeHash, candidates};
 use admit_core::ids::{EntryTypeId, EventId, GuestId, GuestListId, TicketId, UserId};
 use admit_core::job::RunState;
@@ -217,104 +217,6 @@ impl<D: Driver> SqlTx<'_, D> {
         }
         self.execute_many(bulk, &values)
     }
-    pub(crate) fn load_guests(&mut self, guest_ids: &[GuestId]) -> Result<Vec<GuestRecord>> {
-        let id = self.organization_id.clone();
-        let list: Vec<Value<'_>> = guest_ids.iter().map(Value::from).collect();
-        let mut guests = self.each(&GUESTS_BY_ID, &[(&id).into()], &list, read_guest)?;
-        guests.sort_by(|a, b| a.guest_id.cmp(&b.guest_id));
-        guests.dedup_by(|a, b| a.guest_id == b.guest_id);
-        Ok(guests)
-    }
-    pub(crate) fn names_serial_of(&mut self, event_id: &EventId) -> Result<u64> {
-        let id = self.organization_id.clone();
-        Ok(self.one(&NAMES_SERIAL, &[(&id).into(), event_id.into()], Row::count)?.unwrap_or_default())
-    }
-    pub(crate) fn names_after(&mut self, event_id: &EventId, serial: u64) -> Result<Vec<GuestRecord>> {
-        let id = self.organization_id.clone();
-        self.all(&NAMES_SINCE, &[(&id).into(), event_id.into(), serial.into()], read_guest)
-    }
-    pub(crate) fn page_of_guests(
-        &mut self,
-        event_id: &EventId,
-        filter: &GuestFilter,
-        sort: GuestSort,
-        page: &Page,
-    ) -> Result<Listed<(GuestRecord, Option<StateRecord>)>> {
-        let coded = self.coded(event_id, filter.text.as_ref().map(|sought| sought.text.as_str()))?;
-        let mut values = self.filtered(event_id, filter, &coded);
-        let (stmt, from) = match sort {
-            GuestSort::Name => (&GUESTS_BY_NAME, page::from_text(page)?.into_values()),
-            GuestSort::Last => (&GUESTS_LAST_IN, page::from(page)?.into_values()),
-            GuestSort::Added => (&GUESTS_NEWEST, page::from(page)?.into_values()),
-        };
-        values.extend(from);
-        values.push(page::limit(page).into());
-        let items = self.all(stmt, &values, |row| Ok((read_guest(row)?, states::read_joined(row)?)))?;
-        let id = |guest: &GuestRecord| guest.guest_id.to_string();
-        Ok(match sort {
-            GuestSort::Name => {
-                page::listed_by_text(page, items, |(guest, _)| (SearchName::new(&guest.name).sort, id(guest)))
-            }
-            GuestSort::Added => page::listed(page, items, |(guest, _)| (guest.created_at.ms(), id(guest))),
-            GuestSort::Last => page::listed(page, items, |(guest, state)| {
-                let entry = state.as_ref().and_then(|record| record.state.entries.last());
-                (entry.map_or(-1, |entry| entry.at.ms()), id(guest))
-            }),
-        })
-    }
-    pub(crate) fn guests_counted(
-        &mut self,
-        event_id: &EventId,
-        text: Option<&Sought>,
-        promoter_id: Option<&UserId>,
-    ) -> Result<Vec<GuestCount>> {
-        let values = self.seeking(event_id, text, promoter_id)?;
-        let key = [self.organization_id.as_str().to_owned().into(), event_id.into()];
-        let came: BTreeMap<String, bool> =
-            self.all(&CAME, &key, |row| Ok((row.text()?, row.bool()?)))?.into_iter().collect();
-        let void: BTreeSet<String> = self.all(&VOID_TICKETS, &key, Row::text)?.into_iter().collect();
-        let mut groups: BTreeMap<(Option<GuestListId>, Option<EntryTypeId>), GuestCount> = BTreeMap::new();
-        self.all(&COUNTED_GUESTS, &values, |row| {
-            let (list, kind) = (row.option(Row::parsed)?, row.option(Row::parsed)?);
-            let (persons, ticket_id): (u64, Option<String>) = (row.count()?, row.option(Row::text)?);
-            let one = groups.entry((list, kind)).or_default();
-            let is_inside = ticket_id.as_ref().and_then(|id| came.get(id));
-            let is_void = ticket_id.as_ref().is_some_and(|id| void.contains(id));
-            one.guests += 1;
-            one.persons += persons;
-            one.expected += if is_void { 0 } else { persons };
-            one.inside += u64::from(is_inside == Some(&true));
-            one.came += u64::from(is_inside.is_some());
-            one.not_come += u64::from(is_inside.is_none() && !is_void);
-            one.voided += u64::from(is_void);
-            Ok(())
-        })?;
-        let named = |((guest_list_id, entry_type_id), one)| GuestCount { guest_list_id, entry_type_id, ..one };
-        Ok(groups.into_iter().map(named).collect())
-    }
-    pub(crate) fn unsent_counted(
-        &mut self,
-        event_id: &EventId,
-        text: Option<&Sought>,
-        promoter_id: Option<&UserId>,
-    ) -> Result<UnsentPasses> {
-        let mut values = self.seeking(event_id, text, promoter_id)?;
-        values.push(passes::KIND.into());
-        let mut counts = UnsentPasses::default();
-        for (state, count) in self.all(&COUNT_UNSENT, &values, |row| Ok((row.parsed::<RunState>()?, row.count()?)))? {
-            match state {
-                RunState::Open => counts.waiting = count,
-                RunState::GaveUp => counts.refused = count,
-                RunState::Done => {}
-            }
-        }
-        Ok(counts)
-    }
-    pub(crate) fn sent_counted(&mut self, event_id: &EventId) -> Result<u64> {
-        let id = self.organization_id.clone();
-        let values = [(&id).into(), event_id.into(), passes::KIND.into()];
-        Ok(self.one(&COUNT_SENT, &values, Row::count)?.unwrap_or_default())
-    }
     /// The parameter values of [`sought`].
     fn seeking<'a>(
         &mut self,
@@ -378,5 +280,106 @@ impl<D: Driver> SqlTx<'_, D> {
         ];
         values.extend(name);
         values
+    }
+}
+
+impl<D: Driver> TxGuests for SqlTx<'_, D> {
+    fn guests_by_id(&mut self, guest_ids: &[GuestId]) -> Result<Vec<GuestRecord>> {
+        let id = self.organization_id.clone();
+        let list: Vec<Value<'_>> = guest_ids.iter().map(Value::from).collect();
+        let mut guests = self.each(&GUESTS_BY_ID, &[(&id).into()], &list, read_guest)?;
+        guests.sort_by(|a, b| a.guest_id.cmp(&b.guest_id));
+        guests.dedup_by(|a, b| a.guest_id == b.guest_id);
+        Ok(guests)
+    }
+    fn names_serial(&mut self, event_id: &EventId) -> Result<u64> {
+        let id = self.organization_id.clone();
+        Ok(self.one(&NAMES_SERIAL, &[(&id).into(), event_id.into()], Row::count)?.unwrap_or_default())
+    }
+    fn names_since(&mut self, event_id: &EventId, serial: u64) -> Result<Vec<GuestRecord>> {
+        let id = self.organization_id.clone();
+        self.all(&NAMES_SINCE, &[(&id).into(), event_id.into(), serial.into()], read_guest)
+    }
+    fn guests(
+        &mut self,
+        event_id: &EventId,
+        filter: &GuestFilter,
+        sort: GuestSort,
+        page: &Page,
+    ) -> Result<Listed<(GuestRecord, Option<StateRecord>)>> {
+        let coded = self.coded(event_id, filter.text.as_ref().map(|sought| sought.text.as_str()))?;
+        let mut values = self.filtered(event_id, filter, &coded);
+        let (stmt, from) = match sort {
+            GuestSort::Name => (&GUESTS_BY_NAME, page::from_text(page)?.into_values()),
+            GuestSort::Last => (&GUESTS_LAST_IN, page::from(page)?.into_values()),
+            GuestSort::Added => (&GUESTS_NEWEST, page::from(page)?.into_values()),
+        };
+        values.extend(from);
+        values.push(page::limit(page).into());
+        let items = self.all(stmt, &values, |row| Ok((read_guest(row)?, states::read_joined(row)?)))?;
+        let id = |guest: &GuestRecord| guest.guest_id.to_string();
+        Ok(match sort {
+            GuestSort::Name => {
+                page::listed_by_text(page, items, |(guest, _)| (SearchName::new(&guest.name).sort, id(guest)))
+            }
+            GuestSort::Added => page::listed(page, items, |(guest, _)| (guest.created_at.ms(), id(guest))),
+            GuestSort::Last => page::listed(page, items, |(guest, state)| {
+                let entry = state.as_ref().and_then(|record| record.state.entries.last());
+                (entry.map_or(-1, |entry| entry.at.ms()), id(guest))
+            }),
+        })
+    }
+    fn count_guests(
+        &mut self,
+        event_id: &EventId,
+        text: Option<&Sought>,
+        promoter_id: Option<&UserId>,
+    ) -> Result<Vec<GuestCount>> {
+        let values = self.seeking(event_id, text, promoter_id)?;
+        let key = [self.organization_id.as_str().to_owned().into(), event_id.into()];
+        let came: BTreeMap<String, bool> =
+            self.all(&CAME, &key, |row| Ok((row.text()?, row.bool()?)))?.into_iter().collect();
+        let void: BTreeSet<String> = self.all(&VOID_TICKETS, &key, Row::text)?.into_iter().collect();
+        let mut groups: BTreeMap<(Option<GuestListId>, Option<EntryTypeId>), GuestCount> = BTreeMap::new();
+        self.all(&COUNTED_GUESTS, &values, |row| {
+            let (list, kind) = (row.option(Row::parsed)?, row.option(Row::parsed)?);
+            let (persons, ticket_id): (u64, Option<String>) = (row.count()?, row.option(Row::text)?);
+            let one = groups.entry((list, kind)).or_default();
+            let is_inside = ticket_id.as_ref().and_then(|id| came.get(id));
+            let is_void = ticket_id.as_ref().is_some_and(|id| void.contains(id));
+            one.guests += 1;
+            one.persons += persons;
+            one.expected += if is_void { 0 } else { persons };
+            one.inside += u64::from(is_inside == Some(&true));
+            one.came += u64::from(is_inside.is_some());
+            one.not_come += u64::from(is_inside.is_none() && !is_void);
+            one.voided += u64::from(is_void);
+            Ok(())
+        })?;
+        let named = |((guest_list_id, entry_type_id), one)| GuestCount { guest_list_id, entry_type_id, ..one };
+        Ok(groups.into_iter().map(named).collect())
+    }
+    fn count_unsent_passes(
+        &mut self,
+        event_id: &EventId,
+        text: Option<&Sought>,
+        promoter_id: Option<&UserId>,
+    ) -> Result<UnsentPasses> {
+        let mut values = self.seeking(event_id, text, promoter_id)?;
+        values.push(passes::KIND.into());
+        let mut counts = UnsentPasses::default();
+        for (state, count) in self.all(&COUNT_UNSENT, &values, |row| Ok((row.parsed::<RunState>()?, row.count()?)))? {
+            match state {
+                RunState::Open => counts.waiting = count,
+                RunState::GaveUp => counts.refused = count,
+                RunState::Done => {}
+            }
+        }
+        Ok(counts)
+    }
+    fn count_sent_passes(&mut self, event_id: &EventId) -> Result<u64> {
+        let id = self.organization_id.clone();
+        let values = [(&id).into(), event_id.into(), passes::KIND.into()];
+        Ok(self.one(&COUNT_SENT, &values, Row::count)?.unwrap_or_default())
     }
 }

@@ -2,7 +2,7 @@
 
 use admit_app::error::{Error, Result};
 use admit_app::ports::TxImports;
-use admit_app::records::*;
+use admit_app::records::ImportRecord;
 use admit_core::ids::{EventId, TicketId};
 use admit_core::time::Timestamp;
 

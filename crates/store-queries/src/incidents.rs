@@ -2,7 +2,7 @@
 
 use admit_app::error::{Error, Result};
 use admit_app::ports::{IncidentFilter, TxIncidents};
-use admit_app::records::*;
+use admit_app::records::{IncidentRecord, IncidentStatus, Listed, Page, Resolution};
 use admit_core::ids::{EventId, IncidentId};
 use admit_core::incident::IncidentKind;
 

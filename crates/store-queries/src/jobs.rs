@@ -2,7 +2,7 @@
 
 use admit_app::error::Result;
 use admit_app::ports::{RunFilter, TxJobs};
-use admit_app::records::*;
+use admit_app::records::{Listed, Page, RunRecord, StepRecord};
 use admit_core::ids::EventId;
 use admit_core::time::Timestamp;
 

@@ -4,12 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use admit_app::error::Result;
 use admit_app::ports::{ScanFilter, TxScans};
-use admit_app::records::*;
+use admit_app::records::{DecisionRecord, Listed, Page, ScanRow, TicketRecord};
 use admit_core::ids::{DeviceId, EventId, ScanId, TicketId, UserId};
-use admit_core::occupancy::{Occupancy, Recount};
 use admit_core::reduce::{Resolved, ScanVerdict, merge_deliveries};
 use admit_core::review::Review;
-use admit_core::scan::{Digest, Fact, SignatureState};
+use admit_core::scan::{Digest, Fact};
 use admit_core::time::Timestamp;
 
 use crate::driver::{Asked, Driver, Stmt, bulks, statements};
@@ -216,25 +215,6 @@ impl<D: Driver> SqlTx<'_, D> {
 }
 
 impl<D: Driver> TxScans for SqlTx<'_, D> {
-    fn stored_ids(&mut self, scan_ids: &[ScanId]) -> Result<Vec<StoredId>> {
-        self.load_stored_ids(scan_ids)
-    }
-    fn known_scans(&mut self, device_id: &DeviceId, scan_ids: &[ScanId]) -> Result<Vec<KnownScan>> {
-        self.load_known(device_id, scan_ids)
-    }
-    fn insert_scans(&mut self, scans: &[NewScan]) -> Result<()> {
-        self.put_scans(scans)
-    }
-    fn insert_deliveries(&mut self, deliveries: &[NewDelivery]) -> Result<()> {
-        self.put_deliveries(deliveries)
-    }
-    fn proven(
-        &mut self,
-        device_id: &DeviceId,
-        scan_ids: &[ScanId],
-    ) -> Result<Vec<(ScanId, Digest, SignatureState, i64)>> {
-        self.load_proven(device_id, scan_ids)
-    }
     fn facts(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<Resolved>> {
         // A write that reads all facts of subjects judges them next, and writes the differences.
         if self.writes() && !subjects.is_empty() {
@@ -248,24 +228,6 @@ impl<D: Driver> TxScans for SqlTx<'_, D> {
             ]);
         }
         self.load_facts(event_id, subjects)
-    }
-    fn subjects_with_scans(&mut self, event_id: &EventId) -> Result<Vec<String>> {
-        self.load_subjects(event_id)
-    }
-    fn subjects_by_time(
-        &mut self,
-        event_id: &EventId,
-        from: Timestamp,
-        to: Timestamp,
-        inside: bool,
-    ) -> Result<Vec<String>> {
-        self.load_subjects_by_time(event_id, from, to, inside)
-    }
-    fn count_subjects_before(&mut self, event_id: &EventId, before: Timestamp) -> Result<u64> {
-        self.subjects_before(event_id, before)
-    }
-    fn subjects_of_device(&mut self, event_id: &EventId, device_id: &DeviceId) -> Result<Vec<String>> {
-        self.load_subjects_of_device(event_id, device_id)
     }
     fn insert_reviews(
         &mut self,
@@ -318,28 +280,9 @@ impl<D: Driver> TxScans for SqlTx<'_, D> {
         decisions.dedup_by_key(|one| key(one));
         Ok(decisions)
     }
-    fn states(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<StateRecord>> {
-        self.load_states(event_id, subjects)
-    }
-    fn judged_states(
-        &mut self,
-        event_id: &EventId,
-        subjects: &[String],
-    ) -> Result<Vec<(StateRecord, Vec<ScanVerdict>)>> {
-        self.load_judged_states(event_id, subjects)
-    }
-    fn all_states(&mut self, event_id: &EventId) -> Result<Vec<StateRecord>> {
-        self.load_all_states(event_id)
-    }
     fn verdicts(&mut self, event_id: &EventId, subject: &str) -> Result<Vec<ScanVerdict>> {
         let mut found = self.load_verdicts(event_id, &[subject.to_owned()])?;
         Ok(found.remove(subject).unwrap_or_default())
-    }
-    fn put_states(&mut self, event_id: &EventId, states: &[(StateRecord, Vec<ScanVerdict>)]) -> Result<()> {
-        self.replace_states(event_id, states)
-    }
-    fn insert_states(&mut self, event_id: &EventId, states: &[(StateRecord, Vec<ScanVerdict>)]) -> Result<()> {
-        self.store_states(event_id, states)
     }
     fn scans(&mut self, event_id: &EventId, filter: &ScanFilter, page: &Page) -> Result<Listed<ScanRow>> {
         let picked = filter.outcome.is_some() || filter.conflict == Some(true);
@@ -351,33 +294,6 @@ impl<D: Driver> TxScans for SqlTx<'_, D> {
         self.merge_later(&mut rows)?;
         let listed = page::listed(page, rows, |(row, n)| (row.serial as i64, n.to_string()));
         Ok(Listed { items: listed.items.into_iter().map(|(row, _)| row).collect(), next_cursor: listed.next_cursor })
-    }
-    fn add_occupancy(&mut self, event_id: &EventId, delta: &Occupancy, serial: u64) -> Result<()> {
-        self.add_counters(event_id, delta, serial)
-    }
-    fn occupancy(&mut self, event_id: &EventId) -> Result<Occupancy> {
-        self.load_counters(event_id)
-    }
-    fn set_occupancy(&mut self, event_id: &EventId, occupancy: &Occupancy, serial: u64) -> Result<()> {
-        self.replace_counters(event_id, occupancy, serial)
-    }
-    fn flow(&mut self, event_id: &EventId, since: Timestamp) -> Result<Vec<MinuteFlow>> {
-        self.load_flow(event_id, since)
-    }
-    fn add_flow(&mut self, event_id: &EventId, delta: &[MinuteFlow]) -> Result<()> {
-        self.put_flow(event_id, delta)
-    }
-    fn set_flow(&mut self, event_id: &EventId, flow: &[MinuteFlow]) -> Result<()> {
-        self.replace_flow(event_id, flow)
-    }
-    fn recounts(&mut self, event_id: &EventId) -> Result<Vec<(String, Recount)>> {
-        self.load_recounts(event_id)
-    }
-    fn put_recounts(&mut self, event_id: &EventId, recounts: &[(String, Vec<Recount>)]) -> Result<()> {
-        self.replace_recounts(event_id, recounts)
-    }
-    fn clear_recounts(&mut self, event_id: &EventId) -> Result<()> {
-        self.forget_recounts(event_id)
     }
     fn changed_tickets(
         &mut self,

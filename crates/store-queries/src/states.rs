@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use admit_app::error::{Error, Result};
-use admit_app::records::*;
+use admit_app::ports::{TxStates, TxWaiting};
+use admit_app::records::{MinuteFlow, StateRecord, WaitingScan};
 use admit_core::ids::{DeviceId, EventId};
 use admit_core::judgement::{self, Judgement};
 use admit_core::occupancy::{GateFlow, Occupancy, Recount, WithoutTicket};
@@ -180,30 +181,6 @@ fn state_values<'a>(
 }
 
 impl<D: Driver> SqlTx<'_, D> {
-    pub(crate) fn load_states(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<StateRecord>> {
-        let id = self.organization_id.clone();
-        let list: Vec<Value<'_>> = subjects.iter().map(Value::from).collect();
-        let mut states = self.each(&STATES, &[(&id).into(), event_id.into()], &list, read_state)?;
-        states.sort_by(|a, b| a.subject_key.cmp(&b.subject_key));
-        states.dedup_by(|a, b| a.subject_key == b.subject_key);
-        Ok(states)
-    }
-    pub(crate) fn load_all_states(&mut self, event_id: &EventId) -> Result<Vec<StateRecord>> {
-        let id = self.organization_id.clone();
-        self.all(&ALL_STATES, &[(&id).into(), event_id.into()], read_state)
-    }
-    pub(crate) fn load_judged_states(
-        &mut self,
-        event_id: &EventId,
-        subjects: &[String],
-    ) -> Result<Vec<(StateRecord, Vec<ScanVerdict>)>> {
-        let id = self.organization_id.clone();
-        let list: Vec<Value<'_>> = subjects.iter().map(Value::from).collect();
-        let mut states = self.each(&STATES, &[(&id).into(), event_id.into()], &list, read_judged)?;
-        states.sort_by(|(a, _), (b, _)| a.subject_key.cmp(&b.subject_key));
-        states.dedup_by(|(a, _), (b, _)| a.subject_key == b.subject_key);
-        Ok(states)
-    }
     /// The verdicts of the given subjects, in the order of scans. A subject without verdicts is absent.
     pub(crate) fn load_verdicts(
         &mut self,
@@ -216,94 +193,6 @@ impl<D: Driver> SqlTx<'_, D> {
             Ok((row.text()?, read_judgement(row)?.verdicts))
         })?;
         Ok(found.into_iter().collect())
-    }
-    pub(crate) fn replace_states(
-        &mut self,
-        event_id: &EventId,
-        states: &[(StateRecord, Vec<ScanVerdict>)],
-    ) -> Result<()> {
-        let id = self.organization_id.clone();
-        let key = [(&id).into(), event_id.into()];
-        let subjects: Vec<Value<'_>> = states.iter().map(|(state, _)| Value::from(&state.subject_key)).collect();
-        self.queue_each(&DELETE_WAITING, &key, &subjects)?;
-        self.store_states(event_id, states)
-    }
-    /// Stores states with their verdicts, and the scans that wait. The caller knows that no scan of these subjects
-    /// waited before.
-    pub(crate) fn store_states(
-        &mut self,
-        event_id: &EventId,
-        states: &[(StateRecord, Vec<ScanVerdict>)],
-    ) -> Result<()> {
-        let id = self.organization_id.clone();
-        let (mut rows, mut waiting) = (Vec::with_capacity(states.len() * COLUMNS_STORED), Vec::new());
-        for (state, verdicts) in states {
-            rows.extend(state_values((&id).into(), event_id, state, verdicts));
-            for verdict in verdicts.iter().filter(|verdict| verdict.left_out == Some(LeftOut::Unverified)) {
-                waiting.extend([
-                    (&id).into(),
-                    event_id.into(),
-                    (&state.subject_key).into(),
-                    (&verdict.device_id).into(),
-                    (&verdict.scan_id).into(),
-                    (&verdict.digest).into(),
-                ]);
-            }
-        }
-        self.queue_many(&PUT_STATES, &rows)?;
-        self.queue_many(&INSERT_WAITING, &waiting)
-    }
-    pub(crate) fn forget_waiting(&mut self, event_id: &EventId) -> Result<()> {
-        let id = self.organization_id.clone();
-        self.queue(&CLEAR_WAITING, &[(&id).into(), event_id.into()])
-    }
-    pub(crate) fn load_all_waiting(&mut self, event_id: &EventId) -> Result<Vec<(DeviceId, WaitingScan)>> {
-        let id = self.organization_id.clone();
-        self.all(&ALL_WAITING, &[(&id).into(), event_id.into()], |row| {
-            let (device_id, scan_id, digest) = (row.parsed()?, row.parsed()?, Digest(row.hash()?));
-            Ok((device_id, WaitingScan { scan_id, digest, subject_key: row.text()? }))
-        })
-    }
-    pub(crate) fn load_subjects_by_time(
-        &mut self,
-        event_id: &EventId,
-        from: Timestamp,
-        to: Timestamp,
-        inside: bool,
-    ) -> Result<Vec<String>> {
-        let id = self.organization_id.clone();
-        let key = [(&id).into(), event_id.into(), from.into(), to.into()];
-        if !inside {
-            let mut subjects = self.all(&SUBJECTS_OUTSIDE, &key, Row::text)?;
-            subjects.sort();
-            return Ok(subjects);
-        }
-        let found = self.all(&SUBJECTS_INSIDE, &key, |row| Ok((row.text()?, row.bool()?)))?;
-        let doubtful: Vec<String> =
-            found.iter().filter(|(_, sure)| !sure).map(|(subject, _)| subject.clone()).collect();
-        let verdicts = self.load_verdicts(event_id, &doubtful)?;
-        let between = |subject: &String| {
-            verdicts.get(subject).is_some_and(|found| found.iter().any(|verdict| (from..=to).contains(&verdict.at)))
-        };
-        let real = found.into_iter().filter(|(subject, sure)| *sure || between(subject));
-        let mut subjects: Vec<String> = real.map(|(subject, _)| subject).collect();
-        subjects.sort();
-        Ok(subjects)
-    }
-    pub(crate) fn subjects_before(&mut self, event_id: &EventId, before: Timestamp) -> Result<u64> {
-        let id = self.organization_id.clone();
-        let values = [(&id).into(), event_id.into(), before.into()];
-        Ok(self.one(&COUNT_SUBJECTS_BEFORE, &values, Row::count)?.unwrap_or_default())
-    }
-    /// Adds to an event's counters. The store writes them when the transaction ends, or before they are read.
-    pub(crate) fn add_counters(&mut self, event_id: &EventId, delta: &Occupancy, serial: u64) -> Result<()> {
-        if !self.writes() {
-            return Err(Error::Bug("a read was asked to write".into()));
-        }
-        let (held, at) = self.held.counters.entry(event_id.clone()).or_default();
-        held.add(delta, 1);
-        *at = serial;
-        Ok(())
     }
     /// Writes the numbers to the counters that are still to be added.
     pub(crate) fn store_counters(&mut self) -> Result<()> {
@@ -338,7 +227,100 @@ impl<D: Driver> SqlTx<'_, D> {
         }
         self.queue_many(&ADD_OCCUPANCY_GATES, &gates)
     }
-    pub(crate) fn load_counters(&mut self, event_id: &EventId) -> Result<Occupancy> {
+}
+
+impl<D: Driver> TxStates for SqlTx<'_, D> {
+    fn subjects_by_time(
+        &mut self,
+        event_id: &EventId,
+        from: Timestamp,
+        to: Timestamp,
+        inside: bool,
+    ) -> Result<Vec<String>> {
+        let id = self.organization_id.clone();
+        let key = [(&id).into(), event_id.into(), from.into(), to.into()];
+        if !inside {
+            let mut subjects = self.all(&SUBJECTS_OUTSIDE, &key, Row::text)?;
+            subjects.sort();
+            return Ok(subjects);
+        }
+        let found = self.all(&SUBJECTS_INSIDE, &key, |row| Ok((row.text()?, row.bool()?)))?;
+        let doubtful: Vec<String> =
+            found.iter().filter(|(_, sure)| !sure).map(|(subject, _)| subject.clone()).collect();
+        let verdicts = self.load_verdicts(event_id, &doubtful)?;
+        let between = |subject: &String| {
+            verdicts.get(subject).is_some_and(|found| found.iter().any(|verdict| (from..=to).contains(&verdict.at)))
+        };
+        let real = found.into_iter().filter(|(subject, sure)| *sure || between(subject));
+        let mut subjects: Vec<String> = real.map(|(subject, _)| subject).collect();
+        subjects.sort();
+        Ok(subjects)
+    }
+    fn count_subjects_before(&mut self, event_id: &EventId, before: Timestamp) -> Result<u64> {
+        let id = self.organization_id.clone();
+        let values = [(&id).into(), event_id.into(), before.into()];
+        Ok(self.one(&COUNT_SUBJECTS_BEFORE, &values, Row::count)?.unwrap_or_default())
+    }
+    fn states(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<StateRecord>> {
+        let id = self.organization_id.clone();
+        let list: Vec<Value<'_>> = subjects.iter().map(Value::from).collect();
+        let mut states = self.each(&STATES, &[(&id).into(), event_id.into()], &list, read_state)?;
+        states.sort_by(|a, b| a.subject_key.cmp(&b.subject_key));
+        states.dedup_by(|a, b| a.subject_key == b.subject_key);
+        Ok(states)
+    }
+    fn judged_states(
+        &mut self,
+        event_id: &EventId,
+        subjects: &[String],
+    ) -> Result<Vec<(StateRecord, Vec<ScanVerdict>)>> {
+        let id = self.organization_id.clone();
+        let list: Vec<Value<'_>> = subjects.iter().map(Value::from).collect();
+        let mut states = self.each(&STATES, &[(&id).into(), event_id.into()], &list, read_judged)?;
+        states.sort_by(|(a, _), (b, _)| a.subject_key.cmp(&b.subject_key));
+        states.dedup_by(|(a, _), (b, _)| a.subject_key == b.subject_key);
+        Ok(states)
+    }
+    fn all_states(&mut self, event_id: &EventId) -> Result<Vec<StateRecord>> {
+        let id = self.organization_id.clone();
+        self.all(&ALL_STATES, &[(&id).into(), event_id.into()], read_state)
+    }
+    fn put_states(&mut self, event_id: &EventId, states: &[(StateRecord, Vec<ScanVerdict>)]) -> Result<()> {
+        let id = self.organization_id.clone();
+        let key = [(&id).into(), event_id.into()];
+        let subjects: Vec<Value<'_>> = states.iter().map(|(state, _)| Value::from(&state.subject_key)).collect();
+        self.queue_each(&DELETE_WAITING, &key, &subjects)?;
+        self.insert_states(event_id, states)
+    }
+    fn insert_states(&mut self, event_id: &EventId, states: &[(StateRecord, Vec<ScanVerdict>)]) -> Result<()> {
+        let id = self.organization_id.clone();
+        let (mut rows, mut waiting) = (Vec::with_capacity(states.len() * COLUMNS_STORED), Vec::new());
+        for (state, verdicts) in states {
+            rows.extend(state_values((&id).into(), event_id, state, verdicts));
+            for verdict in verdicts.iter().filter(|verdict| verdict.left_out == Some(LeftOut::Unverified)) {
+                waiting.extend([
+                    (&id).into(),
+                    event_id.into(),
+                    (&state.subject_key).into(),
+                    (&verdict.device_id).into(),
+                    (&verdict.scan_id).into(),
+                    (&verdict.digest).into(),
+                ]);
+            }
+        }
+        self.queue_many(&PUT_STATES, &rows)?;
+        self.queue_many(&INSERT_WAITING, &waiting)
+    }
+    fn add_occupancy(&mut self, event_id: &EventId, delta: &Occupancy, serial: u64) -> Result<()> {
+        if !self.writes() {
+            return Err(Error::Bug("a read was asked to write".into()));
+        }
+        let (held, at) = self.held.counters.entry(event_id.clone()).or_default();
+        held.add(delta, 1);
+        *at = serial;
+        Ok(())
+    }
+    fn occupancy(&mut self, event_id: &EventId) -> Result<Occupancy> {
         self.store_counters()?;
         let id = self.organization_id.clone();
         let key = [(&id).into(), event_id.into()];
@@ -375,14 +357,14 @@ impl<D: Driver> SqlTx<'_, D> {
         let gates = gates.into_iter().filter(|(_, flow)| *flow != GateFlow::default()).collect();
         Ok(Occupancy { gates, ..totals.transpose()?.unwrap_or_default() })
     }
-    pub(crate) fn replace_counters(&mut self, event_id: &EventId, occupancy: &Occupancy, serial: u64) -> Result<()> {
+    fn set_occupancy(&mut self, event_id: &EventId, occupancy: &Occupancy, serial: u64) -> Result<()> {
         let id = self.organization_id.clone();
         self.held.counters.remove(event_id);
         self.queue(&DELETE_OCCUPANCY, &[(&id).into(), event_id.into()])?;
         self.queue(&DELETE_OCCUPANCY_GATES, &[(&id).into(), event_id.into()])?;
-        self.add_counters(event_id, occupancy, serial)
+        self.add_occupancy(event_id, occupancy, serial)
     }
-    pub(crate) fn load_flow(&mut self, event_id: &EventId, since: Timestamp) -> Result<Vec<MinuteFlow>> {
+    fn flow(&mut self, event_id: &EventId, since: Timestamp) -> Result<Vec<MinuteFlow>> {
         let id = self.organization_id.clone();
         self.all(&FLOW, &[(&id).into(), event_id.into(), (since.ms() / MINUTE_MS).into()], |row| {
             Ok(MinuteFlow {
@@ -395,7 +377,7 @@ impl<D: Driver> SqlTx<'_, D> {
             })
         })
     }
-    pub(crate) fn put_flow(&mut self, event_id: &EventId, delta: &[MinuteFlow]) -> Result<()> {
+    fn add_flow(&mut self, event_id: &EventId, delta: &[MinuteFlow]) -> Result<()> {
         let id = self.organization_id.clone();
         let mut values: Vec<Value<'_>> = Vec::with_capacity(delta.len() * 8);
         for MinuteFlow { at, gate_id, entered, exited, refused, without_ticket } in delta {
@@ -406,12 +388,12 @@ impl<D: Driver> SqlTx<'_, D> {
         }
         self.queue_many(&ADD_FLOW, &values)
     }
-    pub(crate) fn replace_flow(&mut self, event_id: &EventId, flow: &[MinuteFlow]) -> Result<()> {
+    fn set_flow(&mut self, event_id: &EventId, flow: &[MinuteFlow]) -> Result<()> {
         let id = self.organization_id.clone();
         self.queue(&DELETE_FLOW, &[(&id).into(), event_id.into()])?;
-        self.put_flow(event_id, flow)
+        self.add_flow(event_id, flow)
     }
-    pub(crate) fn load_recounts(&mut self, event_id: &EventId) -> Result<Vec<(String, Recount)>> {
+    fn recounts(&mut self, event_id: &EventId) -> Result<Vec<(String, Recount)>> {
         let id = self.organization_id.clone();
         self.all(&RECOUNTS, &[(&id).into(), event_id.into()], |row| {
             let (subject, device_id, scan_id) = (row.text()?, row.parsed()?, row.parsed()?);
@@ -419,7 +401,7 @@ impl<D: Driver> SqlTx<'_, D> {
             Ok((subject, recount))
         })
     }
-    pub(crate) fn replace_recounts(&mut self, event_id: &EventId, recounts: &[(String, Vec<Recount>)]) -> Result<()> {
+    fn put_recounts(&mut self, event_id: &EventId, recounts: &[(String, Vec<Recount>)]) -> Result<()> {
         let id = self.organization_id.clone();
         let key = [(&id).into(), event_id.into()];
         let subjects: Vec<Value<'_>> = recounts.iter().map(|(subject, _)| Value::from(subject)).collect();
@@ -436,8 +418,22 @@ impl<D: Driver> SqlTx<'_, D> {
         }
         self.queue_many(&PUT_RECOUNTS, &values)
     }
-    pub(crate) fn forget_recounts(&mut self, event_id: &EventId) -> Result<()> {
+    fn clear_recounts(&mut self, event_id: &EventId) -> Result<()> {
         let id = self.organization_id.clone();
         self.queue(&CLEAR_RECOUNTS, &[(&id).into(), event_id.into()])
+    }
+}
+
+impl<D: Driver> TxWaiting for SqlTx<'_, D> {
+    fn clear_waiting(&mut self, event_id: &EventId) -> Result<()> {
+        let id = self.organization_id.clone();
+        self.queue(&CLEAR_WAITING, &[(&id).into(), event_id.into()])
+    }
+    fn all_waiting_scans(&mut self, event_id: &EventId) -> Result<Vec<(DeviceId, WaitingScan)>> {
+        let id = self.organization_id.clone();
+        self.all(&ALL_WAITING, &[(&id).into(), event_id.into()], |row| {
+            let (device_id, scan_id, digest) = (row.parsed()?, row.parsed()?, Digest(row.hash()?));
+            Ok((device_id, WaitingScan { scan_id, digest, subject_key: row.text()? }))
+        })
     }
 }

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use admit_app::error::{Error, Result};
-use admit_app::ports::{GuestFilter, GuestSort, Sought, TicketFilter, TxTickets};
-use admit_app::records::*;
+use admit_app::ports::{Sought, TicketFilter, TxTickets};
+use admit_app::records::{GuestRecord, Listed, Page, ResolvedCode, StateRecord, TicketCounts, TicketRecord};
 use admit_core::barcode::BarcodeHash;
-use admit_core::ids::{EventId, GateId, GuestId, OrganizationId, TicketId, UserId};
+use admit_core::ids::{EventId, GateId, OrganizationId, TicketId};
 use admit_core::incident::Subject;
 use admit_core::short_code::ShortCode;
 use admit_core::ticket::TicketRules;
@@ -340,42 +340,5 @@ impl<D: Driver> TxTickets for SqlTx<'_, D> {
     }
     fn update_guests(&mut self, guests: &[GuestRecord]) -> Result<()> {
         self.put_guests(&guests::UPDATE_GUESTS, guests)
-    }
-    fn guests_by_id(&mut self, guest_ids: &[GuestId]) -> Result<Vec<GuestRecord>> {
-        self.load_guests(guest_ids)
-    }
-    fn names_serial(&mut self, event_id: &EventId) -> Result<u64> {
-        self.names_serial_of(event_id)
-    }
-    fn names_since(&mut self, event_id: &EventId, serial: u64) -> Result<Vec<GuestRecord>> {
-        self.names_after(event_id, serial)
-    }
-    fn guests(
-        &mut self,
-        event_id: &EventId,
-        filter: &GuestFilter,
-        sort: GuestSort,
-        page: &Page,
-    ) -> Result<Listed<(GuestRecord, Option<StateRecord>)>> {
-        self.page_of_guests(event_id, filter, sort, page)
-    }
-    fn count_guests(
-        &mut self,
-        event_id: &EventId,
-        text: Option<&Sought>,
-        promoter_id: Option<&UserId>,
-    ) -> Result<Vec<GuestCount>> {
-        self.guests_counted(event_id, text, promoter_id)
-    }
-    fn count_unsent_passes(
-        &mut self,
-        event_id: &EventId,
-        text: Option<&Sought>,
-        promoter_id: Option<&UserId>,
-    ) -> Result<UnsentPasses> {
-        self.unsent_counted(event_id, text, promoter_id)
-    }
-    fn count_sent_passes(&mut self, event_id: &EventId) -> Result<u64> {
-        self.sent_counted(event_id)
     }
 }

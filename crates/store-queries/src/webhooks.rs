@@ -2,7 +2,9 @@
 
 use admit_app::error::{Error, Result};
 use admit_app::ports::TxWebhooks;
-use admit_app::records::*;
+use admit_app::records::{
+    CredentialKind, CredentialRecord, WebhookEndpointRecord, WebhookHealth, WebhookMessageRecord, WebhookRowRecord,
+};
 use admit_core::ids::EventId;
 use admit_core::sign::token_hash;
 use admit_core::time::Timestamp;

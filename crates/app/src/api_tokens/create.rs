@@ -10,7 +10,7 @@ use crate::caller::UserCaller;
 use crate::checks::Checks;
 use crate::error::Result;
 use crate::ports::{App, Scope, write};
-use crate::records::*;
+use crate::records::{ApiTokenRecord, CredentialKind, CredentialRecord};
 
 /// The prefix of every API token's text. Secret scanners find a leaked one by it.
 pub const API_TOKEN_PREFIX: &str = "admit_at_";

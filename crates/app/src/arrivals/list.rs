@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::events;
 use crate::guests::holders;
 use crate::ports::{App, ScanFilter, Tx, read};
-use crate::records::*;
+use crate::records::{Page, ScanRow};
 use crate::scans::office::name_of;
 
 /// Number of scans that arrived last and are read. Of these, the list shows those with the newest own times. So a phone

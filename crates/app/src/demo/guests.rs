@@ -7,7 +7,7 @@ use admit_core::time::Timestamp;
 
 use super::names::{FAMILY, GIVEN, WHOLE};
 use crate::error::Result;
-use crate::records::*;
+use crate::records::{EntryTypeRecord, EventRecord, Fields, GuestRecord, TicketRecord};
 use crate::seeded_ids::SeededIds;
 use crate::tickets::{Fresh, ids};
 

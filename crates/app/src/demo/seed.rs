@@ -22,7 +22,7 @@ use crate::gates::{self, NewGate};
 use crate::guest_lists::{self, NewGuestList};
 use crate::organizations::{self, NewOrganization};
 use crate::ports::{App, Scope, TicketFilter, read, write};
-use crate::records::*;
+use crate::records::{AtDoor, EventRecord, Page, TicketRecord};
 use crate::tickets::put_new;
 
 /// The owner's e-mail for signing in. The demo is found by it again.

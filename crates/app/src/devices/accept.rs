@@ -16,7 +16,7 @@ use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::error::{Error, Result};
 use crate::ports::{App, Hint, Pace, Scope, Topic, Tx, read, write};
-use crate::records::*;
+use crate::records::WaitingScan;
 use crate::rules::{Brought, announce};
 use crate::scans::rejudge::rejudge;
 use crate::scans::reviews::note_accepted;

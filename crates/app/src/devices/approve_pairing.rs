@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::events;
 use crate::gates;
 use crate::ports::{App, Hint, Pace, Scope, Topic, Tx, read, write};
-use crate::records::*;
+use crate::records::{DeviceRecord, PairingRequestRecord, PairingTokenRecord};
 use crate::rules::{Brought, announce};
 use crate::seeded_ids::SeededIds;
 

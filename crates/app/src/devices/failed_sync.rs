@@ -14,7 +14,7 @@ use super::heartbeat::scope;
 use crate::caller::DeviceCaller;
 use crate::error::{Error, Result};
 use crate::ports::{App, Hint, Topic, Tx, write};
-use crate::records::*;
+use crate::records::{DeviceHealth, DeviceRecord, DeviceState, IncidentRecord, IncidentStatus, NewAudit};
 use crate::scans::rejudge::settle_incidents;
 use crate::seeded_ids::SeededIds;
 

@@ -8,7 +8,7 @@ use admit_core::time::Timestamp;
 
 use crate::error::Result;
 use crate::ports::{App, read};
-use crate::records::*;
+use crate::records::{DeviceRecord, DeviceState, Page};
 
 /// A device counts as online if it was heard within this time, in milliseconds. It sends a heartbeat every 30 s.
 const ONLINE_MS: i64 = 120_000;

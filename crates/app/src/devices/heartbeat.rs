@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::gates;
 use crate::occupancy::area::Areas;
 use crate::ports::{App, Hint, Pace, Scope, Topic, Tx, read, write};
-use crate::records::*;
+use crate::records::{DeviceHealth, DeviceRecord, DeviceState, Head, LogRecord, NewAudit};
 
 /// The result of a heartbeat.
 #[derive(Debug, Clone)]

@@ -7,7 +7,7 @@ use crate::caller::UserCaller;
 use crate::error::Result;
 use crate::events;
 use crate::ports::{App, Tx, read};
-use crate::records::*;
+use crate::records::{DeviceRecord, LogRecord};
 use crate::scans::log::{count_missing, missing};
 
 /// A device with its logs.

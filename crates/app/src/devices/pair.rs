@@ -17,7 +17,9 @@ use crate::gates;
 use crate::pairing_tokens::create::{expired, used};
 use crate::pairing_tokens::{made_here, next_name};
 use crate::ports::{App, Hint, Scope, Topic, Tx, read, write};
-use crate::records::*;
+use crate::records::{
+    CredentialKind, DeviceHealth, DeviceKeyRecord, DeviceRecord, DeviceState, NewAudit, PairingTokenRecord,
+};
 use crate::scans::office::must_not_be;
 use crate::secret::Secret;
 use crate::seeded_ids::SeededIds;

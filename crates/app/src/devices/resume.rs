@@ -11,7 +11,7 @@ use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::error::{Error, Result};
 use crate::ports::{App, Hint, Pace, Scope, Topic, read, write};
-use crate::records::*;
+use crate::records::{DeviceHealth, DeviceRecord, DeviceState};
 
 /// Resumes a suspended device. An active one stays unchanged and nothing is counted. For a revoked one it fails with
 /// 409 `device_revoked`: an organiser approves the code that the device shows instead.

@@ -14,7 +14,7 @@ use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::error::{Error, Result};
 use crate::ports::{App, Hint, Pace, Scope, Topic, Tx, read, write};
-use crate::records::*;
+use crate::records::{DeviceKeyRecord, DeviceRecord, DeviceState, Page};
 use crate::rules::{Brought, announce, put};
 use crate::seeded_ids::SeededIds;
 

@@ -8,7 +8,7 @@ use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::error::{Error, Result};
 use crate::ports::{App, Scope, read, write};
-use crate::records::*;
+use crate::records::{DeviceRecord, DeviceState};
 
 /// Notes that somebody looks for a device. The device learns of it within half a minute, if it has a network. For a
 /// revoked device it fails with 409 `device_revoked`, since such a device sends no heartbeats.

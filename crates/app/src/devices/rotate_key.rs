@@ -13,7 +13,7 @@ use crate::caller::UserCaller;
 use crate::error::{Error, Result};
 use crate::pairing_tokens::create::{NewPairingToken, PAIRING_TOKEN_PREFIX};
 use crate::ports::{App, Scope, read, write};
-use crate::records::*;
+use crate::records::{DeviceRecord, DeviceState, PairingTokenRecord};
 
 fn of(tx: &mut dyn crate::ports::Tx, device_id: &DeviceId) -> Result<DeviceRecord> {
     let device = tx.device(device_id)?.ok_or_else(|| Error::not_found("device"))?;

@@ -12,7 +12,7 @@ use crate::checks::Checks;
 use crate::error::{Error, Result};
 use crate::gates;
 use crate::ports::{App, Hint, Scope, Topic, read, write};
-use crate::records::*;
+use crate::records::{DeviceRecord, DeviceState};
 
 /// The fields to change. `None` leaves a field unchanged.
 #[derive(Debug, Clone, Default)]

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::events::{self, door};
 use crate::gates;
 use crate::ports::{App, Scope, Tx, write};
-use crate::records::*;
+use crate::records::EntryTypeRecord;
 use crate::rules::{all_subjects, announce, put};
 
 /// The entry type to create.

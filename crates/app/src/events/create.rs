@@ -18,7 +18,7 @@ use crate::caller::UserCaller;
 use crate::checks::Checks;
 use crate::error::{Error, Result};
 use crate::ports::{App, Scope, write};
-use crate::records::*;
+use crate::records::{AtDoor, ClockTime, EntryTypeRecord, EventRecord};
 
 /// The name and the zone of the entry type that every event begins with.
 const FIRST_ENTRY_TYPE: (&str, &str) = ("General", "general");

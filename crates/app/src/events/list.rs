@@ -8,7 +8,7 @@ use admit_core::ids::EventId;
 use crate::caller::UserCaller;
 use crate::error::Result;
 use crate::ports::{App, read};
-use crate::records::*;
+use crate::records::{EventFigures, EventRecord, Listed, Page};
 
 /// An event with its figures.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -20,7 +20,7 @@ use crate::checks::Checks;
 use crate::error::{Error, Result};
 use crate::passes;
 use crate::ports::{App, Scope, Tx, write};
-use crate::records::*;
+use crate::records::{AtDoor, ClockTime, EventRecord, Stamp};
 use crate::rules::{all_subjects, announce, put};
 use crate::scans::practice;
 

@@ -11,7 +11,7 @@ use crate::caller::UserCaller;
 use crate::error::{Error, Result};
 use crate::events;
 use crate::ports::{App, Scope, Tx, write};
-use crate::records::*;
+use crate::records::{DeviceRecord, DeviceState};
 use crate::rules::{announce, put};
 
 /// Removes a gate. Its rules stay, since they are facts. One more rule says that from now on it admits no zone. So a

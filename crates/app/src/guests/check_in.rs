@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::events;
 use crate::gates;
 use crate::ports::{App, Pace, Scope, Tx, read, write};
-use crate::records::*;
+use crate::records::GuestRecord;
 use crate::scans::office::{self, Made};
 use crate::seeded_ids::SeededIds;
 

@@ -12,7 +12,7 @@ use crate::caller::UserCaller;
 use crate::error::Result;
 use crate::passes;
 use crate::ports::{App, RunFilter, Scope, read, write};
-use crate::records::*;
+use crate::records::{Page, RunRecord};
 
 /// Everything that the server keeps of a guest.
 #[derive(Debug, Clone)]

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::events;
 use crate::guest_lists::promoter_scope;
 use crate::ports::{App, read};
-use crate::records::*;
+use crate::records::{EntryTypeRecord, GuestCount, GuestListRecord, UnsentPasses};
 
 /// Numbers of guests by state. All members but `persons` and `expected` count guests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

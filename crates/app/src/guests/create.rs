@@ -5,7 +5,7 @@ use admit_core::ids::{EntryTypeId, EventId};
 use crate::caller::UserCaller;
 use crate::error::{Error, Result};
 use crate::ports::App;
-use crate::records::*;
+use crate::records::{GuestRecord, TicketRecord};
 use crate::tickets::{self, NewGuest, NewTicket, below};
 
 /// Creates a guest with one ticket for the whole party. Without an entry type the guest gets the event's first.

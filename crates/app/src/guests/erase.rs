@@ -13,7 +13,7 @@ use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::error::{Error, Result};
 use crate::ports::{App, Scope, Tx, read, write};
-use crate::records::*;
+use crate::records::{Fields, GuestRecord, NewAudit};
 use crate::rules::{Brought, announce};
 use crate::tickets;
 

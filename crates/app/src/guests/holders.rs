@@ -6,7 +6,7 @@ use admit_core::ids::{EventId, GuestId, TicketId};
 
 use crate::error::Result;
 use crate::ports::Tx;
-use crate::records::*;
+use crate::records::{GuestRecord, TicketRecord};
 
 /// The holder of a ticket.
 #[derive(Debug, Clone, Default, PartialEq)]

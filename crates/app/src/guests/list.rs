@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::events;
 use crate::passes::{self, Mailing};
 use crate::ports::{App, GuestFilter, GuestSort, PassMail, Sought, Standing, Tx, read};
-use crate::records::*;
+use crate::records::{EntryTypeRecord, GuestListRecord, GuestRecord, Listed, Page, StateRecord, TicketRecord};
 
 /// A guest with their state.
 #[derive(Debug, Clone)]

@@ -16,7 +16,7 @@ use crate::events;
 use crate::guest_lists;
 use crate::passes::{self, DeliveryReason};
 use crate::ports::{App, Scope, Tx, read, write};
-use crate::records::*;
+use crate::records::{GuestRecord, NewAudit, RunRecord};
 
 /// Enqueues a guest's pass again. For a guest with neither e-mail nor phone, the pass is made and nothing is mailed. A
 /// promoter may do this for guests of their own lists. If the guest's newest run is under way or waits, that run is

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::guest_lists;
 use crate::passes;
 use crate::ports::{App, Tx, read};
-use crate::records::*;
+use crate::records::{CredentialKind, GuestRecord, TicketRecord};
 
 /// A guest, as the page of one guest shows them.
 #[derive(Debug, Clone)]

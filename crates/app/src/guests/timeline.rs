@@ -14,7 +14,7 @@ use crate::caller::UserCaller;
 use crate::error::Result;
 use crate::passes::OPENED;
 use crate::ports::{App, ScanFilter, Tx, read};
-use crate::records::*;
+use crate::records::{GuestRecord, Page, TicketRecord};
 use crate::scans::office::name_of;
 
 /// What happened at a moment of a guest's history.

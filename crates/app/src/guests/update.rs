@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::guest_lists;
 use crate::passes;
 use crate::ports::{App, Scope, Tx, read, write};
-use crate::records::*;
+use crate::records::{Fields, GuestRecord, TicketRecord};
 use crate::rules::announce;
 use crate::tickets::{TicketPatch, apply, keys, status};
 

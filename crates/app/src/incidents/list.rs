@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::events;
 use crate::guests::{Holder, holders};
 use crate::ports::{App, IncidentFilter, Tx, read};
-use crate::records::*;
+use crate::records::{DecisionRecord, IncidentRecord, Listed, Page};
 use crate::scans::reviews::in_force;
 
 /// An incident, with the decisions about the scans of its ticket or code.

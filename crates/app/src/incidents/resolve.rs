@@ -16,7 +16,7 @@ use crate::caller::UserCaller;
 use crate::checks::Checks;
 use crate::error::{Error, Result};
 use crate::ports::{App, Hint, Scope, Topic, Tx, read, write};
-use crate::records::*;
+use crate::records::{IncidentRecord, IncidentStatus, Resolution, Stamp};
 use crate::rules::{Brought, announce};
 use crate::scans::rejudge::rejudge;
 use crate::scans::reviews::{Said, in_force, take_back};

@@ -14,7 +14,7 @@ use crate::checks::Checks;
 use crate::error::{Error, Result};
 use crate::events;
 use crate::ports::{App, Scope, write};
-use crate::records::*;
+use crate::records::IncidentStatus;
 use crate::rules::Brought;
 use crate::scans::reviews::Said;
 

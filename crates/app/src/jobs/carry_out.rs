@@ -9,7 +9,7 @@ use futures_util::FutureExt as _;
 use super::workflow::{Setback, Steps, Workflows, patient};
 use crate::error::Result;
 use crate::ports::{App, Scope, read, write};
-use crate::records::*;
+use crate::records::{RunRecord, TakenRun};
 
 /// How carrying out a run ended this time.
 #[derive(Debug, Clone, PartialEq, Eq)]

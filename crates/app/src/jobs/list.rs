@@ -6,7 +6,7 @@ use admit_core::ids::EventId;
 use crate::caller::UserCaller;
 use crate::error::{Error, Result};
 use crate::ports::{App, RunFilter, Tx, read};
-use crate::records::*;
+use crate::records::{Listed, Page, RunRecord, StepRecord};
 
 /// A page of runs, newest first. `NotFound` if the event does not exist.
 pub async fn list(app: &App, caller: &UserCaller, filter: RunFilter, page: Page) -> Result<Listed<RunRecord>> {

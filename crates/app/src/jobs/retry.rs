@@ -11,7 +11,7 @@ use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::error::{Error, Result};
 use crate::ports::{App, RunFilter, Scope, write};
-use crate::records::*;
+use crate::records::{Page, RunRecord};
 
 /// Makes a run that gave up, or that waits, due at once, with all its tries again. Steps that are done stay done, and a
 /// step under way is not disturbed. A run that is done cannot be retried: 409 `run_done`.

@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 
 use crate::error::{Error, Result};
 use crate::ports::{App, Pace, Scope, Tx, write};
-use crate::records::*;
+use crate::records::{RunRecord, StepRecord, TakenRun};
 use crate::seeded_ids::SeededIds;
 
 /// Why a run did not reach its end this time.

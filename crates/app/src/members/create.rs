@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::organizations::create::new_user;
 use crate::password;
 use crate::ports::{App, Scope, write};
-use crate::records::*;
+use crate::records::{MemberRecord, Role};
 
 /// The member to create.
 #[derive(Debug, Clone)]

@@ -9,7 +9,7 @@ use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::error::Result;
 use crate::ports::{App, Scope, write};
-use crate::records::*;
+use crate::records::Role;
 
 /// Ends a membership, with all of its sessions and API tokens in this organisation. Fails with `last_owner`.
 pub async fn delete(app: &App, caller: &UserCaller, user_id: UserId) -> Result<()> {

@@ -9,7 +9,7 @@ use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::error::Result;
 use crate::ports::{App, Scope, write};
-use crate::records::*;
+use crate::records::{MemberRecord, Role};
 
 /// Sets a member's role. Fails with `last_owner` if nobody else is an owner. Setting the present role changes nothing.
 pub async fn update(app: &App, caller: &UserCaller, user_id: UserId, role: Role) -> Result<MemberRecord> {

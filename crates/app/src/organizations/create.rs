@@ -10,7 +10,7 @@ use crate::checks::Checks;
 use crate::error::{Error, Result};
 use crate::password;
 use crate::ports::{App, Scope, write};
-use crate::records::*;
+use crate::records::{OrganizationRecord, Role, UserRecord};
 
 /// The organisation to create.
 #[derive(Debug, Clone)]

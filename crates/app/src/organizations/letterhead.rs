@@ -9,7 +9,7 @@ use crate::caller::UserCaller;
 use crate::checks::Checks;
 use crate::error::Result;
 use crate::ports::{App, Scope, read, write};
-use crate::records::*;
+use crate::records::LetterheadRecord;
 
 /// The fields to change. `None` leaves a field unchanged, and `Some(None)` restores the server's default.
 #[derive(Debug, Clone, Default)]

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::events;
 use crate::gates::{self, Gate};
 use crate::ports::{App, read};
-use crate::records::*;
+use crate::records::{DeviceRecord, DeviceState, EventRecord, MailLaneRecord};
 use crate::scans::practice;
 
 /// The figures of an event.

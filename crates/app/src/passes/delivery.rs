@@ -21,7 +21,10 @@ use super::sending::{self, Turn};
 use crate::error::{Error, Result};
 use crate::jobs::{Setback, StepResult, Steps, Workflow};
 use crate::ports::{App, Mail, Objects, RunFilter, Scope, Tx, Unable, read};
-use crate::records::*;
+use crate::records::{
+    CredentialKind, CredentialRecord, EventRecord, GuestRecord, LetterheadRecord, OrganizationRecord, Page, RunRecord,
+    TicketRecord,
+};
 
 /// The word under which the workflow's runs are stored.
 pub const KIND: &str = "pass";

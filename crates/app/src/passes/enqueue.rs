@@ -13,7 +13,7 @@ use super::mailing::{MailState, state_of};
 use crate::error::{Error, Result};
 use crate::jobs;
 use crate::ports::Tx;
-use crate::records::*;
+use crate::records::{EventRecord, GuestRecord, RunRecord};
 use crate::seeded_ids::SeededIds;
 
 /// Makes a run for each of these guests (by id). Returns whether there is any. For an event that is over nothing is

@@ -7,7 +7,7 @@ use admit_core::time::Timestamp;
 use super::calendar::{self, Entry};
 use super::words::{escaped, plain, when};
 use crate::ports::{Enclosure, Letter, Mailbox};
-use crate::records::*;
+use crate::records::{EventRecord, GuestRecord, LetterheadRecord, OrganizationRecord, TicketRecord};
 
 /// The content id of the picture inside the mail.
 const PICTURE: &str = "pass-qr-code";
@@ -159,6 +159,7 @@ fn on(color: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::records::{AtDoor, ClockTime, Fields};
     use admit_core::event::{EventStatus, ReEntry};
     use admit_core::ids::*;
     use admit_core::ticket::{TicketRules, TicketStatus};

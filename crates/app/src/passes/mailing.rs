@@ -10,7 +10,7 @@ use admit_core::time::Timestamp;
 use super::delivery::{KIND, SEND_EMAIL};
 use crate::error::Result;
 use crate::ports::Tx;
-use crate::records::*;
+use crate::records::{GuestRecord, RunRecord};
 
 /// The state of the mail with a guest's pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

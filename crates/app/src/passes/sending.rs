@@ -7,7 +7,7 @@ use crate::caller::UserCaller;
 use crate::error::Result;
 use crate::jobs::{Setback, StepResult};
 use crate::ports::{App, Letter, Mail, NO_MAIL_SERVER, Unsent};
-use crate::records::*;
+use crate::records::MailLaneRecord;
 
 /// Why a letter may be sent now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,9 @@ use admit_core::pass::{PassStanding, is_token, standing};
 
 use crate::error::{Error, Result};
 use crate::ports::{App, Pace, Scope, Tx, read, write};
-use crate::records::*;
+use crate::records::{
+    CredentialKind, EventRecord, GuestRecord, LetterheadRecord, NewAudit, OrganizationRecord, TicketRecord,
+};
 
 /// The action of the line that the first opening of a pass adds to its event's ledger.
 pub(crate) const OPENED: &str = "pass_opened";

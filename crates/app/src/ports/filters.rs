@@ -1,9 +1,9 @@
 //! Filters and orders of the lists that a transaction reads.
 
-use admit_core::ids::*;
+use admit_core::ids::{DeviceId, EntryTypeId, EventId, GuestListId, TicketId, UserId};
 use admit_core::incident::IncidentKind;
 
-use crate::records::*;
+use crate::records::IncidentStatus;
 
 /// A search for a guest or a ticket, as a person typed it.
 #[derive(Debug, Clone, PartialEq, Eq)]

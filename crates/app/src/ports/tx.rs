@@ -7,7 +7,10 @@
 use std::collections::BTreeMap;
 
 use admit_core::barcode::BarcodeHash;
-use admit_core::ids::*;
+use admit_core::ids::{
+    BatchId, DeviceId, EntryTypeId, EventId, GateId, GuestId, IncidentId, KeyId, LogId, OrganizationId, ScanId,
+    TicketId, UserId,
+};
 use admit_core::occupancy::{Occupancy, Recount};
 use admit_core::reduce::{Resolved, ScanVerdict};
 use admit_core::review::Review;
@@ -16,9 +19,16 @@ use admit_core::scan::SignatureState;
 use admit_core::time::Timestamp;
 use admit_core::wire::scanning::Named;
 
-use super::filters::*;
+use super::filters::{GuestFilter, GuestSort, IncidentFilter, RunFilter, ScanFilter, Sought, TicketFilter};
 use crate::error::Result;
-use crate::records::*;
+use crate::records::{
+    ApiTokenRecord, AuditRecord, BatchRecord, CredentialRecord, DecisionRecord, DeviceHealth, DeviceKeyRecord,
+    DeviceRecord, EntryTypeRecord, EventFigures, EventRecord, GuestCount, GuestListRecord, GuestRecord, Head,
+    ImportRecord, IncidentRecord, KnownScan, LedgerEnd, LetterheadRecord, Listed, LoadedRules, LogRecord, MemberRecord,
+    MinuteFlow, NewAudit, NewDelivery, NewScan, OrganizationRecord, Page, PairingTokenRecord, RejectedRecord,
+    ResolvedCode, Role, RunRecord, ScanRow, Stamp, StateRecord, StepRecord, StoredId, TicketCounts, TicketRecord,
+    UnsentPasses, UserRecord, WaitingScan, WebhookEndpointRecord, WebhookMessageRecord, WebhookRowRecord,
+};
 
 /// Organisations, users, members and secrets.
 pub trait TxAccounts {
@@ -183,6 +193,10 @@ pub trait TxTickets {
     fn insert_guests(&mut self, guests: &[GuestRecord]) -> Result<()>;
     /// Overwrites guests. Takes the write's place in their event's order.
     fn update_guests(&mut self, guests: &[GuestRecord]) -> Result<()>;
+}
+
+/// Guests, and what lists say of them.
+pub trait TxGuests {
     /// Guests by id. Those that don't exist are left out.
     fn guests_by_id(&mut self, guest_ids: &[GuestId]) -> Result<Vec<GuestRecord>>;
     /// The serial of the last change of a guest of the event. 0 if there is none.
@@ -267,38 +281,9 @@ pub trait TxErasure {
 
 /// Scans, and the results that follow from them.
 pub trait TxScans {
-    /// The scans stored under these ids, by any device in any event, with all contents, in order.
-    fn stored_ids(&mut self, scan_ids: &[ScanId]) -> Result<Vec<StoredId>>;
-    /// The scans of one device stored under these ids, in any event, with all contents.
-    fn known_scans(&mut self, device_id: &DeviceId, scan_ids: &[ScanId]) -> Result<Vec<KnownScan>>;
-    /// Stores scans. They are facts, and never changed later.
-    fn insert_scans(&mut self, scans: &[NewScan]) -> Result<()>;
-    /// Stores what later deliveries prove.
-    fn insert_deliveries(&mut self, deliveries: &[NewDelivery]) -> Result<()>;
-    /// What the deliveries so far prove of these contents: (device, scan, digest) → best signature and offset.
-    #[allow(clippy::type_complexity, reason = "one row, named by its parts")]
-    fn proven(
-        &mut self,
-        device_id: &DeviceId,
-        scan_ids: &[ScanId],
-    ) -> Result<Vec<(ScanId, admit_core::scan::Digest, SignatureState, i64)>>;
     /// Every fact of these subjects with its deliveries merged, each with its subject. Also every other content under
     /// the same (device, scan id), whatever subject that content belongs to.
     fn facts(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<Resolved>>;
-    /// All subjects of the event that have scans, as the scans' codes resolve now.
-    fn subjects_with_scans(&mut self, event_id: &EventId) -> Result<Vec<String>>;
-    /// Subjects with a scan whose canonical time lies outside `[from, to]`, or inside it if `inside` is set.
-    fn subjects_by_time(
-        &mut self,
-        event_id: &EventId,
-        from: Timestamp,
-        to: Timestamp,
-        inside: bool,
-    ) -> Result<Vec<String>>;
-    /// Number of subjects (tickets and unknown codes) that have a scan whose canonical time lies before a moment.
-    fn count_subjects_before(&mut self, event_id: &EventId, before: Timestamp) -> Result<u64>;
-    /// Subjects that have scans of one device.
-    fn subjects_of_device(&mut self, event_id: &EventId, device_id: &DeviceId) -> Result<Vec<String>>;
     /// Stores reviews.
     fn insert_reviews(
         &mut self,
@@ -312,25 +297,48 @@ pub trait TxScans {
     fn reviews(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<Review>>;
     /// The same reviews, with who decided, when and why, in the event's order.
     fn decisions(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<DecisionRecord>>;
-    /// The stored states of these subjects. Subjects without one are left out.
-    fn states(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<StateRecord>>;
-    /// Every stored state of the event, in order of key, for `rebuild`.
-    fn all_states(&mut self, event_id: &EventId) -> Result<Vec<StateRecord>>;
     /// The stored verdicts of a subject, in the reducer's order.
     fn verdicts(&mut self, event_id: &EventId, subject: &str) -> Result<Vec<ScanVerdict>>;
+    /// A page of scans with their verdicts, ordered by arrival, newest first.
+    fn scans(&mut self, event_id: &EventId, filter: &ScanFilter, page: &Page) -> Result<Listed<ScanRow>>;
+    /// Tickets that changed after `after` (serial, ticket id), oldest change first. `scans` selects changes by scans,
+    /// otherwise changes by rules after `rules_after` count. The `changes` request uses it.
+    fn changed_tickets(
+        &mut self,
+        event_id: &EventId,
+        after: (u64, Option<&TicketId>),
+        rules_after: u64,
+        limit: usize,
+    ) -> Result<Vec<(TicketRecord, u64)>>;
+}
+
+/// States that the reducer computed of scans, and the counters that follow from them.
+pub trait TxStates {
+    /// Subjects with a scan whose canonical time lies outside `[from, to]`, or inside it if `inside` is set.
+    fn subjects_by_time(
+        &mut self,
+        event_id: &EventId,
+        from: Timestamp,
+        to: Timestamp,
+        inside: bool,
+    ) -> Result<Vec<String>>;
+    /// Number of subjects (tickets and unknown codes) that have a scan whose canonical time lies before a moment.
+    fn count_subjects_before(&mut self, event_id: &EventId, before: Timestamp) -> Result<u64>;
+    /// The stored states of these subjects. Subjects without one are left out.
+    fn states(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<StateRecord>>;
     /// The stored states of these subjects, each with its verdicts in the reducer's order.
     fn judged_states(
         &mut self,
         event_id: &EventId,
         subjects: &[String],
     ) -> Result<Vec<(StateRecord, Vec<ScanVerdict>)>>;
+    /// Every stored state of the event, in order of key, for `rebuild`.
+    fn all_states(&mut self, event_id: &EventId) -> Result<Vec<StateRecord>>;
     /// Overwrites states and verdicts. A state without scans counts as absent, except for [`TxScans::changed_tickets`].
     fn put_states(&mut self, event_id: &EventId, states: &[(StateRecord, Vec<ScanVerdict>)]) -> Result<()>;
     /// Like [`TxScans::put_states`], for subjects that had neither a state nor verdicts. The store need not look for
     /// them.
     fn insert_states(&mut self, event_id: &EventId, states: &[(StateRecord, Vec<ScanVerdict>)]) -> Result<()>;
-    /// A page of scans with their verdicts, ordered by arrival, newest first.
-    fn scans(&mut self, event_id: &EventId, filter: &ScanFilter, page: &Page) -> Result<Listed<ScanRow>>;
     /// Adds to the event's counters.
     fn add_occupancy(&mut self, event_id: &EventId, delta: &Occupancy, serial: u64) -> Result<()>;
     /// The event's counters.
@@ -349,15 +357,29 @@ pub trait TxScans {
     fn put_recounts(&mut self, event_id: &EventId, recounts: &[(String, Vec<Recount>)]) -> Result<()>;
     /// Deletes the recounts of an event. Only `rebuild` calls it.
     fn clear_recounts(&mut self, event_id: &EventId) -> Result<()>;
-    /// Tickets that changed after `after` (serial, ticket id), oldest change first. `scans` selects changes by scans,
-    /// otherwise changes by rules after `rules_after` count. The `changes` request uses it.
-    fn changed_tickets(
+}
+
+/// Scans as facts.
+pub trait TxFacts {
+    /// The scans stored under these ids, by any device in any event, with all contents, in order.
+    fn stored_ids(&mut self, scan_ids: &[ScanId]) -> Result<Vec<StoredId>>;
+    /// The scans of one device stored under these ids, in any event, with all contents.
+    fn known_scans(&mut self, device_id: &DeviceId, scan_ids: &[ScanId]) -> Result<Vec<KnownScan>>;
+    /// Stores scans. They are facts, and never changed later.
+    fn insert_scans(&mut self, scans: &[NewScan]) -> Result<()>;
+    /// Stores what later deliveries prove.
+    fn insert_deliveries(&mut self, deliveries: &[NewDelivery]) -> Result<()>;
+    /// What the deliveries so far prove of these contents: (device, scan, digest) → best signature and offset.
+    #[allow(clippy::type_complexity, reason = "one row, named by its parts")]
+    fn proven(
         &mut self,
-        event_id: &EventId,
-        after: (u64, Option<&TicketId>),
-        rules_after: u64,
-        limit: usize,
-    ) -> Result<Vec<(TicketRecord, u64)>>;
+        device_id: &DeviceId,
+        scan_ids: &[ScanId],
+    ) -> Result<Vec<(ScanId, admit_core::scan::Digest, SignatureState, i64)>>;
+    /// All subjects of the event that have scans, as the scans' codes resolve now.
+    fn subjects_with_scans(&mut self, event_id: &EventId) -> Result<Vec<String>>;
+    /// Subjects that have scans of one device.
+    fn subjects_of_device(&mut self, event_id: &EventId, device_id: &DeviceId) -> Result<Vec<String>>;
 }
 
 /// Incidents of the review queue.
@@ -407,6 +429,22 @@ pub trait TxDevices {
     fn pairing_token(&mut self, token_hash: &[u8; 32]) -> Result<Option<PairingTokenRecord>>;
     /// Overwrites who used a pairing token.
     fn update_pairing_token(&mut self, token: &PairingTokenRecord) -> Result<()>;
+    /// A device's scans in an event that count nothing until a person accepts them, oldest arrival first.
+    fn waiting_scans(&mut self, event_id: &EventId, device_id: &DeviceId) -> Result<Vec<WaitingScan>>;
+    /// Number of waiting scans per device of the organisation, in all events. Devices without any are left out.
+    fn count_waiting(&mut self) -> Result<BTreeMap<DeviceId, u64>>;
+}
+
+/// Scans that count nothing until a person accepts them.
+pub trait TxWaiting {
+    /// Deletes the record of which scans of an event wait. Only `rebuild` calls it, and finds them again.
+    fn clear_waiting(&mut self, event_id: &EventId) -> Result<()>;
+    /// All waiting scans of an event, each with its device, for `rebuild --check`.
+    fn all_waiting_scans(&mut self, event_id: &EventId) -> Result<Vec<(DeviceId, WaitingScan)>>;
+}
+
+/// Logs of devices, batches that they sent, and items that were refused.
+pub trait TxBatches {
     /// One log of a device. `None` if there is none.
     fn log(&mut self, device_id: &DeviceId, log_id: &LogId) -> Result<Option<LogRecord>>;
     /// The logs of an event's devices.
@@ -430,14 +468,6 @@ pub trait TxDevices {
     fn insert_batch(&mut self, batch: &BatchRecord) -> Result<()>;
     /// Stores items that were refused and will not be taken later.
     fn insert_rejected(&mut self, event_id: &EventId, items: &[RejectedRecord]) -> Result<()>;
-    /// A device's scans in an event that count nothing until a person accepts them, oldest arrival first.
-    fn waiting_scans(&mut self, event_id: &EventId, device_id: &DeviceId) -> Result<Vec<WaitingScan>>;
-    /// Deletes the record of which scans of an event wait. Only `rebuild` calls it, and finds them again.
-    fn clear_waiting(&mut self, event_id: &EventId) -> Result<()>;
-    /// All waiting scans of an event, each with its device, for `rebuild --check`.
-    fn all_waiting_scans(&mut self, event_id: &EventId) -> Result<Vec<(DeviceId, WaitingScan)>>;
-    /// Number of waiting scans per device of the organisation, in all events. Devices without any are left out.
-    fn count_waiting(&mut self) -> Result<BTreeMap<DeviceId, u64>>;
     /// Those of these refused items that are stored already for the device, in any event.
     fn rejected_bodies(&mut self, device_id: &DeviceId, bodies: &[String]) -> Result<Vec<String>>;
     /// Number of unverified scans stored for a device after its revocation, plus all refused items of the device.
@@ -516,12 +546,17 @@ pub trait Tx:
     + TxEvents
     + TxGates
     + TxTickets
+    + TxGuests
     + TxImports
     + TxWalkIns
     + TxErasure
     + TxScans
+    + TxStates
+    + TxFacts
     + TxIncidents
     + TxDevices
+    + TxWaiting
+    + TxBatches
     + TxJobs
     + TxWebhooks
 {

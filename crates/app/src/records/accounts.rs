@@ -1,6 +1,6 @@
 //! Organisations and users, and the secrets by which they sign in.
 
-use admit_core::ids::*;
+use admit_core::ids::{OrganizationId, UserId};
 use admit_core::time::Timestamp;
 
 use admit_core::access::Role;

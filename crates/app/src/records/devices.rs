@@ -1,7 +1,7 @@
 //! Devices, keys, pairing, logs and batches.
 
 use admit_core::fraud::Arrivals;
-use admit_core::ids::*;
+use admit_core::ids::{BatchId, DeviceId, EventId, GateId, KeyId, LogId, ScanId};
 use admit_core::scan::Digest;
 use admit_core::time::Timestamp;
 

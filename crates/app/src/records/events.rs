@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use admit_core::event::{BarcodeKind, EventStatus, ReEntry};
-use admit_core::ids::*;
+use admit_core::ids::{DeviceId, EntryTypeId, EventId, GateId, GuestListId, UserId};
 use admit_core::occupancy::GateFlow;
 use admit_core::reduce::ScanVerdict;
 use admit_core::rule::{Epoch, EventBook, Rule};

@@ -1,7 +1,7 @@
 //! Scans, and the results that follow from them.
 
 use admit_core::barcode::BarcodeHash;
-use admit_core::ids::*;
+use admit_core::ids::{BatchId, DeviceId, EventId, IncidentId, ScanId, TicketId, UserId};
 use admit_core::incident::{IncidentKind, Severity};
 use admit_core::occupancy::Occupancy;
 use admit_core::reduce::{EffectiveScan, ScanVerdict, TicketState};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use admit_core::barcode::BarcodeHash;
-use admit_core::ids::*;
+use admit_core::ids::{EntryTypeId, EventId, GuestId, GuestListId, TicketId, UserId};
 use admit_core::short_code::ShortCode;
 use admit_core::ticket::TicketRules;
 use admit_core::time::Timestamp;

@@ -16,7 +16,7 @@ use super::rejudge::{Touched, settle_incidents};
 use super::walk_ins;
 use crate::error::Result;
 use crate::ports::Tx;
-use crate::records::*;
+use crate::records::{KnownScan, LogRecord, NewDelivery, NewScan, ResolvedCode, Stamp, StoredId};
 use crate::seeded_ids::SeededIds;
 
 /// The ids of a revoked device's batch that are stored already, if no more of the batch would be stored. `None` if it

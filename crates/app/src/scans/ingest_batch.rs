@@ -17,11 +17,14 @@ use super::assign::{Assignments, place, split};
 use super::decode::{self, Batch, Context};
 use super::errors::{AGAIN, Errors};
 pub(crate) use super::intake::intake;
-use super::intake::*;
+use super::intake::{
+    Arrived, Carrier, Taken, Withheld, all_of, audit, changes_of, end_failures, flag, intake_part, note_reuse,
+    refuse_mismatch, refuse_reuse, refuse_revoked, silent_from, touch_health, withhold,
+};
 use crate::caller::DeviceCaller;
 use crate::error::{Error, Result};
 use crate::ports::{App, Scope, Tx, read, write};
-use crate::records::*;
+use crate::records::{BatchRecord, Head};
 use crate::seeded_ids::SeededIds;
 
 /// The answer to a batch.

@@ -20,7 +20,7 @@ use super::rejudge::{Rejudged, rejudge_touched, settle_incidents};
 use crate::caller::DeviceCaller;
 use crate::error::{Error, Result};
 use crate::ports::{App, Scope, Tx, write};
-use crate::records::*;
+use crate::records::{DeviceHealth, DeviceKeyRecord, DeviceRecord, DeviceState, NewAudit, RejectedRecord, Stamp};
 use crate::seeded_ids::SeededIds;
 
 /// The device that sends a batch, in its state under the events' heads.

@@ -24,12 +24,12 @@ use super::announce::{moved, remember};
 use super::assign::Assignments;
 use super::decode::{Batch, Item, item};
 use super::ingest_batch::read_keys;
-use super::intake::*;
+use super::intake::{Allowed, Arrived, Carrier, Taken, flag, intake_part, refuse_mismatch, refuse_revoked};
 use super::quarantine::is_stranger;
 use crate::caller::DeviceCaller;
 use crate::error::{Error, Result};
 use crate::ports::{App, Pace, Prefetch, Scope, Tx, read_prefetching, write};
-use crate::records::*;
+use crate::records::{BatchRecord, Head, LoadedRules, NewAudit, Stamp};
 use crate::seeded_ids::SeededIds;
 
 /// The word of this endpoint in its stored answers.

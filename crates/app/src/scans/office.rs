@@ -21,7 +21,7 @@ use super::quarantine::Quarantine;
 use crate::caller::UserCaller;
 use crate::error::{Error, Result};
 use crate::ports::{App, Tx};
-use crate::records::*;
+use crate::records::{Head, Stamp};
 use crate::seeded_ids::SeededIds;
 
 /// The device id of the office.

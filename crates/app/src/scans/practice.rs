@@ -9,7 +9,7 @@ use admit_core::time::Timestamp;
 
 use crate::error::Result;
 use crate::ports::{ScanFilter, Tx};
-use crate::records::*;
+use crate::records::{Page, ScanRow, Stamp};
 
 /// How long ago a practice scan may have arrived to count as recent, in milliseconds. Nobody of an older one stands
 /// inside now.

@@ -19,7 +19,7 @@ use admit_core::wire::stored;
 use super::walk_ins;
 use crate::error::{Error, Result};
 use crate::ports::Tx;
-use crate::records::*;
+use crate::records::{Flows, IncidentRecord, IncidentStatus, Stamp, StateRecord};
 use crate::seeded_ids::SeededIds;
 
 /// When a device should ask again after it met a node that is older than the event's reducer, in milliseconds. Another

@@ -10,7 +10,7 @@ use admit_core::time::Timestamp;
 use super::rejudge::{Rejudged, rejudge};
 use crate::error::Result;
 use crate::ports::Tx;
-use crate::records::*;
+use crate::records::{DecisionRecord, IncidentRecord, IncidentStatus, Resolution, Stamp};
 use crate::seeded_ids::SeededIds;
 
 /// A user's statement about scans, with its reason and time.

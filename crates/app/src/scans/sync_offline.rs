@@ -20,12 +20,15 @@ use super::assign::{Assignments, place, split};
 use super::decode::{Batch, check_age, item};
 use super::errors::{AGAIN, Errors};
 use super::ingest_batch::{IngestAnswer, repeated};
-use super::intake::*;
+use super::intake::{
+    Arrived, Carrier, Taken, Withheld, all_of, audit, changes_of, end_failures, flag, intake_part, note_reuse,
+    refuse_mismatch, refuse_reuse, refuse_revoked, silent_from, touch_health, withhold,
+};
 use super::judge_online::{not_live, was_live};
 use crate::caller::DeviceCaller;
 use crate::error::{Error, Result};
 use crate::ports::{App, Clock, Pace, Scope, Tx, read, write};
-use crate::records::*;
+use crate::records::BatchRecord;
 use crate::seeded_ids::SeededIds;
 
 /// The word of this endpoint in its stored batches.

@@ -18,7 +18,7 @@ use admit_core::wire::scanning::Named;
 
 use crate::error::{Error, Result};
 use crate::ports::Tx;
-use crate::records::*;
+use crate::records::{GuestRecord, Stamp, TicketRecord};
 use crate::seeded_ids::SeededIds;
 
 /// The ordinal of these tickets' rules within their write. It is higher than that of all other rules.

@@ -10,7 +10,7 @@ use crate::caller::UserCaller;
 use crate::error::{Error, Result};
 use crate::password;
 use crate::ports::{App, Scope, write};
-use crate::records::*;
+use crate::records::{CredentialKind, CredentialRecord, UserRecord};
 
 /// The prefix of every session's text. Secret scanners find a leaked one by it.
 pub const SESSION_PREFIX: &str = "admit_ss_";

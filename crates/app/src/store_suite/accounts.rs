@@ -2,10 +2,10 @@
 
 use admit_core::ids::UserId;
 
-use super::fixture::*;
+use super::fixture::{TestStore, at, conflict, hash, id, look, organization, user, with_organization};
 use crate::error::Error;
 use crate::ports::{Scope, read, write};
-use crate::records::*;
+use crate::records::{ApiTokenRecord, CredentialKind, CredentialRecord, LetterheadRecord, Role, UserRecord};
 
 fn credential(kind: CredentialKind, holder: &str, byte: u8) -> CredentialRecord {
     CredentialRecord {

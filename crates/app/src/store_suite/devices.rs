@@ -6,10 +6,16 @@ use admit_core::fraud::Arrivals;
 use admit_core::reduce::{LeftOut, ScanVerdict};
 use admit_core::scan::Scan;
 
-use super::fixture::*;
+use super::fixture::{
+    TestStore, at, conflict, event, hash, id, look, make_event, new_scan, on_event, scan, scope, with_event,
+    with_organization, with_scans,
+};
 use crate::error::{Error, Result};
 use crate::ports::write;
-use crate::records::*;
+use crate::records::{
+    BatchRecord, CredentialKind, DeviceHealth, DeviceKeyRecord, DeviceRecord, DeviceState, LogRecord, NewScan,
+    PairingRequestRecord, PairingTokenRecord, RejectedRecord, WaitingScan,
+};
 
 /// A device of event `e`.
 pub fn device(name: &str, created_at: i64) -> DeviceRecord {

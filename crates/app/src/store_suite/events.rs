@@ -5,10 +5,12 @@ use admit_core::event::EventStatus;
 use admit_core::rule::Epoch;
 use admit_core::time::Timestamp;
 
-use super::fixture::*;
+use super::fixture::{
+    TestStore, at, conflict, event, id, look, make_event, on_event, page, scope, with_event, with_organization,
+};
 use crate::error::Error;
 use crate::ports::{Scope, read, write};
-use crate::records::*;
+use crate::records::{EntryTypeRecord, EventRecord, GuestListRecord, LedgerEnd, NewAudit, Page, Stamp};
 
 fn line(event_id: Option<&str>, entity_id: &str) -> NewAudit {
     NewAudit {

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::event::{BarcodeKind, EventStatus, ReEntry};
-use admit_core::ids::*;
-use admit_core::scan::*;
+use admit_core::ids::IdError;
+use admit_core::scan::{
+    Basis, ClockEvidence, Fact, Form, Method, Outcome, Override, Scan, ScanKind, SignatureState, Stage,
+};
 use admit_core::sign::content_digest;
 use admit_core::ticket::{TicketRules, TicketStatus};
 use admit_core::time::Timestamp;
@@ -13,7 +15,9 @@ use admit_core::wire::scanning::Evidence;
 
 use crate::error::{Error, Result};
 use crate::ports::{Scope, Store, Tx, read, write};
-use crate::records::*;
+use crate::records::{
+    AtDoor, ClockTime, EventRecord, Fields, GuestRecord, NewScan, OrganizationRecord, Page, TicketRecord, UserRecord,
+};
 
 /// A store under test.
 pub type TestStore = Arc<dyn Store>;

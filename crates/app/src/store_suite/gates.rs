@@ -2,9 +2,9 @@
 
 use admit_core::ticket::TicketRules;
 
-use super::fixture::*;
+use super::fixture::{TestStore, at, event, id, look, make_event, on_event, ticket, with_event};
 use crate::error::Error;
-use crate::records::*;
+use crate::records::{MinuteFlow, TicketRecord};
 
 /// A gate can be removed once, and only from its own event.
 pub async fn a_gate_is_removed(store: TestStore) {

@@ -7,11 +7,11 @@ use admit_core::job::RunState;
 use admit_core::short_code::ShortCode;
 use admit_core::ticket::TicketStatus;
 
-use super::fixture::*;
+use super::fixture::{TestStore, at, event, guest, id, look, make_event, on_event, ticket, with_event};
 use super::states::{state, verdict};
 use crate::passes::KIND;
 use crate::ports::{GuestFilter, GuestSort, PassMail, Sought, Standing};
-use crate::records::*;
+use crate::records::{GuestCount, GuestListRecord, GuestRecord, Page, RunRecord};
 
 /// A run about a guest, in this state.
 fn run(guest: &str, place: i64, state: RunState, problem: Option<&str>) -> RunRecord {

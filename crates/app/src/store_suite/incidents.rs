@@ -4,9 +4,11 @@ use admit_core::incident::IncidentKind;
 use admit_core::occupancy::Occupancy;
 use admit_core::ticket::TicketStatus;
 
-use super::fixture::*;
+use super::fixture::{
+    TestStore, at, event, hash, id, look, make_event, on_event, page, ticket, with_event, with_tickets,
+};
 use crate::ports::IncidentFilter;
-use crate::records::*;
+use crate::records::{IncidentRecord, IncidentStatus, Page, Resolution};
 
 fn incident(name: &str, subject: &str, kind: IncidentKind, opened_at: i64) -> IncidentRecord {
     IncidentRecord {

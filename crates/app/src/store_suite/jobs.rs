@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use admit_core::job::RunState;
 use futures_util::future::join_all;
 
-use super::fixture::*;
+use super::fixture::{TestStore, at, conflict, id, look, on_event, page, with_event, with_organization};
 use crate::error::{Error, Result};
 use crate::ports::{RunFilter, Scope, read, write};
-use crate::records::*;
+use crate::records::{Listed, Page, RunRecord, StepRecord, TakenRun};
 
 const A_MINUTE: i64 = 60_000;
 

@@ -2,10 +2,12 @@
 
 use admit_core::event::{Days, EventRules, EventStatus, ReEntry, StaffPin, ZoneLimits};
 use admit_core::gate::{Direction, EntryRule, GateRules};
-use admit_core::rule::*;
+use admit_core::rule::{Change, DeviceChange, Effective, EventBook, EventChange, GateChange, Rule, TicketChange, When};
 use admit_core::ticket::TicketStatus;
 
-use super::fixture::*;
+use super::fixture::{
+    TestStore, at, event, hash, id, look, make_event, on_event, scope, ticket, with_event, with_organization,
+};
 use crate::error::{Error, Result};
 use crate::ports::{Tx, write};
 

@@ -3,11 +3,14 @@
 use admit_core::incident::Subject;
 use admit_core::reduce::Resolved;
 use admit_core::review::{Decision, Review};
-use admit_core::scan::*;
+use admit_core::scan::{Fact, Form, Judged, Method, Outcome, Scan, SignatureState};
 
-use super::fixture::*;
+use super::fixture::{
+    TestStore, at, code, conflict, fact, id, look, manual, new_scan, on_event, page, scan, with_event, with_scans,
+    with_tickets,
+};
 use crate::ports::ScanFilter;
-use crate::records::*;
+use crate::records::{Listed, NewDelivery, Page, ScanRow};
 
 fn unknown(name: &str) -> String {
     Subject::Unknown(code(name)).key()

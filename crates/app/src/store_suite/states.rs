@@ -4,9 +4,9 @@ use admit_core::occupancy::{GateFlow, Occupancy, Recount, WithoutTicket};
 use admit_core::reduce::{EffectiveScan, Entry, ScanVerdict, TicketState};
 use admit_core::scan::{Digest, Headcount, Outcome, PersonClass, ScanKind};
 
-use super::fixture::*;
+use super::fixture::{TestStore, at, code, hash, id, look, on_event, ticket, with_event, with_tickets};
 use crate::ports::TicketFilter;
-use crate::records::*;
+use crate::records::{Flows, MinuteFlow, Page, StateRecord, TicketRecord};
 
 /// A subject's state in which one person is inside.
 pub fn state(subject: &str, serial: u64) -> StateRecord {

@@ -2,10 +2,13 @@
 
 use admit_core::occupancy::Occupancy;
 
-use super::fixture::*;
+use super::fixture::{
+    TestStore, at, event, guest, hash, id, make_event, new_scan, page, scan, scope, ticket, with_event,
+    with_organization,
+};
 use crate::error::Error;
 use crate::ports::{ScanFilter, Store, TicketFilter, read, write};
-use crate::records::*;
+use crate::records::{CredentialKind, CredentialRecord, EventRecord, NewScan, TicketRecord};
 
 async fn fill(store: &dyn Store, organization: &'static str, scans: usize) {
     write(store, scope(organization, "e"), move |tx| {

@@ -5,11 +5,11 @@ use admit_core::occupancy::Occupancy;
 use admit_core::scan::Scan;
 use futures_util::future::join_all;
 
-use super::fixture::*;
+use super::fixture::{TestStore, code, hash, id, new_scan, on_event, scan, with_event, with_tickets};
 use super::states::{state, verdict};
 use crate::error::Result;
 use crate::ports::Tx;
-use crate::records::*;
+use crate::records::{BatchRecord, NewAudit, NewScan};
 
 /// The statements of one batch: look up, insert, resolve, states, counters, audit, answer.
 fn ingest(tx: &mut dyn Tx, batch: usize, size: usize) -> Result<()> {

@@ -9,10 +9,13 @@ use admit_core::short_code::ShortCode;
 use admit_core::ticket::TicketStatus;
 use serde_json::Value;
 
-use super::fixture::*;
+use super::fixture::{
+    TestStore, at, code, conflict, event, guest, id, look, make_event, on_event, page, scope, ticket, with_event,
+    with_organization, with_tickets,
+};
 use crate::checks::EMAIL_CHARS;
 use crate::ports::{GuestFilter, GuestSort, Sought, TicketFilter, read, write};
-use crate::records::*;
+use crate::records::{GuestListRecord, GuestRecord, Page, TicketCounts, TicketRecord};
 use crate::tickets::keys;
 
 /// Tickets are read back as they were created and changed.

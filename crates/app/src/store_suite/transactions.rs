@@ -3,10 +3,13 @@
 use admit_core::event::EventStatus;
 use futures_util::future::join_all;
 
-use super::fixture::*;
+use super::fixture::{
+    TestStore, at, code, conflict, event, id, look, make_event, new_scan, on_event, page, scan, scope, ticket,
+    with_event, with_tickets,
+};
 use crate::error::{Error, Result};
 use crate::ports::{Pace, Scope, read, write};
-use crate::records::*;
+use crate::records::{EventRecord, NewAudit, Stamp, TicketRecord};
 
 /// An operation that fails leaves nothing, not even a place in the order.
 pub async fn a_failed_operation_leaves_nothing(store: TestStore) {

@@ -3,10 +3,10 @@
 use admit_core::sign::token_hash;
 use admit_core::wire::webhooks::WebhookColumns;
 
-use super::fixture::*;
+use super::fixture::{TestStore, at, conflict, hash, id, look, on_event, with_event, with_organization};
 use crate::error::Error;
 use crate::ports::{Scope, Tx, read, write};
-use crate::records::*;
+use crate::records::{CredentialKind, WebhookEndpointRecord, WebhookHealth, WebhookMessageRecord, WebhookRowRecord};
 
 fn endpoint(name: &str, created_at: i64) -> WebhookEndpointRecord {
     WebhookEndpointRecord {

@@ -20,7 +20,7 @@ use crate::events;
 use crate::guest_lists;
 use crate::passes::{self, DeliveryReason};
 use crate::ports::{App, Scope, Tx, write};
-use crate::records::*;
+use crate::records::{EntryTypeRecord, Fields, GuestRecord, TicketRecord};
 use crate::rules::announce;
 use crate::seeded_ids::SeededIds;
 

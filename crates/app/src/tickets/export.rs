@@ -17,7 +17,7 @@ use crate::caller::UserCaller;
 use crate::error::{Error, Result};
 use crate::events;
 use crate::ports::{App, Scope, TicketFilter, Tx, read, write};
-use crate::records::*;
+use crate::records::{EntryTypeRecord, GuestListRecord, GuestRecord, Page};
 
 /// The columns that an import reads, then further known values. Columns for the guests' own fields follow.
 const HEADER: [&str; 19] = [

@@ -74,7 +74,7 @@ use crate::events::{self, door};
 use crate::guest_lists;
 use crate::passes;
 use crate::ports::{App, Scope, Tx, read, write};
-use crate::records::*;
+use crate::records::{EventRecord, TicketRecord};
 use crate::rules::{Brought, announce};
 use crate::seeded_ids::SeededIds;
 

@@ -9,7 +9,7 @@ use crate::caller::UserCaller;
 use crate::error::{Error, Result};
 use crate::events;
 use crate::ports::{App, Sought, TicketFilter, read};
-use crate::records::*;
+use crate::records::{GuestRecord, Listed, Page, StateRecord, TicketCounts, TicketRecord};
 
 /// A ticket, its guest, and its state.
 pub type Listing = (TicketRecord, Option<GuestRecord>, Option<StateRecord>);

@@ -11,7 +11,7 @@ use admit_core::time::Timestamp;
 
 use crate::error::Result;
 use crate::ports::Tx;
-use crate::records::*;
+use crate::records::{GuestRecord, Stamp, TicketRecord};
 use crate::rules::{Brought, put};
 use crate::seeded_ids::SeededIds;
 

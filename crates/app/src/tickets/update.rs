@@ -16,7 +16,7 @@ use crate::checks::Checks;
 use crate::error::{Error, Result};
 use crate::passes;
 use crate::ports::{App, Scope, Tx, read, write};
-use crate::records::*;
+use crate::records::{GuestRecord, TicketRecord};
 use crate::rules::{Brought, HoldsFrom, announce, put};
 use crate::seeded_ids::SeededIds;
 

@@ -14,7 +14,7 @@ use crate::checks::Checks;
 use crate::error::{Error, Result};
 use crate::events;
 use crate::ports::{App, Scope, write};
-use crate::records::*;
+use crate::records::{WebhookEndpointRecord, WebhookHealth};
 
 /// The endpoint to create.
 #[derive(Debug, Clone)]

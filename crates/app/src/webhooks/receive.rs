@@ -13,7 +13,7 @@ use crate::caller::WebhookCaller;
 use crate::error::{Error, Result};
 use crate::events;
 use crate::ports::{App, Scope, Tx, write};
-use crate::records::*;
+use crate::records::{GuestRecord, NewAudit, TicketRecord, WebhookMessageRecord, WebhookRowRecord};
 use crate::rules::{Brought, announce};
 use crate::seeded_ids::SeededIds;
 use crate::tickets::{import, keys};

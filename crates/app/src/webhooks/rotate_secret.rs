@@ -10,7 +10,7 @@ use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::error::{Error, Result};
 use crate::ports::{App, Scope, write};
-use crate::records::*;
+use crate::records::WebhookEndpointRecord;
 
 /// Draws a new secret. At most two are accepted: a second rotation within the day ends the oldest at once.
 pub async fn rotate_secret(app: &App, caller: &UserCaller, endpoint_id: &str) -> Result<ShownSecret> {

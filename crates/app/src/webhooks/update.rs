@@ -11,7 +11,7 @@ use crate::caller::UserCaller;
 use crate::checks::Checks;
 use crate::error::{Error, Result};
 use crate::ports::{App, Scope, write};
-use crate::records::*;
+use crate::records::WebhookEndpointRecord;
 
 /// The fields to change. `None` leaves a field unchanged.
 #[derive(Debug, Clone, Default)]

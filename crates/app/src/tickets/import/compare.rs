@@ -16,7 +16,7 @@ use super::stored::Stored;
 use super::types::Types;
 use crate::error::{Error, Result};
 use crate::passes;
-use crate::records::*;
+use crate::records::{Fields, GuestListRecord, GuestRecord, TicketRecord};
 use crate::seeded_ids::SeededIds;
 use crate::tickets::ids;
 use crate::tickets::put::Fresh;

@@ -20,7 +20,7 @@ use super::stored::Stored;
 use crate::checks::Checks;
 use crate::error::Result;
 use crate::ports::Tx;
-use crate::records::*;
+use crate::records::{EntryTypeRecord, GuestRecord};
 use crate::seeded_ids::SeededIds;
 use crate::tickets::keys;
 

@@ -12,7 +12,7 @@ use super::rows::{LeftOut, Wanted};
 use super::shown::{Becomes, ShownRows};
 use crate::checks::Checks;
 use crate::passes::DeliveryReason;
-use crate::records::*;
+use crate::records::{EntryTypeRecord, GuestListRecord, GuestRecord, TicketRecord};
 use crate::tickets::put::Fresh;
 
 /// A wrong field of a row.

@@ -12,7 +12,7 @@ use super::identity::{Identity, OtherKey};
 use super::rows::{Cell, Wanted};
 use crate::error::Result;
 use crate::ports::Tx;
-use crate::records::*;
+use crate::records::{GuestRecord, TicketRecord};
 use crate::tickets::{keys, status};
 
 /// Everything with which rows are compared.

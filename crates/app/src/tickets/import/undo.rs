@@ -22,7 +22,7 @@ use crate::caller::UserCaller;
 use crate::error::{Error, Result};
 use crate::events;
 use crate::ports::{App, Scope, Tx, read, write};
-use crate::records::*;
+use crate::records::{EventRecord, Fields, GuestRecord, ImportRecord, Stamp, TicketRecord};
 use crate::rules::{Brought, announce, put};
 
 /// The result of undoing an import.
