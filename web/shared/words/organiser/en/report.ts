@@ -6,6 +6,7 @@ const { number, decimal, count } = counting;
 export const report = {
   title: "Report",
   print: "Print",
+  asOf: (at: string) => `Figures as of ${at}`,
   tickets: "Tickets as CSV",
   quarters: "Quarter hours as CSV",
   notBegun: "The event has not begun. Its figures stand here as they come in.",
