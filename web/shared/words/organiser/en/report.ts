@@ -6,6 +6,7 @@ const { number, decimal, count } = counting;
 export const report = {
   title: "Report",
   print: "Print",
+  unread: "Not read yet. The page tries again by itself.",
   asOf: (at: string) => `Figures as of ${at}`,
   tickets: "Tickets as CSV",
   quarters: "Quarter hours as CSV",
