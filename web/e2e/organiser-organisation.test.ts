@@ -158,4 +158,11 @@ test("the report says who came and who is still to come, also where nobody has",
   await page.getByTestId("report-guests-came").waitFor();
   expect(await page.getByTestId("quarters-failure").count()).toBe(0);
   expect(await look(page, "report")).toEqual([]);
+  // On paper it is the event's own page, without what leads elsewhere.
+  const event = (await page.getByTestId("event-switch").first().locator("strong").textContent()) ?? "";
+  await page.emulateMedia({ media: "print", colorScheme: "dark" });
+  expect(await page.getByRole("heading", { level: 1 }).allTextContents()).toEqual([event]);
+  expect(await page.getByRole("navigation").count()).toBe(0);
+  expect(await page.evaluate(() => getComputedStyle(document.body).color)).toBe("rgb(0, 0, 0)");
+  await page.emulateMedia({ media: "screen", colorScheme: "light" });
 });
