@@ -3,7 +3,7 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Admit, until } from "./harness/index.ts";
-import { DESK, look, signIn, toastSays } from "./organiser-kit.ts";
+import { DESK, goTo, look, signIn, toastSays } from "./organiser-kit.ts";
 import { phoneBox } from "./scanner-kit.ts";
 
 const phones = phoneBox();
@@ -101,6 +101,55 @@ test("a token is shown once, opens the API in its role, and ends when it is revo
   expect(await row.getByTestId("token-state").getAttribute("data-state")).toBe("revoked");
 });
 
+test("a webhook is made, its secret shown once, and everything of it is readable by day and by night", async () => {
+  const found: string[] = [];
+  const page = await visit("webhooks", "/organisation/webhooks");
+  await signIn(page, admit);
+  await page.getByTestId("no-webhook").waitFor();
+  found.push(...(await look(page, "webhooks-none")));
+  await page.getByTestId("new-webhook").click();
+  await page.getByTestId("webhook-name").fill("Members' database");
+  await page.getByTestId("webhook-event").selectOption(admit.demo.event_id);
+  found.push(...(await look(page, "webhook-new")));
+  await page.getByTestId("save-webhook").click();
+  const secret = (await page.getByTestId("secret-shown-value").textContent()) ?? "";
+  expect(secret).toMatch(/^whsec_/);
+  found.push(...(await look(page, "webhook-secret")));
+  await page.getByTestId("secret-shown-done").click();
+  expect(await page.textContent("body")).not.toContain(secret);
+  // Who put the secret away goes on where the form was opened.
+  await until("the focus at the button", () => page.getByTestId("new-webhook").evaluate((button) => button === document.activeElement));
+
+  const row = page.getByTestId("webhook-row").filter({ hasText: "Members' database" });
+  await row.waitFor();
+  found.push(...(await look(page, "webhooks")));
+  await row.getByTestId("webhook").click();
+  await page.getByTestId("webhook-drawer").waitFor();
+  found.push(...(await look(page, "webhook")));
+  await page.getByTestId("webhook-off").click();
+  await until("the webhook off", async () => (await page.getByTestId("webhook-standing").getAttribute("data-state")) === "off");
+  expect(found).toEqual([]);
+});
+
+test("the organisation's pages keep the way back to the event that one came from, over a reload too", async () => {
+  const page = await visit("back", `/events/${admit.demo.event_id}/guests`);
+  await signIn(page, admit);
+  await goTo(page, "Members and access");
+  await rows(page).first().waitFor();
+  await page.reload();
+  await rows(page).first().waitFor();
+  await goTo(page, "Guests");
+  await page.getByTestId("guest").first().waitFor();
+  expect(page.url()).toContain(`/events/${admit.demo.event_id}/guests`);
+  // The list of events is nobody's event.
+  await goTo(page, "Members and access");
+  await page.goto(admit.url);
+  await page.getByTestId("event-row").first().waitFor();
+  await goTo(page, "Members and access");
+  await rows(page).first().waitFor();
+  expect(await page.getByTestId("event-switch").count()).toBe(0);
+});
+
 test("the report says who came and who is still to come, also where nobody has", async () => {
   const page = await visit("report", `/events/${admit.demo.event_id}/report`);
   await signIn(page, admit);
@@ -109,4 +158,11 @@ test("the report says who came and who is still to come, also where nobody has",
   await page.getByTestId("report-guests-came").waitFor();
   expect(await page.getByTestId("quarters-failure").count()).toBe(0);
   expect(await look(page, "report")).toEqual([]);
+  // On paper it is the event's own page, without what leads elsewhere.
+  const event = (await page.getByTestId("event-switch").first().locator("strong").textContent()) ?? "";
+  await page.emulateMedia({ media: "print", colorScheme: "dark" });
+  expect(await page.getByRole("heading", { level: 1 }).allTextContents()).toEqual([event]);
+  expect(await page.getByRole("navigation").count()).toBe(0);
+  expect(await page.evaluate(() => getComputedStyle(document.body).color)).toBe("rgb(0, 0, 0)");
+  await page.emulateMedia({ media: "screen", colorScheme: "light" });
 });

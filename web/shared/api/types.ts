@@ -19,7 +19,16 @@ export interface Listed<T> extends Omit<Answer<"List_GateView">, "items"> {
 
 export type FieldProblem = Answer<"FieldError">;
 export type Session = Answer<"Session">;
+export type Role = Session["role"];
+
 export type MemberView = Answer<"MemberView">;
+/** The document names the roles of a token in prose only. */
+export type ApiTokenView = Narrowed<Answer<"ApiTokenView">, { role: Role }>;
+export type NewApiToken = Narrowed<Answer<"NewApiTokenView">, { role: Role }>;
+/** Columns of the sender's table; `null` is not read. The server's answers always name the row's id. */
+export type WebhookColumns = Narrowed<Answer<"WebhookColumns">, { external_id: string }>;
+export type WebhookView = Narrowed<Answer<"WebhookEndpointView">, { columns: WebhookColumns }>;
+export type WebhookWithSecret = Narrowed<Answer<"ShownSecretView">, { columns: WebhookColumns }>;
 
 export type EventView = Answer<"EventView">;
 export type ListedEvent = Answer<"ListedEventView">;
@@ -99,6 +108,9 @@ export type GateOccupancy = Answer<"GateOccupancy">;
 export type ArrivalView = Answer<"ArrivalView">;
 export type Statistics = Answer<"StatisticsView">;
 export type MinuteRow = Answer<"MinuteView">;
+export type Quarters = Answer<"QuartersView">;
+/** A gate's quarter hour in which anything happened. */
+export type QuarterRow = Quarters["quarters"][number];
 
 export type IncidentScan = Narrowed<Answer<"IncidentScanView">, { role: "entry" | "double_entry" | "subject" }>;
 export type IncidentView = Narrowed<Answer<"IncidentView">, { scans: IncidentScan[] }>;

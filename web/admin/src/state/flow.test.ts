@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { GateView } from "../../../shared/api/types";
-import { firstShown, marks, MINUTES, rate, refused, series, spark } from "./flow.ts";
+import { firstMinute, firstShown, lastHour, marks, MINUTES, rate, refused, series, spark } from "./flow.ts";
 
 const NOW = Date.parse("2026-11-27T18:45:30Z");
 const row = (gate_id: string, ago: number, entered: number, more = {}) => ({
@@ -18,6 +18,12 @@ test("a door that opened ten minutes ago fills a quarter of an hour, an old one 
   expect(firstShown(series([row("a", 10, 1)], [gate("a")], NOW))).toBe(MINUTES - 15);
   expect(firstShown(series([row("a", 40, 1)], [gate("a")], NOW))).toBe(MINUTES - 41);
   expect(firstShown(series([row("a", 60, 1)], [gate("a")], NOW))).toBe(0);
+});
+
+test("the hour is drawn from its first person on, with the event's times below it", () => {
+  const hour = lastHour([row("a", 10, 3)], [gate("a")], firstMinute(NOW), "Europe/Berlin");
+  expect(hour.layers[0]?.values).toEqual([0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+  expect([hour.at(5), hour.times]).toEqual(["19:35", [{ at: 0, text: "19:30" }, { at: 5, text: "19:35" }, { at: 10, text: "19:40" }]]);
 });
 
 test("from the fourth gate on they share a layer", () => {

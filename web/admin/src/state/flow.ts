@@ -1,5 +1,6 @@
 /** Persons a minute by gate over the last hour: what the chart, its table and the gates' rows are drawn from. */
 import type { GateView, MinuteRow } from "../../../shared/api/types";
+import { clock } from "./times.ts";
 
 export const MINUTES = 60;
 const MINUTE = 60_000;
@@ -58,6 +59,28 @@ export function layered<Gate extends Pick<GateView, "id" | "name">>(gates: reado
   const rest = all.slice(COLOURS - 1);
   const together = rest[0]?.values.map((_, at) => sum(rest.map((one) => one.values[at] ?? 0))) ?? [];
   return [...inOrder(all.slice(0, COLOURS - 1)), { id: "rest", name: null, gates: rest.length, values: together }];
+}
+
+/** A time by gate, as a picture and its table need it. */
+export interface Picture {
+  layers: Series[];
+  /** The words below the picture. */
+  times: { at: number; text: string }[];
+  /** The time of a place, in words. */
+  at: (place: number) => string;
+}
+/** The last hour by the minute, from shortly before its first person on; `from` is its first whole minute. */
+export function lastHour(rows: readonly MinuteRow[], gates: readonly GateView[], from: number, zone: string): Picture {
+  const hour = series(rows, gates, (from + MINUTES) * MINUTE);
+  const begin = firstShown(hour);
+  const count = MINUTES - begin;
+  const at = (place: number): string => clock((from + begin + place) * MINUTE, zone);
+  // Every quarter of an hour, or every five minutes of a short span; the last stands clear of the edge.
+  const step = count > 30 ? 15 : 5;
+  const times = Array.from({ length: count }, (_, place) => place)
+    .filter((place) => (from + begin + place) % step === 0 && place < (count - 1) * 0.96)
+    .map((place) => ({ at: place, text: at(place) }));
+  return { layers: hour.map((layer) => ({ ...layer, values: layer.values.slice(begin) })), times, at };
 }
 
 /** Persons a minute, the mean of the last whole five minutes; of all gates, or one. */

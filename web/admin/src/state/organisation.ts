@@ -1,47 +1,8 @@
 /** Pages of the organisation rather than of an event, who sees which, and what the server says on them. */
-import type { Session } from "../../../shared/api/types";
+import type { ApiTokenView, Role, WebhookColumns, WebhookView } from "../../../shared/api/types";
 
 export type Section = "members" | "tokens" | "webhooks";
-type Role = Session["role"];
 export const ROLES: readonly Role[] = ["owner", "manager", "promoter", "door", "viewer"];
-
-/** An item of `GET /api/api-tokens`. */
-export interface ApiTokenView {
-  id: string;
-  name: string;
-  /** As whom it acts. */
-  user_id: string;
-  role: Role;
-  expires_at: string;
-  created_at: string;
-  revoked_at: string | null;
-}
-export interface NewApiToken extends ApiTokenView {
-  /** Its text, shown this once. */
-  token: string;
-}
-
-/** Columns of the sender's table; `null` is not read. */
-export type WebhookColumns = { external_id: string } & Record<"name" | "email" | "phone" | "party_size" | "guest_list" | "entry_type" | "updated_at", string | null>;
-/** An item of `GET /api/webhook-endpoints`. */
-export interface WebhookView {
-  id: string;
-  event_id: string;
-  name: string;
-  url: string;
-  columns: WebhookColumns;
-  enabled: boolean;
-  created_at: string;
-  /** Until when the secret before is good as well. */
-  former_secret_until: string | null;
-  received_at: string | null;
-  refused_at: string | null;
-  problem: string | null;
-}
-export interface WebhookWithSecret extends WebhookView {
-  /** Shown this once. */
-  secret: string;
-}
 
 const SECTIONS: readonly { id: Section; roles: readonly Role[] }[] = [
   { id: "members", roles: ["owner"] },
@@ -89,6 +50,13 @@ export function drawPassword(draw: (bytes: Uint8Array<ArrayBuffer>) => Uint8Arra
   return out.join("").replace(/(.{4})(?=.)/g, "$1-");
 }
 
+/** What a new member is handed, once. */
+export interface HandedOver {
+  name: string;
+  email: string;
+  password: string;
+}
+
 /** How a webhook stands: a message that was refused after the last that was taken in is what a person must look at. */
 export function webhookState(one: Pick<WebhookView, "enabled" | "received_at" | "refused_at">): "off" | "refused" | "silent" | "on" {
   if (!one.enabled) return "off";
@@ -96,9 +64,9 @@ export function webhookState(one: Pick<WebhookView, "enabled" | "received_at" | 
   return one.received_at === null ? "silent" : "on";
 }
 
-export const COLUMNS = ["external_id", "name", "email", "phone", "party_size", "guest_list", "entry_type", "updated_at"] as const;
+export const COLUMNS = ["external_id", "name", "email", "phone", "party_size", "guest_list", "entry_type", "updated_at"] as const satisfies readonly (keyof WebhookColumns)[];
+type ColumnForm = Record<keyof WebhookColumns, string>;
 /** Columns as a form has them: an empty text is a column that is not read. */
-export const formOf = (columns: WebhookColumns): Record<(typeof COLUMNS)[number], string> =>
-  Object.fromEntries(COLUMNS.map((name) => [name, columns[name] ?? ""])) as Record<(typeof COLUMNS)[number], string>;
-export const columnsOf = (form: Record<(typeof COLUMNS)[number], string>): WebhookColumns =>
+export const formOf = (columns: WebhookColumns): ColumnForm => Object.fromEntries(COLUMNS.map((name) => [name, columns[name] ?? ""])) as ColumnForm;
+export const columnsOf = (form: ColumnForm): WebhookColumns =>
   Object.fromEntries(COLUMNS.map((name) => [name, form[name].trim() === "" ? null : form[name].trim()])) as unknown as WebhookColumns;

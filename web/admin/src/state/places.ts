@@ -1,8 +1,7 @@
 /** The pages of an event in the order of the work, and who sees which. The server refuses what a role may not read. */
-import type { Session } from "../../../shared/api/types";
+import type { Role } from "../../../shared/api/types";
 
 export type Place = "overview" | "live" | "review" | "guests" | "tickets" | "passes" | "import" | "gates" | "devices" | "report";
-type Role = Session["role"];
 
 const EVERYONE: readonly Role[] = ["owner", "manager", "viewer"];
 const MANAGERS: readonly Role[] = ["owner", "manager"];

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { csvOf, gatesOf, quartersOf, type QuarterRow, startOf, timesBelow } from "./report.ts";
+import type { QuarterRow } from "../../../shared/api/types";
+import { csvOf, gatesOf, pictureOf, quartersOf, startOf, timesBelow } from "./report.ts";
 
 const gates = [{ id: "north", name: "North" }, { id: "south", name: "=South, left" }, { id: "out", name: "Way out" }];
 const row = (at: string, gate_id: string, entered: number, exited = 0, refused = 0): QuarterRow => ({ at: `2026-11-27T${at}:00Z`, gate_id, entered, exited, refused });
@@ -19,6 +20,12 @@ test("the times below it are whole hours of the event's zone where there is room
   expect(timesBelow(quarters, "Europe/Berlin", 3).map(({ text }) => text)).toEqual(["20:00", "21:00"]);
   const long = quartersOf([row("19:00", "north", 1), { ...row("19:00", "north", 1), at: "2026-12-01T19:00:00Z" }], gates)!;
   expect(timesBelow(long, "UTC", 6).map(({ text }) => text)).toEqual(["Sat 28 Nov", "Sun 29 Nov", "Mon 30 Nov", "Tue 1 Dec"]);
+});
+
+test("a time is told with its day where the event has several, and nothing is drawn where nobody came", () => {
+  expect(pictureOf(rows, gates, "UTC").at(1)).toBe("19:00");
+  expect(pictureOf([row("19:00", "north", 1), { ...row("19:00", "north", 1), at: "2026-12-01T19:00:00Z" }], gates, "UTC").at(1)).toMatch(/27 Nov.*19:00/);
+  expect(pictureOf([], gates, "UTC").layers).toEqual([]);
 });
 
 test("each gate has its sums and its busiest quarter hour", () => {

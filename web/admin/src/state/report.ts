@@ -1,17 +1,9 @@
 /** An event in quarter hours: what the report's picture, its tables and its file are made of. */
-import type { GateView } from "../../../shared/api/types";
+import type { GateView, QuarterRow } from "../../../shared/api/types";
 import { words } from "../../../shared/words/organiser/index.ts";
-import { layered, type Series } from "./flow.ts";
-import { clock, day } from "./times.ts";
+import { layered, type Picture, type Series } from "./flow.ts";
+import { clock, dateTime, day } from "./times.ts";
 
-/** An item of `GET /api/events/{id}/statistics/quarters`: a gate's quarter hour in which anything happened. */
-export interface QuarterRow {
-  at: string;
-  gate_id: string;
-  entered: number;
-  exited: number;
-  refused: number;
-}
 type Gate = Pick<GateView, "id" | "name">;
 
 const QUARTER = 15 * 60_000;
@@ -63,6 +55,15 @@ export function timesBelow(quarters: Quarters, zone: string, most = 8): { at: nu
 function minutesOfDay(moment: number, zone: string): number {
   const [hours = 0, minutes = 0] = clock(moment, zone).split(":").map(Number);
   return hours * 60 + minutes;
+}
+
+/** The quarter hours as they are drawn; of an event of several days a time is told with its day. */
+export function pictureOf(rows: readonly QuarterRow[], gates: readonly Gate[], zone: string): Picture {
+  const quarters = quartersOf(rows, gates);
+  if (quarters === null) return { layers: [], times: [], at: () => "" };
+  const oneDay = day(startOf(quarters, 0), zone) === day(startOf(quarters, quarters.count - 1), zone);
+  const at = (place: number): string => (oneDay ? clock : dateTime)(startOf(quarters, place), zone);
+  return { layers: quarters.layers, times: timesBelow(quarters, zone), at };
 }
 
 export interface GateReport {

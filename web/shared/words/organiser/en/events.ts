@@ -1,5 +1,5 @@
 /** The list of events, and a new one. */
-import { counting, personsOf } from "./numbers.ts";
+import { counting, entriesOf, personsOf } from "./numbers.ts";
 
 const { number } = counting;
 
@@ -8,7 +8,8 @@ export const events = {
   create: "New event",
   groups: { live: "Doors open", coming: "Coming", past: "Past" },
   columns: { event: "Event", when: "When", expected: "Expected", admitted: "Admitted", review: "To review", state: "State" },
-  admittedOf: (admitted: number, expected: number) => `${number(admitted)} of ${number(expected)} in`,
+  admitted: (admitted: number, expected: number) => `${number(admitted)} admitted · ${number(expected)} expected`,
+  entries: (entries: number, expected: number) => `${entriesOf(entries)} · ${number(expected)} expected`,
   expects: (expected: number) => `${personsOf(expected)} expected`,
   noneTitle: "No events yet",
   none: "Make an event, then add its guests and pair the phones that scan at its doors.",

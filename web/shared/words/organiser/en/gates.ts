@@ -6,7 +6,8 @@ const { number } = counting;
 export const gates = {
   title: "Gates and rules",
   gates: "Gates",
-  gatesNone: "No gate yet. Guests come in through a gate.",
+  gatesNone: "No gate yet",
+  gatesNoneWhy: "Guests come in through a gate, and each phone scans at one.",
   add: "Add gate",
   addTitle: "Add a gate",
   changeTitle: (name: string) => `Change ${name}`,

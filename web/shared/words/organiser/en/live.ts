@@ -51,6 +51,7 @@ export const live = {
   columns: { gate: "Gate", rate: "A minute", lastHour: "Last hour", in: "In", out: "Out", refused: "Refused", phones: "Phones" },
   out: (value: number) => `${number(value)} out`,
   gatesNone: "No gate yet.",
+  toGates: "Add a gate",
   arrivals: "Arrivals",
   lastArrivals: "Last at the gates",
   endedOf: (expected: number) => `of ${personsOf(expected)} expected`,

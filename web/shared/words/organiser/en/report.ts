@@ -6,6 +6,8 @@ const { number, decimal, count } = counting;
 export const report = {
   title: "Report",
   print: "Print",
+  unread: "Not read yet. The page tries again by itself.",
+  asOf: (at: string) => `Figures as of ${at}`,
   tickets: "Tickets as CSV",
   quarters: "Quarter hours as CSV",
   notBegun: "The event has not begun. Its figures stand here as they come in.",
