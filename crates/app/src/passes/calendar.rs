@@ -2,6 +2,8 @@
 
 use admit_core::time::Timestamp;
 
+use crate::words::plain;
+
 /// The content of a calendar entry.
 pub(super) struct Entry<'a> {
     /// The same for every mail about one ticket, so that calendars replace what they have.
@@ -43,7 +45,7 @@ fn moment(at: Timestamp) -> String {
 }
 
 fn text(text: &str) -> String {
-    super::words::plain(text).replace('\\', "\\\\").replace(';', "\\;").replace(',', "\\,")
+    plain(text).replace('\\', "\\\\").replace(';', "\\;").replace(',', "\\,")
 }
 
 /// A line ends after 75 bytes at most, and goes on after a space.

@@ -16,10 +16,10 @@ use serde_json::{Value, json};
 
 use super::delivery_reason::DeliveryReason;
 use super::letter::{self, Facts};
-use super::picture;
 use super::sending::{self, Turn};
 use crate::error::{Error, Result};
 use crate::jobs::{Setback, StepResult, Steps, Workflow};
+use crate::picture;
 use crate::ports::{App, Mail, Objects, RunFilter, Scope, Tx, Unable, read};
 use crate::records::*;
 
@@ -191,6 +191,7 @@ async fn send_email(
 struct Found {
     organization: OrganizationRecord,
     letterhead: LetterheadRecord,
+    templates: MailTemplateRecord,
     event: EventRecord,
     guest: GuestRecord,
     ticket: TicketRecord,
@@ -217,6 +218,7 @@ fn look(tx: &mut dyn Tx, run: &RunRecord) -> Result<Found> {
     Ok(Found {
         organization: tx.organization()?,
         letterhead: tx.letterhead()?,
+        templates: tx.mail_template(MailKind::Pass)?,
         event,
         guest,
         ticket,
@@ -261,6 +263,7 @@ async fn mail(
     let letter = letter::write(Facts {
         organization: &found.organization,
         letterhead: &found.letterhead,
+        templates: &found.templates,
         event: &found.event,
         guest: &found.guest,
         email: found.guest.email.as_deref().unwrap_or_default(),
@@ -274,7 +277,7 @@ async fn mail(
         sender: &sender,
         key,
         now: app.clock.now(),
-    });
+    })?;
     sending::send(app, &*set_up.mail, (run_id, turn), letter, until).await
 }
 

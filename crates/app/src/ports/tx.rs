@@ -27,6 +27,10 @@ pub trait TxAccounts {
     fn letterhead(&mut self) -> Result<LetterheadRecord>;
     /// Overwrites how they look.
     fn put_letterhead(&mut self, letterhead: &LetterheadRecord) -> Result<()>;
+    /// The organisation's own templates of a kind of mail; none where it never wrote any.
+    fn mail_template(&mut self, kind: MailKind) -> Result<MailTemplateRecord>;
+    /// Overwrites them.
+    fn put_mail_template(&mut self, kind: MailKind, template: &MailTemplateRecord) -> Result<()>;
     /// Takes the organisation's own order until the end of this write: of two that look and then change, the second sees
     /// what the first did. For checks that no constraint of the database makes.
     fn hold_organization(&mut self) -> Result<()>;
