@@ -21,10 +21,10 @@ struct Admin;
 struct Scanner;
 
 /// The content policy of our pages: they may only load our own scripts, styles and pictures and talk to this server.
-/// WASM needs its word; cameras and QR pictures need `blob:` and `data:`.
+/// WASM needs its word; cameras and QR pictures need `blob:` and `data:`. The preview of a mail is a frame.
 const PAGE_POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
     img-src 'self' data: blob:; media-src 'self' blob:; font-src 'self'; connect-src 'self'; worker-src 'self'; \
-    manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+    frame-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 const PERMISSIONS: &str = "camera=(self), microphone=(), geolocation=(), payment=()";
 
 /// Variants beside a file, best first, with the encoding each is.

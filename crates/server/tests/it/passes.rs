@@ -1,6 +1,7 @@
 //! Passes over real parts: Postfix's SMTP sink, an S3 server, zbar for reading codes, Python for reading mail.
 
 mod delivery;
+mod templates;
 mod mailing;
 mod outages;
 mod page;
