@@ -1,5 +1,5 @@
 // The organisation's own pages: a member is added, signs in, gets another role and is removed; a token opens the API in its
-// role until it is revoked; and the report of an event.
+// role until it is revoked; the mail's texts are changed and shown; and the report of an event.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Admit, until } from "./harness/index.ts";
@@ -74,6 +74,38 @@ test("a member is added with a password to hand over, signs in, gets another rol
   await hers.reload();
   await hers.getByTestId("sign-in").waitFor();
   expect(found).toEqual([]);
+});
+
+test("a mail's text is checked, shown in a frame that runs nothing, saved, and given back", async () => {
+  const page = await visit("mails", "/organisation/mails");
+  await signIn(page, admit);
+  const text = page.getByTestId("mail-text");
+  await text.waitFor();
+  const [subject, html] = [page.getByTestId("mail-subject"), page.getByTestId("mail-html")];
+  const standard = await html.inputValue();
+
+  await text.fill("Hi {{ gest }}\n{{ pass_url }}");
+  await page.getByTestId("show-mail").click();
+  await page.getByTestId("wrong-mail-text").filter({ hasText: "in line 1, which this mail does not have. Did you mean `guest`?" }).waitFor();
+  await page.getByTestId("reset-text").click();
+
+  await subject.fill("{{ guest }}, come in");
+  await html.fill('<p id="mine" style="color: rgb(1, 2, 3)">{{ guest }} <a href="{{ pass_url }}">in</a></p><script>document.getElementById("mine").remove()</script><img src="{{ picture }}" alt="">');
+  await page.getByTestId("show-mail").click();
+  const mine = page.frameLocator("[data-testid=mail-frame]").locator("#mine");
+  await mine.filter({ hasText: "Ana Silva" }).waitFor();
+  expect(await page.getByTestId("shown-subject").textContent()).toBe("Ana Silva, come in");
+  expect(await mine.evaluate((one) => getComputedStyle(one).color), "the mail's own styles hold").toBe("rgb(1, 2, 3)");
+  expect(await look(page, "mails")).toEqual([]);
+
+  await page.getByTestId("save-mails").click();
+  await page.getByTestId("said-mails").filter({ hasText: "Saved" }).waitFor();
+  await page.reload();
+  await until("the saved subject", async () => (await subject.inputValue()) === "{{ guest }}, come in");
+  for (const part of ["subject", "html"]) await page.getByTestId(`reset-${part}`).click();
+  await page.getByTestId("save-mails").click();
+  await page.getByTestId("said-mails").filter({ hasText: "Saved" }).waitFor();
+  expect(await html.inputValue()).toBe(standard);
 });
 
 test("a token is shown once, opens the API in its role, and ends when it is revoked", async () => {

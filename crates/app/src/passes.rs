@@ -5,8 +5,6 @@
 //! address asks [`show`].
 
 mod delivery_reason;
-mod picture;
-mod words;
 mod calendar;
 mod letter;
 mod sending;
@@ -15,13 +13,13 @@ mod mailing;
 mod enqueue;
 mod show;
 
+pub use crate::picture::{png, svg_path};
+pub use crate::words::{escaped, plain, when};
 pub use delivery::{Delivery, INSERT_QR_CODE, KIND, SEND_EMAIL, SetUp};
 pub use delivery_reason::DeliveryReason;
 pub use mailing::{MailState, Mailing};
-pub use picture::{png, svg_path};
 pub use sending::mail_health;
 pub use show::{Pass, opened, show};
-pub use words::{escaped, plain, when};
 
 pub(crate) use delivery::{is_over, no_pass};
 pub(crate) use delivery_reason::{reason_of_change, reason_of_guest};

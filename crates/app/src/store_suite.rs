@@ -29,7 +29,8 @@ macro_rules! store_suite {
         $crate::store_suite! { @each $run;
             accounts: an_organization_begins_with_its_owner, an_email_signs_in_once_in_the_whole_server,
                 a_member_who_leaves_leaves_no_key_behind, a_new_password_ends_its_users_sessions, a_secret_is_found_by_its_hash_alone,
-                api_tokens_are_listed_and_withdrawn, a_pass_is_kept_once, a_letterhead_is_overwritten;
+                api_tokens_are_listed_and_withdrawn, a_pass_is_kept_once, a_letterhead_is_overwritten,
+                mail_templates_are_overwritten;
             events: events_are_listed_newest_first, a_write_takes_one_place, a_write_without_a_change_takes_no_place,
                 places_have_no_holes_and_time_never_goes_back, a_ledger_is_one_chain, the_organization_has_its_own_ledger,
                 ledgers_tell_where_they_end,

@@ -213,6 +213,15 @@ pub const MAIL_MS: u64 = 30_000;
 /// How long a probe letter may take, in milliseconds. After that time another letter becomes the probe. A probe finds
 /// out whether the mail server takes letters again.
 pub const MAIL_PROBE_MS: i64 = 60_000;
+/// Longest template of one text of a mail, in bytes.
+pub const MAIL_TEMPLATE_BYTES: usize = 32 * 1024;
+/// Longest subject of a mail, and longest template of one, in characters.
+pub const MAIL_SUBJECT_CHARS: usize = 500;
+/// Longest body of a mail, in bytes: some mail programs cut off what is longer.
+pub const MAIL_BODY_BYTES: usize = 100 * 1024;
+/// The work that one text of a mail may cost, in the template engine's fuel: a unit is an instruction, or 64 bytes of text.
+/// The default HTML costs about 250.
+pub const MAIL_TEMPLATE_FUEL: u64 = 20_000;
 /// How long the server waits for an object store to answer one request, in milliseconds.
 pub const OBJECTS_MS: u64 = 15_000;
 /// The shortest time between two requests to send a guest's pass again, in milliseconds.

@@ -21,10 +21,11 @@ struct Admin;
 struct Scanner;
 
 /// The content security policy of the pages. They may only load our scripts, styles and pictures and call this server.
-/// WASM needs `wasm-unsafe-eval`; cameras and QR pictures need `blob:` and `data:`.
+/// WASM needs `wasm-unsafe-eval`; cameras and QR pictures need `blob:` and `data:`. The preview of a mail is a
+/// frame of this server.
 const PAGE_POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
     img-src 'self' data: blob:; media-src 'self' blob:; font-src 'self'; connect-src 'self'; worker-src 'self'; \
-    manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+    frame-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 const PERMISSIONS: &str = "camera=(self), microphone=(), geolocation=(), payment=()";
 
 /// File endings of the compressed variants, best first, with their content encodings.

@@ -70,6 +70,7 @@ fn organisers() -> OpenApiRouter<AppState> {
         .merge(routes::runs::routes())
         .merge(routes::letterhead::routes())
         .merge(routes::mail::routes())
+        .merge(routes::mail_templates::routes())
         .merge(routes::webhook_endpoints::routes())
         .merge(routes::pairing_tokens::routes())
         .merge(routes::devices::routes())
@@ -113,6 +114,7 @@ pub fn router(state: AppState) -> Router {
     routes
         .merge(docs::routes(document))
         .merge(routes::passes::pictures())
+        .merge(routes::mail_templates::pages())
         .fallback(assets::serve)
         .method_not_allowed_fallback(method_not_allowed)
         .layer(from_fn(strict::read_unread))
@@ -225,7 +227,7 @@ fn add_headers(state: &AppState, id: &str, headers: &mut HeaderMap) {
         headers.insert(HeaderName::from_static(SERVER_TIME_HEADER), value);
     }
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    headers.entry(X_FRAME_OPTIONS).or_insert(HeaderValue::from_static("DENY"));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     headers.entry(CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(API_POLICY));
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));

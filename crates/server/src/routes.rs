@@ -20,6 +20,7 @@ pub mod guest_data;
 pub mod check_in;
 pub mod letterhead;
 pub mod mail;
+pub mod mail_templates;
 pub mod passes;
 pub mod webhook_endpoints;
 pub mod webhooks;

@@ -94,6 +94,16 @@ CREATE TABLE letterheads (
   CONSTRAINT letterheads_pk PRIMARY KEY (organization_id)
 );
 
+-- Its own templates of mails, a row a kind; a text that is NULL is the server's own.
+CREATE TABLE mail_templates (
+  organization_id TEXT COLLATE "C" NOT NULL REFERENCES organizations (organization_id),
+  kind TEXT COLLATE "C" NOT NULL,
+  subject TEXT COLLATE "C",
+  body_text TEXT COLLATE "C",
+  body_html TEXT COLLATE "C",
+  CONSTRAINT mail_templates_pk PRIMARY KEY (organization_id, kind)
+);
+
 -- Head of the organisation's own ledger.
 CREATE TABLE organization_heads (
   organization_id TEXT COLLATE "C" NOT NULL,
@@ -807,6 +817,10 @@ CREATE POLICY organizations_own ON organizations USING (organization_id = curren
 ALTER TABLE letterheads ENABLE ROW LEVEL SECURITY;
 ALTER TABLE letterheads FORCE ROW LEVEL SECURITY;
 CREATE POLICY letterheads_own ON letterheads USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE mail_templates ENABLE ROW LEVEL SECURITY;
+ALTER TABLE mail_templates FORCE ROW LEVEL SECURITY;
+CREATE POLICY mail_templates_own ON mail_templates USING (organization_id = current_setting('app.organization_id', true))
   WITH CHECK (organization_id = current_setting('app.organization_id', true));
 ALTER TABLE organization_heads ENABLE ROW LEVEL SECURITY;
 ALTER TABLE organization_heads FORCE ROW LEVEL SECURITY;

@@ -22,6 +22,12 @@ statements! {
     /// Stores how an organisation's mails look, and overwrites the former look.
     PUT_LETTERHEAD = "INSERT INTO letterheads (organization_id, color, subject, reply_to) VALUES ($1, $2, $3, $4)
         ON CONFLICT (organization_id) DO UPDATE SET color = excluded.color, subject = excluded.subject, reply_to = excluded.reply_to";
+    /// Its own templates of a kind of mail.
+    MAIL_TEMPLATE = "SELECT subject, body_text, body_html FROM mail_templates WHERE organization_id = $1 AND kind = $2";
+    /// Overwrites them.
+    PUT_MAIL_TEMPLATE = "INSERT INTO mail_templates (organization_id, kind, subject, body_text, body_html) VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT (organization_id, kind) DO UPDATE SET subject = excluded.subject, body_text = excluded.body_text,
+        body_html = excluded.body_html";
     /// Makes an organisation.
     INSERT_ORGANIZATION = "INSERT INTO organizations (organization_id, name, created_at) VALUES ($1, $2, $3)";
     /// Makes a user.
@@ -90,6 +96,13 @@ fn read_letterhead(row: &mut Row) -> Result<LetterheadRecord> {
         color: row.option(Row::text)?,
         subject: row.option(Row::text)?,
         reply_to: row.option(Row::text)?,
+    })
+}
+fn read_mail_template(row: &mut Row) -> Result<MailTemplateRecord> {
+    Ok(MailTemplateRecord {
+        subject: row.option(Row::text)?,
+        text: row.option(Row::text)?,
+        html: row.option(Row::text)?,
     })
 }
 pub(crate) fn read_user(row: &mut Row) -> Result<UserRecord> {
@@ -180,6 +193,18 @@ impl<D: Driver> TxAccounts for SqlTx<'_, D> {
         let LetterheadRecord { color, subject, reply_to } = letterhead;
         let values = [(&id).into(), color.as_ref().into(), subject.as_ref().into(), reply_to.as_ref().into()];
         self.execute(&PUT_LETTERHEAD, &values).map(|_| ())
+    }
+    fn mail_template(&mut self, kind: MailKind) -> Result<MailTemplateRecord> {
+        let id = self.organization_id.clone();
+        let values = [(&id).into(), kind.as_str().into()];
+        Ok(self.one(&MAIL_TEMPLATE, &values, read_mail_template)?.unwrap_or_default())
+    }
+    fn put_mail_template(&mut self, kind: MailKind, template: &MailTemplateRecord) -> Result<()> {
+        let id = self.organization_id.clone();
+        let MailTemplateRecord { subject, text, html } = template;
+        let texts = [subject.as_ref().into(), text.as_ref().into(), html.as_ref().into()];
+        let [subject, text, html] = texts;
+        self.execute(&PUT_MAIL_TEMPLATE, &[(&id).into(), kind.as_str().into(), subject, text, html]).map(|_| ())
     }
     fn hold_organization(&mut self) -> Result<()> {
         self.change(heads::lock_organization).map(|_| ())

@@ -93,6 +93,16 @@ CREATE TABLE letterheads (
   CONSTRAINT letterheads_pk PRIMARY KEY (organization_id)
 ) STRICT;
 
+-- Its own templates of mails, a row a kind; a text that is NULL is the server's own.
+CREATE TABLE mail_templates (
+  organization_id TEXT NOT NULL REFERENCES organizations (organization_id),
+  kind TEXT NOT NULL,
+  subject TEXT,
+  body_text TEXT,
+  body_html TEXT,
+  CONSTRAINT mail_templates_pk PRIMARY KEY (organization_id, kind)
+) STRICT;
+
 -- Head of the organisation's own ledger.
 CREATE TABLE organization_heads (
   organization_id TEXT NOT NULL,

@@ -38,6 +38,10 @@ export type GateView = Answer<"GateView">;
 export type Overview = Answer<"OverviewView">;
 export type ChecklistKey = Overview["checklist"][number]["key"];
 
+export type MailTemplateView = Answer<"MailTemplateView">;
+/** A sample of a mail. */
+export type MailPreview = Answer<"MailPreviewView">;
+
 export type TicketView = Answer<"TicketView">;
 export type TicketCounts = Answer<"TicketCountsView">;
 export type ShownCode = Answer<"ShownCodeView">;

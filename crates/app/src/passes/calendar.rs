@@ -2,6 +2,8 @@
 
 use admit_core::time::Timestamp;
 
+use crate::words::plain;
+
 /// The content of a calendar entry.
 pub(super) struct Entry<'a> {
     /// The id of the entry. It is the same in every mail about one ticket, so that calendars replace the entry they
@@ -44,7 +46,7 @@ fn moment(at: Timestamp) -> String {
 }
 
 fn text(text: &str) -> String {
-    super::words::plain(text).replace('\\', "\\\\").replace(';', "\\;").replace(',', "\\,")
+    plain(text).replace('\\', "\\\\").replace(';', "\\;").replace(',', "\\,")
 }
 
 /// Folds a line: it ends after at most 75 bytes and continues after a space.

@@ -16,10 +16,10 @@ use serde_json::{Value, json};
 
 use super::delivery_reason::DeliveryReason;
 use super::letter::{self, Facts};
-use super::picture;
 use super::sending::{self, Turn};
 use crate::error::{Error, Result};
 use crate::jobs::{Setback, StepResult, Steps, Workflow};
+use crate::picture;
 use crate::ports::{App, Mail, Objects, RunFilter, Scope, Tx, Unable, read};
 use crate::records::{
     CredentialKind, CredentialRecord, EventRecord, GuestRecord, LetterheadRecord, OrganizationRecord, Page, RunRecord,
@@ -198,6 +198,7 @@ async fn send_email(
 struct Found {
     organization: OrganizationRecord,
     letterhead: LetterheadRecord,
+    templates: MailTemplateRecord,
     event: EventRecord,
     guest: GuestRecord,
     ticket: TicketRecord,
@@ -224,6 +225,7 @@ fn look(tx: &mut dyn Tx, run: &RunRecord) -> Result<Found> {
     Ok(Found {
         organization: tx.organization()?,
         letterhead: tx.letterhead()?,
+        templates: tx.mail_template(MailKind::Pass)?,
         event,
         guest,
         ticket,
@@ -268,6 +270,7 @@ async fn mail(
     let letter = letter::write(Facts {
         organization: &found.organization,
         letterhead: &found.letterhead,
+        templates: &found.templates,
         event: &found.event,
         guest: &found.guest,
         email: found.guest.email.as_deref().unwrap_or_default(),
@@ -281,7 +284,7 @@ async fn mail(
         sender: &sender,
         key,
         now: app.clock.now(),
-    });
+    })?;
     sending::send(app, &*set_up.mail, (run_id, turn), letter, until).await
 }
 

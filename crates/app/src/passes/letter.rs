@@ -1,13 +1,15 @@
-//! Writes the mail that brings a pass, as text and as HTML. It contains the QR code, the code's public address, and a
+//! Writes the mail that brings a pass, as text and as HTML by templates. It contains the QR code, the code's public address, and a
 //! calendar file. Names and places that people wrote are included as plain text only.
 
 use admit_core::pass;
 use admit_core::time::Timestamp;
 
 use super::calendar::{self, Entry};
-use super::words::{escaped, plain, when};
+use crate::error::Result;
+use crate::mail_templates::{MailValues, RenderedMail, render_mail};
 use crate::ports::{Enclosure, Letter, Mailbox};
 use crate::records::{EventRecord, GuestRecord, LetterheadRecord, OrganizationRecord, TicketRecord};
+use crate::words::{plain, when};
 
 /// The content id of the picture inside the mail.
 const PICTURE: &str = "pass-qr-code";
@@ -16,6 +18,7 @@ const PICTURE: &str = "pass-qr-code";
 pub(super) struct Facts<'a> {
     pub organization: &'a OrganizationRecord,
     pub letterhead: &'a LetterheadRecord,
+    pub templates: &'a MailTemplateRecord,
     pub event: &'a EventRecord,
     pub guest: &'a GuestRecord,
     pub email: &'a str,
@@ -37,37 +40,35 @@ pub(super) struct Facts<'a> {
 }
 
 /// Writes the mail.
-pub(super) fn write(facts: Facts<'_>) -> Letter {
+pub(super) fn write(facts: Facts<'_>) -> Result<Letter> {
     let domain = facts.sender.email.rsplit('@').next().unwrap_or("localhost").to_owned();
-    let organization = plain(&facts.organization.name);
-    let event = plain(&facts.event.name);
     let url = pass::url(facts.base, facts.token);
-    let standard =
-        if facts.is_change { format!("Changed: your pass for {event}") } else { format!("Your pass for {event}") };
-    let subject = match &facts.letterhead.subject {
-        Some(own) if !facts.is_change => plain(&own.replace("{event}", &event)),
-        _ => standard,
-    };
-    let summary = format!("{event} ({organization})");
+    let values = values(&facts, &url);
     let calendar = calendar::file(&Entry {
         uid: &format!("{}@{domain}", facts.ticket.ticket_id),
         sequence: facts.earlier,
         written_at: facts.now,
         starts_at: facts.event.starts_at,
         ends_at: facts.event.ends_at,
-        summary: &summary,
+        summary: &format!("{} ({})", values.event, values.organization),
         place: &facts.event.venue,
         url: &url,
     });
-    Letter {
+    let RenderedMail { subject, text, html, problems } = render_mail(MailKind::Pass, facts.templates, &values)?;
+    for (part, problem) in problems {
+        let (organization_id, part) = (&facts.organization.organization_id, part.as_str());
+        let (line, reason) = (problem.line.unwrap_or_default(), problem.reason);
+        tracing::warn!(%organization_id, part, line, reason, "an own template of a mail failed: the default took its place");
+    }
+    Ok(Letter {
         message_id: format!("{}@{domain}", facts.key.replace(':', ".")),
-        from: Mailbox { name: organization, email: facts.sender.email.clone() },
+        from: Mailbox { name: values.organization, email: facts.sender.email.clone() },
         reply_to: facts.letterhead.reply_to.as_ref().map(|email| Mailbox { name: String::new(), email: email.clone() }),
-        to: Mailbox { name: plain(&facts.guest.name), email: facts.email.to_owned() },
+        to: Mailbox { name: values.guest, email: facts.email.to_owned() },
         subject,
         at: facts.now,
-        text: text(&facts, &url),
-        html: html(&facts, &url),
+        text,
+        html,
         picture: (
             PICTURE.to_owned(),
             Enclosure { name: "pass.png".to_owned(), media_type: "image/png", bytes: facts.png },
@@ -77,83 +78,27 @@ pub(super) fn write(facts: Facts<'_>) -> Letter {
             media_type: "text/calendar; charset=utf-8; method=PUBLISH",
             bytes: calendar.into_bytes(),
         },
-    }
+    })
 }
 
-const CHANGED: &str =
-    "Something about the event or your party changed. This is how it stands now; your code is the same.";
-
-fn text(facts: &Facts<'_>, url: &str) -> String {
-    let mut lines = vec![plain(&facts.event.name), plain(&facts.organization.name), String::new()];
-    lines.push(format!("Hello {},", plain(&facts.guest.name)));
-    lines.push(String::new());
-    if facts.is_change {
-        lines.extend([CHANGED.to_owned(), String::new()]);
+fn values(facts: &Facts<'_>, url: &str) -> MailValues {
+    let event = plain(&facts.event.name);
+    let own_subject = facts.letterhead.subject.as_ref().map(|own| plain(&own.replace("{event}", &event)));
+    MailValues {
+        organization: plain(&facts.organization.name),
+        guest: plain(&facts.guest.name),
+        place: plain(&facts.event.venue),
+        date: when(facts.event.starts_at, &facts.event.time_zone),
+        party: facts.ticket.rules.entry_limit,
+        short_code: facts.ticket.short_code().unwrap_or_default(),
+        pass_url: url.to_owned(),
+        picture: format!("cid:{PICTURE}"),
+        picture_url: facts.picture_url.to_owned(),
+        color: facts.letterhead.color.clone().unwrap_or_else(|| LetterheadRecord::COLOR.to_owned()),
+        subject: own_subject.unwrap_or_default(),
+        changed: facts.is_change,
+        event,
     }
-    lines.push("This is your check-in code. Open it and show it at the door:".to_owned());
-    lines.extend([url.to_owned(), String::new()]);
-    lines.push(format!("If it can't be read, say {}", facts.ticket.short_code().unwrap_or_default()));
-    lines.push(format!("Party of {}", facts.ticket.rules.entry_limit));
-    lines.push(when(facts.event.starts_at, &facts.event.time_zone));
-    let place = plain(&facts.event.venue);
-    if !place.is_empty() {
-        lines.push(place);
-    }
-    lines.push(String::new());
-    lines.push("The code alone, as a picture:".to_owned());
-    lines.extend([facts.picture_url.to_owned(), String::new()]);
-    lines.push("Whoever has this link has your place: do not pass it on.".to_owned());
-    lines.join("\n") + "\n"
-}
-
-/// The mail as HTML, for light and dark screens. With pictures off, the link and the text remain. Mail programs support
-/// style sheets poorly, so each element carries its own style.
-fn html(facts: &Facts<'_>, url: &str) -> String {
-    let color = facts.letterhead.color.as_deref().unwrap_or(LetterheadRecord::COLOR);
-    let on_color = on(color);
-    let (event, organization, guest) =
-        (escaped(&facts.event.name), escaped(&facts.organization.name), escaped(&facts.guest.name));
-    let (url, picture_url) = (escaped(url), escaped(facts.picture_url));
-    let date = escaped(&when(facts.event.starts_at, &facts.event.time_zone));
-    let place = escaped(&facts.event.venue);
-    let place = if place.is_empty() { place } else { format!("<br><bdi>{place}</bdi>") };
-    let changed = if facts.is_change { format!("<p style=\"margin:0 0 16px\">{CHANGED}</p>") } else { String::new() };
-    let (party, short) = (facts.ticket.rules.entry_limit, facts.ticket.short_code().unwrap_or_default());
-    format!(
-        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
-         <meta name=\"viewport\" content=\"width=device-width\"><meta name=\"color-scheme\" content=\"light dark\">\
-         <meta name=\"supported-color-schemes\" content=\"light dark\"><title>{event}</title><style>\
-         :root{{color-scheme:light dark}}@media(prefers-color-scheme:dark){{\
-         .page{{background:#0f172a!important;color:#e2e8f0!important}}.quiet{{color:#cbd5e1!important}}\
-         .link{{color:#93c5fd!important}}}}</style></head>\
-         <body class=\"page\" style=\"margin:0;background:#ffffff;color:#0f172a;\
-         font-family:-apple-system,BlinkMacSystemFont,'Segoe UI',sans-serif;font-size:16px;line-height:1.5\">\
-         <div role=\"main\" style=\"max-width:560px;margin:0 auto\">\
-         <div style=\"background:{color};color:{on_color};padding:30px 20px;text-align:center\">\
-         <h1 style=\"margin:0;font-size:26px\"><bdi>{event}</bdi></h1>\
-         <p style=\"margin:10px 0 0\"><bdi>{organization}</bdi></p></div>\
-         <div style=\"padding:20px;text-align:center\">\
-         <p style=\"margin:0 0 16px\">Hello <bdi>{guest}</bdi>,</p>{changed}\
-         <h2 style=\"margin:0 0 8px;font-size:20px\">Your check-in code</h2>\
-         <p style=\"margin:0 0 16px\">Show this code at the door:</p>\
-         <img src=\"cid:{PICTURE}\" width=\"260\" height=\"260\" alt=\"QR code of your pass. If you see no picture, open your \
-         pass by the link below.\" style=\"background:#ffffff;color:#0f172a;border:4px solid {color};border-radius:8px;\
-         width:260px;height:260px\">\
-         <p class=\"quiet\" style=\"margin:8px 0 0;color:#475569;font-size:14px\">If it can't be read, say <b>{short}</b></p>\
-         <p style=\"margin:20px 0\"><a class=\"link\" href=\"{url}\" style=\"color:#1d4ed8;font-weight:bold\">Open your \
-         pass</a></p>\
-         <p class=\"quiet\" style=\"margin:0;color:#475569\">Party of {party} &bull; {date}{place}</p>\
-         <p class=\"quiet\" style=\"margin:20px 0 0;color:#475569;font-size:14px\">No picture? <a class=\"link\" \
-         href=\"{picture_url}\" style=\"color:#1d4ed8\">See the code alone</a>. Whoever has it has your place: do not pass it \
-         on.</p></div></div></body></html>"
-    )
-}
-
-/// Black or white, whichever reads better on a colour `#rrggbb` (WCAG's luminance, simplified to its weights).
-fn on(color: &str) -> &'static str {
-    let part = |at: usize| color.get(at..at + 2).and_then(|two| u32::from_str_radix(two, 16).ok()).unwrap_or(0);
-    let light = (part(1) * 299 + part(3) * 587 + part(5) * 114) / 1_000;
-    if light > 150 { "#0f172a" } else { "#f8fafc" }
 }
 
 #[cfg(test)]
@@ -167,6 +112,15 @@ mod tests {
     const NASTY: &str = "<img src=x onerror=alert(1)>\r\nBcc: all@x.example\u{202E}";
 
     fn letter(name: &str, letterhead: &LetterheadRecord, is_change: bool) -> Letter {
+        by_templates(name, letterhead, &MailTemplateRecord::default(), is_change)
+    }
+
+    fn by_templates(
+        name: &str,
+        letterhead: &LetterheadRecord,
+        templates: &MailTemplateRecord,
+        is_change: bool,
+    ) -> Letter {
         let at = |text: &str| Timestamp::parse(text).unwrap();
         let organization = OrganizationRecord {
             organization_id: OrganizationId::new("o").unwrap(),
@@ -232,6 +186,7 @@ mod tests {
         write(Facts {
             organization: &organization,
             letterhead,
+            templates,
             event: &event,
             guest: &guest,
             email: "ana@x.example",
@@ -246,6 +201,7 @@ mod tests {
             key: "run-1:send-email",
             now: at("2026-06-01T08:00:00Z"),
         })
+        .unwrap()
     }
 
     #[test]
@@ -299,5 +255,29 @@ mod tests {
         let changed = letter("Ana", &own, true);
         assert_eq!(changed.subject, "Changed: your pass for Night Ana", "an update says so");
         assert!(changed.text.contains("your code is the same"));
+    }
+    #[test]
+    fn the_default_text_is_word_for_word() {
+        let letter = letter("Ana", &LetterheadRecord::default(), true);
+        let text = "Night Ana\nClub Ana\n\nHello Ana,\n\n\
+            Something about the event or your party changed. This is how it stands now; your code is the same.\n\n\
+            This is your check-in code. Open it and show it at the door:\nhttps://t.example/passes?token=tok\n\n\
+            If it can't be read, say \nParty of 3\nSunday, 7 June 2026, 19:30 (Lisbon time)\nHarbour Ana\n\n\
+            The code alone, as a picture:\nhttps://t.example/qr-codes/tok.png\n\n\
+            Whoever has this link has your place: do not pass it on.\n";
+        assert_eq!(letter.text, text);
+    }
+
+    #[test]
+    fn own_templates_make_the_mail_and_one_that_fails_loses_none() {
+        let own = MailTemplateRecord {
+            subject: Some("{{ guest }}\nBcc: all@x.example".into()),
+            text: Some("{{ guest.name }}".into()),
+            html: Some("<p title=\"{{ guest }}\">{{ guest }} <a href=\"{{ pass_url }}\">in</a></p>".into()),
+        };
+        let letter = by_templates(NASTY, &LetterheadRecord::default(), &own, false);
+        assert!(letter.subject.starts_with("<img") && !letter.subject.contains(['\r', '\n']), "{:?}", letter.subject);
+        assert!(letter.html.starts_with("<p title=\"&lt;img src=x onerror=alert(1)&gt;"), "{}", letter.html);
+        assert!(letter.text.contains("This is your check-in code"), "the default took its place");
     }
 }

@@ -38,6 +38,10 @@ pub trait TxAccounts {
     fn letterhead(&mut self) -> Result<LetterheadRecord>;
     /// Overwrites how the organisation's mails look.
     fn put_letterhead(&mut self, letterhead: &LetterheadRecord) -> Result<()>;
+    /// The organisation's own templates of a kind of mail; empty texts if it wrote none.
+    fn mail_template(&mut self, kind: MailKind) -> Result<MailTemplateRecord>;
+    /// Overwrites the organisation's own templates of a kind of mail.
+    fn put_mail_template(&mut self, kind: MailKind, template: &MailTemplateRecord) -> Result<()>;
     /// Locks the organisation until the end of this write. Of two writes that look and then change, the second sees
     /// what the first did. It is for checks that no constraint of the database makes.
     fn hold_organization(&mut self) -> Result<()>;

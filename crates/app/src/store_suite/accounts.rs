@@ -4,8 +4,10 @@ use admit_core::ids::UserId;
 
 use super::fixture::{TestStore, at, conflict, hash, id, look, organization, user, with_organization};
 use crate::error::Error;
-use crate::ports::{Scope, read, write};
-use crate::records::{ApiTokenRecord, CredentialKind, CredentialRecord, LetterheadRecord, Role, UserRecord};
+use crate::ports::{Scope, Tx, read, write};
+use crate::records::{
+    ApiTokenRecord, CredentialKind, CredentialRecord, LetterheadRecord, MailKind, MailTemplateRecord, Role, UserRecord,
+};
 
 fn credential(kind: CredentialKind, holder: &str, byte: u8) -> CredentialRecord {
     CredentialRecord {
@@ -185,4 +187,22 @@ pub async fn a_letterhead_is_overwritten(store: TestStore) {
     }
     assert_eq!(look(&store, |tx| tx.letterhead()).await, own("#222222"));
     assert_eq!(read(&*store, &id("p"), |tx| tx.letterhead()).await.unwrap(), LetterheadRecord::default());
+}
+
+/// Templates of mails are the server's own until they are put, and an organisation's alone.
+pub async fn mail_templates_are_overwritten(store: TestStore) {
+    with_organization(&store, "o").await;
+    with_organization(&store, "p").await;
+    let none = MailTemplateRecord::default();
+    assert_eq!(look(&store, |tx| tx.mail_template(MailKind::Pass)).await, none);
+    let first =
+        MailTemplateRecord { subject: Some("{{ event }}".into()), html: Some("<b>ü</b>\n".into()), ..none.clone() };
+    let second = MailTemplateRecord { subject: None, text: Some("{{ pass_url }}".into()), ..first.clone() };
+    for own in [&first, &second, &none, &second] {
+        let own = own.clone();
+        let put = move |tx: &mut dyn Tx| tx.put_mail_template(MailKind::Pass, &own);
+        write(&*store, Scope::organization(&id("o")), put).await.unwrap();
+    }
+    assert_eq!(look(&store, |tx| tx.mail_template(MailKind::Pass)).await, second);
+    assert_eq!(read(&*store, &id("p"), |tx| tx.mail_template(MailKind::Pass)).await.unwrap(), none);
 }

@@ -65,6 +65,15 @@ async fn from_an_empty_event_to_a_pass_in_the_inbox() {
     assert!(letter.text("text/html").contains("#0f766e"));
     assert!(letter.header("Reply-To").contains("office@example.org"));
 
+    // One's own texts stand in the next one; null brings back the server's own.
+    let change = with(&guide.take("sh", "/api/mail-templates/pass"), &[(SERVER, &office.url)]);
+    assert_eq!(shell.answer(&change).await["own"]["html"], json!(null));
+    let el = shell.answer(&with(&add, &[("Ana Silva", "El Ito"), ("ana@example.org", "el@example.org")])).await;
+    let letter = mail(&sink, &token(&el), "Night: see you there, El Ito").await;
+    assert!(letter.text("text/plain").starts_with("Dear El Ito,\nYour pass: http"), "{}", letter.text("text/plain"));
+    let none = json!({ "subject": null, "text": null });
+    office.call(Method::PATCH, "/api/mail-templates/pass", Some(none)).await;
+
     // The mail server answers that the mailbox does not exist. The run gives up and names the reason.
     sink.stop();
     sink.start_again(&["-f", "RCPT", "-B", "'550 5.1.1 no such user'"]);

@@ -2,6 +2,7 @@
 //! mail.
 
 mod delivery;
+mod templates;
 mod mailing;
 mod outages;
 mod page;

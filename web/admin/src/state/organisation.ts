@@ -1,13 +1,14 @@
 /** Pages of the organisation rather than of an event, who sees which, and what the server says on them. */
 import type { ApiTokenView, Role, WebhookColumns, WebhookView } from "../../../shared/api/types";
 
-export type Section = "members" | "tokens" | "webhooks";
+export type Section = "members" | "tokens" | "webhooks" | "mails";
 export const ROLES: readonly Role[] = ["owner", "manager", "promoter", "door", "viewer"];
 
 const SECTIONS: readonly { id: Section; roles: readonly Role[] }[] = [
   { id: "members", roles: ["owner"] },
   { id: "tokens", roles: ["owner", "manager"] },
   { id: "webhooks", roles: ["owner", "manager"] },
+  { id: "mails", roles: ["owner", "manager"] },
 ];
 const ROOT = "/organisation";
 

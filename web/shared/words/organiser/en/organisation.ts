@@ -1,4 +1,4 @@
-/** The organisation: its members, its API tokens, its webhooks. */
+/** The organisation: its members, its API tokens, its webhooks, its mails. */
 import { counting } from "./numbers.ts";
 
 const { number, count } = counting;
@@ -6,11 +6,11 @@ const { number, count } = counting;
 export const organisation = {
   title: "Organisation",
   sections: "Pages of the organisation",
-  section: { members: "Members", tokens: "API tokens", webhooks: "Webhooks" },
+  section: { members: "Members", tokens: "API tokens", webhooks: "Webhooks", mails: "Mails" },
   /** The navigation's one entry, by what a role sees of it. */
-  entry: { owner: "Members and access", others: "Tokens and webhooks" },
+  entry: { owner: "Members and access", others: "Tokens, webhooks, mails" },
   refusedTitle: "Your role can't see this page",
-  refused: { members: "Owners manage the members. Ask one of them.", tokens: "Owners and managers make API tokens. Ask one of them.", webhooks: "Owners and managers make webhooks. Ask one of them." },
+  refused: { members: "Owners manage the members. Ask one of them.", tokens: "Owners and managers make API tokens. Ask one of them.", webhooks: "Owners and managers make webhooks. Ask one of them.", mails: "Owners and managers write the mails. Ask one of them." },
 
   once: {
     copy: "Copy",
@@ -126,6 +126,28 @@ export const organisation = {
     rotateWhy: "The present secret is good for one more day. One before that ends at once.",
     rotateYes: "New secret",
     labels: { name: "The name", event_id: "The event", columns: "The columns", "columns.external_id": "The row's id" } as Record<string, string>,
+  },
+
+  mails: {
+    title: "The mail with a pass",
+    lead: "Each guest gets this mail with their pass, and again when the event or their party changes. A text you leave alone follows the server's own.",
+    parts: { subject: "Subject", text: "Body as text", html: "Body as HTML" },
+    hints: {
+      subject: "One line",
+      text: "For mail programs that show no HTML. It must hold the link of the pass",
+      html: "It must hold the link of the pass. Names and other values are always shown as text, never as HTML",
+    },
+    reset: "Back to the server's own",
+    variables: "What a text may name",
+    tag: (name: string) => `{{ ${name} }}`,
+    save: "Save",
+    saved: "Saved. Mails from now on are written like this.",
+    show: "Show a sample",
+    preview: "Sample",
+    frame: "The mail as HTML",
+    first: "First mail",
+    changed: "Mail about a change",
+    labels: { subject: "The subject", text: "The body as text", html: "The body as HTML" } as Record<string, string>,
   },
   shown: (value: number) => `${number(value)} shown`,
 };

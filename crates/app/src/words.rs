@@ -15,8 +15,13 @@ pub fn plain(text: &str) -> String {
 
 /// [`plain`] text escaped for HTML, between tags and in quoted attributes.
 pub fn escaped(text: &str) -> String {
+    without_markup(&plain(text))
+}
+
+/// Text that is no markup in HTML, line breaks as they are.
+pub(crate) fn without_markup(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in plain(text).chars() {
+    for c in text.chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
