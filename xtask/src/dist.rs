@@ -1,12 +1,11 @@
 //! The release: one stripped binary, its manual pages and completions, its bill of materials, a Debian package, and
 //! the checksums of all of it, in `target/dist`.
 
+use crate::exec;
+use anyhow::{Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
-
-use anyhow::{Context, Result};
-
-use crate::exec;
+use std::process::Command;
 
 /// Tools of other people, as they are installed: into `target/tools`, and never again while they are there.
 const TOOLS: [(&str, &str); 2] = [("cargo-cyclonedx", "0.5.9"), ("cargo-deb", "3.7.0")];
@@ -72,31 +71,31 @@ pub fn install(tool: &str, version: &str) -> Result<()> {
     exec::run(&mut command)
 }
 
-/// CycloneDX: every crate in the binary, with version, licence and checksum.
-fn bill_of_materials(folder: &Path) -> Result<PathBuf> {
+/// A subcommand of cargo that is installed here.
+fn cargo_with_tools() -> Result<Command> {
     let mut command = exec::cargo();
     command.env("PATH", format!("{}:{}", tools().join("bin").display(), std::env::var("PATH")?));
-    let name = "admit.cdx";
+    Ok(command)
+}
+
+/// CycloneDX: every crate in the binary, with version, licence and checksum.
+fn bill_of_materials(folder: &Path) -> Result<PathBuf> {
+    let mut command = cargo_with_tools()?;
     command.args(["cyclonedx", "--format", "json", "--manifest-path", "crates/cli/Cargo.toml"]);
-    command.args(["--override-filename", name]);
-    exec::run(&mut command)?;
+    exec::run(command.args(["--override-filename", "admit.cdx"]))?;
     // It writes one beside each crate of the workspace; what is handed out is the binary's.
-    let made = exec::root().join("crates/cli").join(format!("{name}.json"));
-    let to = folder.join("admit.cdx.json");
-    fs::rename(&made, &to).with_context(|| format!("moving {}", made.display()))?;
-    for entry in fs::read_dir(exec::root().join("crates"))? {
-        let _ = fs::remove_file(entry?.path().join(format!("{name}.json")));
+    let (crates, to) = (exec::root().join("crates"), folder.join("admit.cdx.json"));
+    fs::rename(crates.join("cli/admit.cdx.json"), &to).context("moving the bill of materials")?;
+    for entry in fs::read_dir(crates)?.chain(fs::read_dir(exec::root())?) {
+        let _ = fs::remove_file(entry?.path().join("admit.cdx.json"));
     }
-    let _ = fs::remove_file(exec::root().join("xtask").join(format!("{name}.json")));
     Ok(to)
 }
 
 fn package(folder: &Path) -> Result<PathBuf> {
-    let mut command = exec::cargo();
-    command.env("PATH", format!("{}:{}", tools().join("bin").display(), std::env::var("PATH")?));
-    let to = folder.join("admit.deb");
-    command.args(["deb", "-p", "admit", "--no-build", "--no-strip", "--profile", "dist", "--output"]).arg(&to);
-    exec::run(&mut command)?;
+    let (mut command, to) = (cargo_with_tools()?, folder.join("admit.deb"));
+    command.args(["deb", "-p", "admit", "--no-build", "--no-strip", "--profile", "dist", "--output"]);
+    exec::run(command.arg(&to))?;
     Ok(to)
 }
 

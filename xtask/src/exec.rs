@@ -21,19 +21,21 @@ pub fn root() -> PathBuf {
 
 /// A program started in the repository.
 pub fn command(program: impl AsRef<OsStr>) -> Command {
+    const OUTER: [&str; 4] = ["CARGO_CRATE_NAME", "CARGO_BIN_NAME", "CARGO_PRIMARY_PACKAGE", "OUT_DIR"];
     let mut command = Command::new(program);
-    command.current_dir(root());
     // What the outer cargo told *us* must not reach an inner build: it would see another package's name and version.
-    for (name, _) in std::env::vars_os() {
-        let name = name.to_string_lossy().into_owned();
-        if name.starts_with("CARGO_PKG_")
-            || name.starts_with("CARGO_MANIFEST_")
-            || matches!(name.as_str(), "CARGO_CRATE_NAME" | "CARGO_BIN_NAME" | "CARGO_PRIMARY_PACKAGE" | "OUT_DIR")
-        {
-            command.env_remove(name);
-        }
-    }
+    forget(&mut command, |name| {
+        name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") || OUTER.contains(&name)
+    });
+    command.current_dir(root());
     command
+}
+
+/// Keeps variables of our environment from a program.
+pub fn forget(command: &mut Command, which: impl Fn(&str) -> bool) {
+    for (name, _) in std::env::vars_os().filter(|(name, _)| which(&name.to_string_lossy())) {
+        command.env_remove(name);
+    }
 }
 
 /// The cargo that runs us.
@@ -44,20 +46,14 @@ pub fn cargo() -> Command {
 /// Runs to the end; anything but success is an error that names the command.
 pub fn run(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("could not start {}", shown(command)))?;
-    if !status.success() {
-        bail!("{} ended with {status}", shown(command));
-    }
-    Ok(())
+    good(command, status)
 }
 
 /// The same, ended with all it started when it takes longer than `patience`.
 pub fn run_within(command: &mut Command, patience: Duration) -> Result<()> {
     let mut child = command.spawn().with_context(|| format!("could not start {}", shown(command)))?;
     let status = wait(&mut child, patience).with_context(|| shown(command))?;
-    if !status.success() {
-        bail!("{} ended with {status}", shown(command));
-    }
-    Ok(())
+    good(command, status)
 }
 
 /// Runs to the end and hands each line of its output to `seen` and of its errors to `told`, after printing it. Ended with
@@ -68,11 +64,8 @@ pub fn run_reading(
     seen: impl FnMut(&str),
     told: impl FnMut(&str) + Send,
 ) -> Result<()> {
-    let mut child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .with_context(|| format!("could not start {}", shown(command)))?;
+    let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut child = piped.with_context(|| format!("could not start {}", shown(command)))?;
     let stdout = child.stdout.take().context("the output was piped")?;
     let stderr = child.stderr.take().context("the errors were piped")?;
     let status = std::thread::scope(|scope| {
@@ -82,11 +75,11 @@ pub fn run_reading(
         errors.join().unwrap_or(Ok(()))?;
         ended.join().unwrap_or_else(|_| bail!("waiting for it panicked"))
     });
-    let status = status.with_context(|| shown(command))?;
-    if !status.success() {
-        bail!("{} ended with {status}", shown(command));
-    }
-    Ok(())
+    good(command, status.with_context(|| shown(command))?)
+}
+
+fn good(command: &Command, status: ExitStatus) -> Result<()> {
+    if status.success() { Ok(()) } else { bail!("{} ended with {status}", shown(command)) }
 }
 
 /// Waits for a program to end; when it takes too long it and all that it started are ended, and that is an error.
@@ -97,11 +90,11 @@ pub fn wait(child: &mut Child, patience: Duration) -> Result<ExitStatus> {
             return Ok(status);
         }
         if begun.elapsed() > patience {
-            let family = family(child.id()).iter().map(u32::to_string).collect::<Vec<_>>();
             // The one that started the others first: it must not start another for the one that ended. The shell's own
             // `kill`: not every machine has the program.
-            let _ =
-                Command::new("sh").args(["-c", "kill -9 \"$@\"", "kill"]).args(family).stderr(Stdio::null()).status();
+            let family = family(child.id()).into_iter().map(|id| id.to_string());
+            let mut kill = Command::new("sh");
+            let _ = kill.args(["-c", "kill -9 \"$@\"", "kill"]).args(family).stderr(Stdio::null()).status();
             child.wait()?;
             bail!("still running after {} s: it stands still, see the last line it printed", patience.as_secs());
         }
@@ -111,19 +104,15 @@ pub fn wait(child: &mut Child, patience: Duration) -> Result<ExitStatus> {
 
 /// A process and all that descend from it, elders first.
 fn family(id: u32) -> Vec<u32> {
-    let parents: Vec<(u32, u32)> = std::fs::read_dir("/proc")
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| {
-            let id = entry.ok()?.file_name().to_str()?.parse().ok()?;
-            let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-            // The name stands in brackets and may hold anything; after it come the state and the parent.
-            let parent = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?;
-            Some((id, parent))
-        })
-        .collect();
-    let mut family = vec![id];
-    let mut next = 0;
+    let entries = std::fs::read_dir("/proc").into_iter().flatten();
+    let parents = entries.filter_map(|entry| {
+        let id: u32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
+        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+        // The name stands in brackets and may hold anything; after it come the state and the parent.
+        Some((id, stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse::<u32>().ok()?))
+    });
+    let parents: Vec<(u32, u32)> = parents.collect();
+    let (mut family, mut next) = (vec![id], 0);
     while let Some(&elder) = family.get(next) {
         family.extend(parents.iter().filter(|(_, parent)| *parent == elder).map(|(id, _)| *id));
         next += 1;
@@ -148,13 +137,9 @@ pub fn output(command: &mut Command) -> Option<String> {
 }
 
 fn shown(command: &Command) -> String {
-    let mut text = format!("`{}", Path::new(command.get_program()).file_name().unwrap_or_default().display());
-    for arg in command.get_args() {
-        text.push(' ');
-        text.push_str(&arg.to_string_lossy());
-    }
-    text.push('`');
-    text
+    let program = Path::new(command.get_program()).file_name().unwrap_or_default();
+    let args = command.get_args().map(|arg| format!(" {}", arg.to_string_lossy()));
+    format!("`{}{}`", program.display(), args.collect::<String>())
 }
 
 #[cfg(test)]
@@ -163,32 +148,15 @@ mod tests {
 
     #[test]
     fn what_stands_still_is_ended_with_all_it_started() {
-        let (told, mark) = (std::sync::Mutex::new(Vec::new()), format!("{}.25", 5000 + std::process::id()));
-        let begun = Instant::now();
-        let outcome = run_reading(
-            Command::new("sh").args(["-c", &format!("echo before; sleep {mark} & sleep {mark}")]),
-            Duration::from_secs(1),
-            |line| told.lock().unwrap().push(line.to_owned()),
-            |_| {},
-        );
+        let (mut told, mark) = (Vec::new(), format!("{}.25", 5000 + std::process::id()));
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("echo before; sleep {mark} & sleep {mark}")]);
+        let outcome = run_reading(&mut command, Duration::from_secs(1), |line| told.push(line.to_owned()), |_| {});
         assert!(format!("{:#}", outcome.unwrap_err()).contains("stands still"));
-        assert_eq!(*told.lock().unwrap(), ["before"]);
-        assert!(begun.elapsed() < Duration::from_secs(60));
-        let lines = std::fs::read_dir("/proc")
-            .unwrap()
-            .filter_map(|entry| std::fs::read_to_string(entry.ok()?.path().join("cmdline")).ok());
-        assert_eq!(
-            lines.filter(|line| line.starts_with(&format!("sleep\0{mark}"))).count(),
-            0,
-            "what it started is left"
-        );
-    }
-
-    #[test]
-    fn what_ends_by_itself_is_left_alone() {
-        let mut lines = 0;
-        run_reading(Command::new("sh").args(["-c", "echo one; echo two"]), PATIENCE, |_| lines += 1, |_| {}).unwrap();
-        assert_eq!(lines, 2);
+        assert_eq!(told, ["before"]);
+        let running = std::fs::read_dir("/proc").unwrap();
+        let mut lines = running.filter_map(|entry| std::fs::read_to_string(entry.ok()?.path().join("cmdline")).ok());
+        assert!(!lines.any(|line| line.starts_with(&format!("sleep\0{mark}"))), "what it started is left");
         assert!(run_within(&mut Command::new("false"), PATIENCE).is_err());
     }
 }
