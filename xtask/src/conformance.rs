@@ -23,7 +23,7 @@ pub fn command(write: bool) -> Result<()> {
     }
     let found = if write { proof::read(&all()?.0).complaints } else { proofs.complaints };
     println!("{}", results.count(&proofs.conformance));
-    tell(found)
+    tell("conformance", found)
 }
 
 /// The end of a test run: its results, the pages with them in `target/conformance.md`, and the counts. After a whole

@@ -136,7 +136,7 @@ pub fn build(prepare: impl FnOnce() -> Result<()>) -> Result<()> {
         let text = site.rewritten(path, text, &mut |file| copy(&root, &book, file))?;
         write(&book, &place(path), &text)?;
     }
-    tell(complaints)?;
+    tell("the documentation", complaints)?;
     fs::copy(root.join("docs/book.toml"), book.join("book.toml")).context("copying docs/book.toml")?;
     exec::run(exec::command(dist::tools().join("bin").join(MDBOOK.0)).arg("build").arg(&book))?;
     println!("the site: {}", root.join("target/docs-site/index.html").display());

@@ -1,8 +1,8 @@
 //! Starting other programs, with errors a person can act on.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use std::ffi::OsStr;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -56,26 +56,26 @@ pub fn run_within(command: &mut Command, patience: Duration) -> Result<()> {
     good(command, status)
 }
 
-/// Runs to the end and hands each line of its output to `seen` and of its errors to `told`, after printing it. Ended with
-/// all it started when it takes longer than `patience`.
-pub fn run_reading(
-    command: &mut Command,
-    patience: Duration,
-    seen: impl FnMut(&str),
-    told: impl FnMut(&str) + Send,
-) -> Result<()> {
-    let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-    let mut child = piped.with_context(|| format!("could not start {}", shown(command)))?;
-    let stdout = child.stdout.take().context("the output was piped")?;
-    let stderr = child.stderr.take().context("the errors were piped")?;
+/// The same, and hands each line of its output and its errors to `seen`, in the order in which they come, after printing it.
+pub fn run_reading(mut command: Command, patience: Duration, mut seen: impl FnMut(&str)) -> Result<()> {
+    let (reader, writer) = std::io::pipe()?;
+    let mut child = command.stdout(writer.try_clone()?).stderr(writer).spawn();
+    let name = shown(&command);
+    // The command has the other end of the pipe, which is read until nobody has it.
+    drop(command);
+    let child = child.as_mut().map_err(|error| anyhow!("could not start {name}: {error}"))?;
     let status = std::thread::scope(|scope| {
-        let errors = scope.spawn(move || echo(stderr, std::io::stderr(), told));
-        let ended = scope.spawn(move || wait(&mut child, patience));
-        echo(stdout, std::io::stdout(), seen)?;
-        errors.join().unwrap_or(Ok(()))?;
+        let ended = scope.spawn(|| wait(child, patience));
+        for line in BufReader::new(reader).split(b'\n') {
+            let line = line?;
+            let line = String::from_utf8_lossy(&line);
+            println!("{line}");
+            seen(&line);
+        }
         ended.join().unwrap_or_else(|_| bail!("waiting for it panicked"))
     });
-    good(command, status.with_context(|| shown(command))?)
+    let status = status.with_context(|| name.clone())?;
+    if status.success() { Ok(()) } else { bail!("{name} ended with {status}") }
 }
 
 fn good(command: &Command, status: ExitStatus) -> Result<()> {
@@ -120,16 +120,6 @@ fn family(id: u32) -> Vec<u32> {
     family
 }
 
-fn echo(from: impl Read, mut to: impl Write, mut seen: impl FnMut(&str)) -> std::io::Result<()> {
-    for line in BufReader::new(from).split(b'\n') {
-        let line = line?;
-        let line = String::from_utf8_lossy(&line);
-        writeln!(to, "{line}")?;
-        seen(&line);
-    }
-    Ok(())
-}
-
 /// The output of a program, if it ran and succeeded.
 pub fn output(command: &mut Command) -> Option<String> {
     let output = command.stderr(Stdio::null()).output().ok()?;
@@ -150,10 +140,10 @@ mod tests {
     fn what_stands_still_is_ended_with_all_it_started() {
         let (mut told, mark) = (Vec::new(), format!("{}.25", 5000 + std::process::id()));
         let mut command = Command::new("sh");
-        command.args(["-c", &format!("echo before; sleep {mark} & sleep {mark}")]);
-        let outcome = run_reading(&mut command, Duration::from_secs(1), |line| told.push(line.to_owned()), |_| {});
+        command.args(["-c", &format!("echo before; echo beside >&2; sleep {mark} & sleep {mark}")]);
+        let outcome = run_reading(command, Duration::from_secs(1), |line| told.push(line.to_owned()));
         assert!(format!("{:#}", outcome.unwrap_err()).contains("stands still"));
-        assert_eq!(told, ["before"]);
+        assert_eq!(told, ["before", "beside"]);
         let running = std::fs::read_dir("/proc").unwrap();
         let mut lines = running.filter_map(|entry| std::fs::read_to_string(entry.ok()?.path().join("cmdline")).ok());
         assert!(!lines.any(|line| line.starts_with(&format!("sleep\0{mark}"))), "what it started is left");

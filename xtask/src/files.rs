@@ -45,17 +45,17 @@ impl File {
     }
 }
 
-/// Prints complaints; any is an error.
-pub fn tell(mut found: Vec<Complaint>) -> Result<()> {
+/// Prints complaints; any is an error of `who` looked.
+pub fn tell(who: &str, mut found: Vec<Complaint>) -> Result<()> {
     found.sort();
     found.iter().for_each(|complaint| eprintln!("{complaint}"));
     match found.len() {
         0 => Ok(()),
-        count => bail!("tidy has {count} complaint{}", if count == 1 { "" } else { "s" }),
+        count => bail!("{who} has {count} complaint{}", if count == 1 { "" } else { "s" }),
     }
 }
 
-/// Everything that is or will be committed, and what is not Rust by all appearance; what is built or ignored is nobody's style.
+/// Everything that is or will be committed, and complaints about what is no Rust; what is built or ignored is nobody's style.
 pub fn all() -> Result<(Vec<File>, Vec<Complaint>)> {
     let mut git = exec::command("git");
     git.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);

@@ -66,7 +66,11 @@ enum Command {
     /// Build the documentation as a site with a search, in target/docs-site; fails where a link leads nowhere
     Docs,
     /// Build, then `admit demo` with the arguments that follow
-    Demo { args: Vec<String> },
+    #[command(disable_help_flag = true)]
+    Demo {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
     /// The quick look before a commit: format, tidy, clippy, types of the web code
     Check,
     /// Check the laws of the house that a compiler does not know
@@ -174,8 +178,8 @@ fn run(command: Command) -> Result<()> {
                 .env("ADMIT_BIN", product::built("admit")),
         ),
         Command::Webhooks => contract::webhooks(&contract::built_by_editor()?),
-        Command::Test => suite::test(suite::GATE),
-        Command::TestLong => suite::test(suite::LONG),
+        Command::Test => suite::test(false),
+        Command::TestLong => suite::test(true),
         Command::Mutants => suite::mutants(),
         Command::Bench { args } => bench::run(&args),
         Command::Fuzz { seconds, targets } => fuzz::run(seconds, targets),

@@ -2,19 +2,18 @@
 
 use crate::exec;
 use crate::proof::{Row, Test};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use regex::Regex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// How much of a failure's own words the end of a run repeats: a log is often read from its end, and only there.
 const LINES: usize = 16;
 const LETTERS: usize = 2_000;
-/// The file of a test that stands in documentation: no row names one.
-const DOCUMENTATION: &str = "documentation";
-
 /// The result of a test. Of several runs the worst counts; the worst is the first.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -46,60 +45,28 @@ pub struct Results {
     tests: Vec<Ran>,
 }
 
-/// The lines that cargo printed while it ran tests. Its names of programs and their lines come through two channels.
-/// Programs run one after the other, so the n-th name is that of the n-th group of lines.
-#[derive(Debug, Default)]
-pub struct CargoLines {
-    programs: Vec<String>,
-    groups: Vec<Vec<(String, Outcome)>>,
-}
-
-impl CargoLines {
-    /// A line of standard error: `Running tests/it/main.rs (target/proof/deps/it-0a1b)` or `Doc-tests admit_core`.
-    pub fn error_line(&mut self, line: &str) {
+impl Results {
+    /// Adds a line of cargo's: `Running tests/it/main.rs (target/proof/deps/it-0a1b)`, whose file `roots` knows, or `Doc-tests
+    /// admit_core`, or `test the::name ... ok` of the program named last, which `file` keeps.
+    pub fn cargo_line(&mut self, line: &str, roots: &BTreeMap<String, String>, file: &mut String) {
         let line = line.trim();
         if let Some((_, program)) = line.strip_prefix("Running ").and_then(|rest| rest.rsplit_once('(')) {
-            self.programs.push(program.trim_end_matches(')').to_owned());
+            let program = program.trim_end_matches(')');
+            *file = roots.get(program).map_or(program, String::as_str).to_owned();
         } else if line.starts_with("Doc-tests ") {
-            self.programs.push(DOCUMENTATION.to_owned());
+            line.clone_into(file);
         }
-    }
-
-    /// A line of standard output: `running 3 tests` or `test the::name ... ok`.
-    pub fn line(&mut self, line: &str) {
-        let words: Vec<&str> = line.split(' ').collect();
-        if matches!(words[..], ["running", number, "test" | "tests"] if number.parse::<u64>().is_ok()) {
-            self.groups.push(Vec::new());
-        }
-        let Some((name, result)) = line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... ")) else { return };
-        let result = match result.split([' ', ',']).next() {
-            Some("ok") => Outcome::Passed,
-            Some("ignored") => Outcome::Skipped,
+        // A program that a test started may have left the begin of a line.
+        static ENDED: LazyLock<Regex> = LazyLock::new(|| {
+            Regex::new(r"\btest (\S+|\S+ - .*\(line \d+\))(?: - [a-z ]+)? \.\.\. (\w+)").expect("a constant")
+        });
+        let Some(ended) = ENDED.captures(line) else { return };
+        let result = match &ended[2] {
+            "ok" => Outcome::Passed,
+            "ignored" => Outcome::Skipped,
             _ => Outcome::Failed,
         };
-        if let Some(group) = self.groups.last_mut() {
-            group.push((name.trim_end_matches(" - should panic").to_owned(), result));
-        }
-    }
-}
-
-impl Results {
-    /// Adds what cargo ran. `roots` says which program is built from which file.
-    pub fn cargo(
-        &mut self,
-        CargoLines { programs, groups }: CargoLines,
-        roots: &BTreeMap<String, String>,
-    ) -> Result<()> {
-        if programs.len() != groups.len() {
-            bail!("{} test programs were started and {} reported", programs.len(), groups.len());
-        }
-        for (program, group) in programs.into_iter().zip(groups) {
-            let file = if program == DOCUMENTATION { Some(&program) } else { roots.get(&program) };
-            let file = file.with_context(|| format!("nobody built {program}"))?;
-            let ran = |(test, result)| Ran { file: file.clone(), test, result, why: String::new() };
-            self.tests.extend(group.into_iter().map(ran));
-        }
-        Ok(())
+        self.tests.push(Ran { file: file.clone(), test: ended[1].to_owned(), result, why: String::new() });
     }
 
     /// Adds a vitest report in JSON. A file that failed as a whole counts as one test.
@@ -241,18 +208,14 @@ mod tests {
     }
 
     fn results() -> Results {
-        let errors = "   Compiling a\n     Running unittests src/lib.rs (target/proof/deps/core-1)\n\
-                      \u{20}    Running tests/it/main.rs (target/proof/deps/it-2)\n   Doc-tests core\n";
-        let output = "\nrunning 3 tests\ntest rate::tests::holds ... ok\ntest sign::tests::holds ... FAILED\n\
-                      test wrapped::kept ... ok\n\nrunning 2 tests\ntest scans::sync::twice ... ok\n\
-                      test scans::panics - should panic ... ok\n\nrunning 1 test\ntest a.rs - b (line 4) ... ignored\n";
-        let mut lines = CargoLines::default();
-        errors.lines().for_each(|line| lines.error_line(line));
-        output.lines().for_each(|line| lines.line(line));
+        let output = "   Compiling a\n     Running unittests src/lib.rs (target/proof/deps/core-1)\n\nrunning 3 tests\n\
+                      test rate::tests::holds ... ok\ninitdb: test sign::tests::holds ... FAILED\ntest wrapped::kept ... ok\n\n\
+                      \u{20}    Running tests/it/main.rs (target/proof/deps/it-2)\n\ntest scans::sync::twice ... ok\n\
+                      test scans::panics - should panic ... ok\n   Doc-tests core\ntest a.rs - b (line 4) ... ignored\n";
         let root = |program: &str, root: &str| (format!("target/proof/deps/{program}"), root.to_owned());
-        let roots = [root("core-1", "crates/core/src/lib.rs"), root("it-2", "crates/app/tests/it/main.rs")];
-        let mut results = Results::default();
-        results.cargo(lines, &roots.into()).unwrap();
+        let roots = [root("core-1", "crates/core/src/lib.rs"), root("it-2", "crates/app/tests/it/main.rs")].into();
+        let (mut results, mut file) = (Results::default(), String::new());
+        output.lines().for_each(|line| results.cargo_line(line, &roots, &mut file));
         results
     }
 
@@ -272,9 +235,6 @@ mod tests {
         }
         let count = [Outcome::Passed, Outcome::Failed, Outcome::Skipped].map(|outcome| results.count_of(outcome));
         assert_eq!(count, [4, 1, 1]);
-        let (program, group) = ("a".to_owned(), Vec::new());
-        let silent = CargoLines { programs: vec![program.clone(), program], groups: vec![group] };
-        assert!(Results::default().cargo(silent, &BTreeMap::new()).is_err(), "a program that never reported");
     }
 
     #[test]

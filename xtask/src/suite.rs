@@ -1,45 +1,23 @@
 //! `check`, `test` and `test-long`: the steps in the order in which they find mistakes cheapest.
 
 use crate::product::{PACKAGES, PROFILE, built, simulator};
-use crate::results::{CargoLines, Outcome, Results};
+use crate::results::{Outcome, Results};
 use crate::{conformance, contract, dist, exec, setup, tidy, wasm, web};
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// How much is generated, simulated and killed.
-pub struct Depth {
-    /// Whether it is for a release, and not before every change.
-    is_long: bool,
-    /// The variables that the tests read from the environment.
-    settings: &'static [(&'static str, &'static str)],
-    /// How long one program may run.
-    patience: Duration,
-    /// Seeds for the simulator's levels 0 and 1, and for level 2 on each store.
-    seeds: [&'static str; 3],
-    /// How often a browser is killed: it starts faster than a server.
-    kills: &'static [(&'static str, &'static str)],
-}
-
-/// Before every change lands.
-pub const GATE: Depth =
-    Depth { is_long: false, settings: &[], patience: exec::PATIENCE, seeds: ["5000", "1000", "40"], kills: &[] };
-/// Before a release.
-pub const LONG: Depth = Depth {
-    is_long: true,
-    settings: &[("ADMIT_LONG", "1"), ("ADMIT_LAWS", "100000"), ("ADMIT_KILLS", "100"), ("ADMIT_CUTS", "50")],
-    patience: exec::PATIENCE.saturating_mul(12),
-    seeds: ["20000", "3000", "500"],
-    kills: &[("ADMIT_KILLS", "200")],
-};
+/// The variables that the tests read from the environment on a long run, before a release.
+const LONG: [(&str, &str); 4] =
+    [("ADMIT_LONG", "1"), ("ADMIT_LAWS", "100000"), ("ADMIT_KILLS", "100"), ("ADMIT_CUTS", "50")];
 
 struct Run {
     results: Results,
     /// Steps that are one test as a whole.
     whole: usize,
     times: Vec<(String, Duration)>,
-    depth: Depth,
+    is_long: bool,
 }
 
 /// `cargo xtask setup`: everything that `test` needs.
@@ -52,7 +30,7 @@ pub fn setup() -> Result<()> {
 
 /// The quick look before a commit.
 pub fn check() -> Result<()> {
-    let mut run = Run::new(GATE);
+    let mut run = Run::new(false);
     let outcome = (|| {
         run.step("format", |_| format())?;
         run.step("tidy", |_| tidy::run())?;
@@ -65,9 +43,9 @@ pub fn check() -> Result<()> {
     outcome
 }
 
-/// Everything. The last line is a total, and the exit code is its meaning.
-pub fn test(depth: Depth) -> Result<()> {
-    let mut run = Run::new(depth);
+/// Everything; of a long run far more is generated, simulated and killed. The last line is a total, and the exit code is its meaning.
+pub fn test(is_long: bool) -> Result<()> {
+    let mut run = Run::new(is_long);
     let outcome = run.all();
     run.tell_times();
     let reported = conformance::report(&run.results, outcome.is_ok());
@@ -78,8 +56,8 @@ pub fn test(depth: Depth) -> Result<()> {
 }
 
 impl Run {
-    fn new(depth: Depth) -> Run {
-        Run { results: Results::default(), whole: 0, times: Vec::new(), depth }
+    fn new(is_long: bool) -> Run {
+        Run { results: Results::default(), whole: 0, times: Vec::new(), is_long }
     }
 
     fn all(&mut self) -> Result<()> {
@@ -105,21 +83,23 @@ impl Run {
             run.whole += 1;
             contract::webhooks(&built("admit"))
         })?;
-        if self.depth.is_long {
+        if self.is_long {
             self.step("the document, asked of a served binary", |run| {
                 run.whole += 1;
                 contract::check(&built("admit"), contract::EXAMPLES, None)
             })?;
         }
-        let [level0, level1, level2] = self.depth.seeds;
+        let [level0, level1, level2] = if self.is_long { ["20000", "3000", "500"] } else { ["5000", "1000", "40"] };
         self.step("simulator, level 0", |run| run.simulate("0", "sqlite", level0))?;
         self.step("simulator, level 1", |run| run.simulate("1", "sqlite", level1))?;
         self.step("simulator, level 2 on SQLite", |run| run.simulate("2", "sqlite", level2))?;
         self.step("simulator, level 2 on PostgreSQL", |run| run.simulate("2", "postgres", level2))?;
-        if self.depth.is_long {
+        if self.is_long {
             self.step("planted bugs", |_| mutants())?;
         }
-        self.step("browser tests", |run| run.vitest("e2e", run.depth.kills))
+        // A browser starts faster than a server: on long runs it is killed twice as often.
+        let kills: &[(&str, &str)] = if self.is_long { &[("ADMIT_KILLS", "200")] } else { &[] };
+        self.step("browser tests", |run| run.vitest("e2e", kills))
     }
 
     fn step(&mut self, name: &str, work: impl FnOnce(&mut Run) -> Result<()>) -> Result<()> {
@@ -150,20 +130,24 @@ impl Run {
     fn cargo_test(&mut self, more: &[&str], env: &[(&str, &str)]) -> Result<()> {
         let args = [&["--locked", "--profile", PROFILE, "--no-fail-fast"], more, &PACKAGES[..]].concat();
         let roots = programs(&args)?;
-        let (mut lines, mut started) = (CargoLines::default(), Vec::new());
-        let outcome = exec::run_reading(
-            exec::cargo().arg("test").args(&args).envs(self.depth.settings.iter().copied()).envs(env.iter().copied()),
-            self.depth.patience,
-            |line| lines.line(line),
-            |line| started.push(line.to_owned()),
-        );
-        started.iter().for_each(|line| lines.error_line(line));
-        outcome.and(self.results.cargo(lines, &roots))
+        let mut command = exec::cargo();
+        command.arg("test").args(&args).envs(self.settings()).envs(env.iter().copied());
+        let mut file = String::new();
+        exec::run_reading(command, self.patience(), |line| self.results.cargo_line(line, &roots, &mut file))
+    }
+
+    fn settings(&self) -> Vec<(&'static str, &'static str)> {
+        if self.is_long { LONG.to_vec() } else { Vec::new() }
+    }
+
+    /// How long one program may run.
+    fn patience(&self) -> Duration {
+        exec::PATIENCE * if self.is_long { 12 } else { 1 }
     }
 
     fn simulate(&mut self, level: &str, store: &str, seeds: &str) -> Result<()> {
         let mut command = simulator(&exec::root().join("target").join(PROFILE), level, store);
-        exec::run_within(command.args(["--seeds", seeds]), self.depth.patience)?;
+        exec::run_within(command.args(["--seeds", seeds]), self.patience())?;
         self.whole += 1;
         Ok(())
     }
@@ -175,8 +159,8 @@ impl Run {
         let mut command = web::npm_run(script);
         command.args(["--", "--reporter=default", "--reporter=json"]);
         command.arg(format!("--outputFile.json={}", report.display())).env("ADMIT_BIN", built("admit"));
-        command.envs(self.depth.settings.iter().copied()).envs(env.iter().copied());
-        let outcome = exec::run_within(&mut command, self.depth.patience);
+        command.envs(self.settings()).envs(env.iter().copied());
+        let outcome = exec::run_within(&mut command, self.patience());
         match std::fs::read_to_string(&report) {
             Ok(text) => self.results.vitest(&text)?,
             Err(_) if outcome.is_ok() => bail!("the runner left no report at {}", report.display()),

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 pub fn run() -> Result<()> {
     let (files, mut found) = all()?;
     found.extend(complaints(&files));
-    tell(found)
+    tell("tidy", found)
 }
 
 fn complaints(files: &[File]) -> Vec<Complaint> {
