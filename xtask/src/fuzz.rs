@@ -85,9 +85,9 @@ fn start(program: &Path, target: &str, seconds: u64) -> Result<(Child, PathBuf)>
     let mut command = exec::command(program);
     // The first folder takes what is new; the others are only read.
     command.arg(found).arg(seeds).args(Some(kept).filter(|kept| kept.exists()));
-    command.args(Some(broken.clone()).filter(|broken| broken.exists()));
-    command.arg(format!("-artifact_prefix={}/", folder().join(format!("{target}-")).display()).replace("-/", "-"));
-    command.arg(format!("-max_total_time={seconds}")).arg("-print_final_stats=1").args(LIMITS);
+    command.args(Some(broken).filter(|broken| broken.exists()));
+    command.arg(format!("-artifact_prefix={}", folder().join(format!("{target}-")).display()));
+    command.arg(format!("-max_total_time={seconds}")).args(LIMITS);
     command.arg(format!("-dict={}", ours.join("words.dict").display()));
     let written = std::fs::File::create(&log)?;
     command.env("ADMIT_FUZZ_TARGET", target).stdout(Stdio::null()).stderr(written);
@@ -101,7 +101,7 @@ fn finish(mut child: Child, log: &Path, seconds: u64) -> Result<(String, Option<
     let text = String::from_utf8_lossy(&std::fs::read(log)?).into_owned();
     let figures = text.lines().rfind(|line| line.starts_with('#')).unwrap_or_default().replace('\t', " ");
     match text.lines().find_map(|line| line.split_once("Test unit written to ")) {
-        Some((_, input)) => Ok((figures, Some(format!("{}; see {}", keep(Path::new(input))?, log.display())))),
+        Some((_, input)) => Ok((figures, Some(format!("{}; see {}", keep(Path::new(input.trim()))?, log.display())))),
         None if status.success() => Ok((figures, None)),
         None => bail!("it ended with {status}: see {}", log.display()),
     }
