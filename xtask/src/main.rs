@@ -38,7 +38,7 @@ use std::os::unix::process::CommandExt;
 
 /// The project's own commands.
 #[derive(Parser)]
-#[command(name = "cargo xtask", max_term_width = 120)]
+#[command(bin_name = "cargo xtask", max_term_width = 120)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

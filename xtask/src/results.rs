@@ -100,7 +100,12 @@ impl Results {
     /// Each test that failed: where, its name, and the first lines of why.
     pub fn failures(&self) -> Vec<String> {
         let failed = self.tests.iter().filter(|ran| ran.result == Outcome::Failed);
-        failed.map(|ran| format!("{}{}{}", ran.file, after(": ", &ran.test), ran.why)).collect()
+        failed
+            .map(|ran| {
+                let name = if ran.test.is_empty() { String::new() } else { format!(": {}", ran.test) };
+                format!("{}{name}{}", ran.file, ran.why)
+            })
+            .collect()
     }
 
     /// How many tests ended so.
@@ -166,10 +171,6 @@ impl Results {
         }
         line
     }
-}
-
-fn after(sign: &str, text: &str) -> String {
-    if text.is_empty() { String::new() } else { format!("{sign}{text}") }
 }
 
 fn cut(why: &str) -> String {
