@@ -1,21 +1,20 @@
-//! The release in `target/dist`: one stripped binary, its manual pages and completions, its bill of materials, a
-//! Debian package, and their checksums.
-
-use std::fs;
-use std::path::{Path, PathBuf};
-
-use anyhow::{Context, Result};
+//! The release: one stripped binary, its manual pages and completions, its bill of materials, a Debian package, and
+//! the checksums of all of it, in `target/dist`.
 
 use crate::exec;
+use anyhow::{Context, Result};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-/// Tools that make parts of the release, with versions. Each is installed into `target/tools` once.
+/// Tools of other people, as they are installed: into `target/tools`, and never again while they are there.
 const TOOLS: [(&str, &str); 2] = [("cargo-cyclonedx", "0.5.9"), ("cargo-deb", "3.7.0")];
-/// The list of known weaknesses of crates.
+/// Where known weaknesses of crates are listed.
 const ADVISORIES: &str = "https://github.com/RustSec/advisory-db";
-/// The shells whose completions the release has.
+/// Shells whose completions are handed out.
 const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
 
-/// Builds every part of the release.
+/// Builds all of it.
 pub fn build() -> Result<()> {
     exec::run(exec::cargo().args(["build", "--locked", "--profile", "dist", "-p", "admit"]))?;
     let folder = exec::root().join("target/dist");
@@ -40,8 +39,7 @@ pub fn build() -> Result<()> {
     Ok(())
 }
 
-/// Checks licences, sources and banned crates by `deny.toml`. Checks known weaknesses too if the network reaches their
-/// list.
+/// Licences, sources and banned crates, as `deny.toml` has them; known weaknesses too where the network reaches their list.
 pub fn deny() -> Result<()> {
     install("cargo-deny", "0.20.2")?;
     let deny = || {
@@ -58,12 +56,12 @@ pub fn deny() -> Result<()> {
     exec::run(deny().arg("advisories"))
 }
 
-/// The folder into which tools are installed.
+/// Where they are installed.
 pub fn tools() -> PathBuf {
     exec::root().join("target/tools")
 }
 
-/// Installs a tool in this version, unless a version of it is installed.
+/// Installs a tool, unless it is there.
 pub fn install(tool: &str, version: &str) -> Result<()> {
     if tools().join("bin").join(tool).exists() {
         return Ok(());
@@ -73,31 +71,31 @@ pub fn install(tool: &str, version: &str) -> Result<()> {
     exec::run(&mut command)
 }
 
-/// Writes a CycloneDX file that names every crate in the binary, with version, licence and checksum.
-fn bill_of_materials(folder: &Path) -> Result<PathBuf> {
+/// A subcommand of cargo that is installed here.
+fn cargo_with_tools() -> Result<Command> {
     let mut command = exec::cargo();
     command.env("PATH", format!("{}:{}", tools().join("bin").display(), std::env::var("PATH")?));
-    let name = "admit.cdx";
+    Ok(command)
+}
+
+/// CycloneDX: every crate in the binary, with version, licence and checksum.
+fn bill_of_materials(folder: &Path) -> Result<PathBuf> {
+    let mut command = cargo_with_tools()?;
     command.args(["cyclonedx", "--format", "json", "--manifest-path", "crates/cli/Cargo.toml"]);
-    command.args(["--override-filename", name]);
-    exec::run(&mut command)?;
-    // The tool writes a file for each crate of the workspace. The release only has the binary's.
-    let made = exec::root().join("crates/cli").join(format!("{name}.json"));
-    let to = folder.join("admit.cdx.json");
-    fs::rename(&made, &to).with_context(|| format!("moving {}", made.display()))?;
-    for entry in fs::read_dir(exec::root().join("crates"))? {
-        let _ = fs::remove_file(entry?.path().join(format!("{name}.json")));
+    exec::run(command.args(["--override-filename", "admit.cdx"]))?;
+    // It writes one beside each crate of the workspace; what is handed out is the binary's.
+    let (crates, to) = (exec::root().join("crates"), folder.join("admit.cdx.json"));
+    fs::rename(crates.join("cli/admit.cdx.json"), &to).context("moving the bill of materials")?;
+    for entry in fs::read_dir(crates)?.chain(fs::read_dir(exec::root())?) {
+        let _ = fs::remove_file(entry?.path().join("admit.cdx.json"));
     }
-    let _ = fs::remove_file(exec::root().join("xtask").join(format!("{name}.json")));
     Ok(to)
 }
 
 fn package(folder: &Path) -> Result<PathBuf> {
-    let mut command = exec::cargo();
-    command.env("PATH", format!("{}:{}", tools().join("bin").display(), std::env::var("PATH")?));
-    let to = folder.join("admit.deb");
-    command.args(["deb", "-p", "admit", "--no-build", "--no-strip", "--profile", "dist", "--output"]).arg(&to);
-    exec::run(&mut command)?;
+    let (mut command, to) = (cargo_with_tools()?, folder.join("admit.deb"));
+    command.args(["deb", "-p", "admit", "--no-build", "--no-strip", "--profile", "dist", "--output"]);
+    exec::run(command.arg(&to))?;
     Ok(to)
 }
 

@@ -1,14 +1,15 @@
-//! The project's own commands, which `make` calls.
+//! The project's own commands. `make` is the door, this is the room behind it.
 //!
 //! Reading order:
 //!
-//! - `exec` starts programs, `stamp` remembers inputs, `setup` installs missing programs.
-//! - `wasm` and `web` build the code for browsers, `product` the rest.
-//! - `dist` builds the release; `docs` builds the documentation as a site.
-//! - `conformance` knows which test proves which row; `tidy` checks laws that a compiler cannot check.
-//! - `contract` checks the served binary against its OpenAPI document.
+//! - `exec` starts programs, `stamp` remembers inputs, `setup` installs what a machine lacks.
+//! - `wasm` and `web` build the browser's half, `product` the rest of it; `dist` builds what is handed out.
+//! - `source` and `markdown` read files, `files` has them all; `docs` builds the documentation as a site.
+//! - `proof` knows which test proves what, `results` what became of it, `conformance` tells both.
+//! - `tidy` holds the laws that a compiler cannot.
+//! - `contract` asks the served binary what its document promises.
 //! - `suite` runs everything; `bench` measures.
-//! - `fuzz` searches for bytes that break a reader; `night` searches for seeds that break a promise.
+//! - `fuzz` looks for bytes that break a reader; `night` looks for seeds that break a promise.
 
 mod exec;
 mod stamp;
@@ -17,7 +18,12 @@ mod wasm;
 mod web;
 mod product;
 mod dist;
+mod source;
+mod markdown;
+mod files;
 mod docs;
+mod proof;
+mod results;
 mod conformance;
 mod tidy;
 mod contract;
@@ -26,105 +32,157 @@ mod bench;
 mod fuzz;
 mod night;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use clap::{Parser, Subcommand};
 use std::os::unix::process::CommandExt;
 
-const HELP: &str = "\
-cargo xtask <command>
+/// The project's own commands.
+#[derive(Parser)]
+#[command(bin_name = "cargo xtask", max_term_width = 120)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
 
-  setup          install what the builds and tests need (as root), or print the one line that does
-  wasm [--dev]   build crates/wasm for the browser into web/shared/core/generated; with --vectors, for its test
-  web            build the scanner and the organiser's app into web/*/dist
-  build          wasm, web, and the release binary target/release/admit
-  dist           wasm, web, and what is handed out: one stripped binary, manual pages, completions, bill of materials, checksums, Debian package
-  docs           the documentation as a site with a search, in target/docs-site; fails where a link leads nowhere
-  demo [...]     build, then `admit demo` with the arguments that follow
-  check          the quick look before a commit: format, tidy, clippy, types of the web code
-  tidy           the laws of the house that a compiler does not know
-  conformance    the list of what S1 and S2 ask for, checked and counted, and the faults, promises and figures; --write puts the last run's results into it
-  contract       a served binary against its own OpenAPI document: [--examples N] [--only REGEX]
-  pictures       the pictures of the README, of a demo in Chromium (build first: `make demo`)
-  webhooks       a served binary takes what the official Standard Webhooks library for Python signs
-  test           everything that must hold before a change lands
-  test-long      the same with far more generated histories, seeds and kills
-  mutants        every planted bug, the invariant that finds it, after how many seeds
-  sim-night      the simulator at every level and store, with new seeds, and a report: [--minutes N] [--from SEED] [--profile NAME]
-  bench [...]    the measurements, each beside the limit of this machine: [--only a,b] [--quick], or compare OLD NEW
-  fuzz [...]     bytes from outside that break what reads them: [--seconds N] [TARGET…], 60 seconds each without
-";
+#[derive(Subcommand)]
+enum Command {
+    /// Install what the builds and tests need (as root), or print the one line that does
+    Setup,
+    /// Build crates/wasm for the browser into web/shared/core/generated
+    Wasm {
+        /// Trade size and speed of the result for a quick build
+        #[arg(long)]
+        dev: bool,
+        /// Build the variant that runs vectors/, for its test
+        #[arg(long)]
+        vectors: bool,
+    },
+    /// Build the scanner and the organiser's app into web/*/dist
+    Web,
+    /// Build wasm, web, and the release binary target/release/admit
+    Build,
+    /// Build what is handed out: one stripped binary, manual pages, completions, bill of materials, checksums, Debian package
+    Dist,
+    /// Build the documentation as a site with a search, in target/docs-site; fails where a link leads nowhere
+    Docs,
+    /// Build, then `admit demo` with the arguments that follow
+    #[command(disable_help_flag = true)]
+    Demo {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// The quick look before a commit: format, tidy, clippy, types of the web code
+    Check,
+    /// Check the laws of the house that a compiler does not know
+    Tidy,
+    /// Check and count what S1 and S2 ask for, and the faults, promises and figures
+    Conformance {
+        /// Do no more than that
+        #[arg(long)]
+        check: bool,
+        /// Render the pages, with the last run's results
+        #[arg(long, conflicts_with = "check")]
+        write: bool,
+    },
+    /// Check a served binary against its own OpenAPI document
+    Contract {
+        /// Examples an operation
+        #[arg(long, default_value = contract::EXAMPLES)]
+        examples: String,
+        /// Only operations of paths like this
+        #[arg(long, value_name = "REGEX")]
+        only: Option<String>,
+    },
+    /// Make the pictures of the README, of a demo in Chromium (build first: `make demo`)
+    Pictures,
+    /// Check that a served binary takes what the official Standard Webhooks library for Python signs
+    Webhooks,
+    /// Run everything that must hold before a change lands
+    Test,
+    /// Run the same with far more generated histories, seeds and kills
+    TestLong,
+    /// Find every planted bug: the invariant that finds it, after how many seeds
+    Mutants,
+    /// Run the simulator at every level and store, with new seeds, and write a report
+    SimNight {
+        /// How long
+        #[arg(long, default_value_t = night::MINUTES)]
+        minutes: f64,
+        /// The first seed; one that no night had before where it is not said
+        #[arg(long, value_name = "SEED")]
+        from: Option<u64>,
+        /// The profile to build with
+        #[arg(long, value_name = "NAME", default_value = product::PROFILE)]
+        profile: String,
+    },
+    /// Measure, each figure beside the limit of this machine: [--only a,b] [--quick], or compare OLD NEW
+    #[command(disable_help_flag = true)]
+    Bench {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// Look for bytes from outside that break what reads them
+    Fuzz {
+        /// How long a target
+        #[arg(long, value_name = "N", default_value_t = 60)]
+        seconds: u64,
+        /// The targets; all of them where none is named
+        targets: Vec<String>,
+    },
+}
 
 fn main() {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let outcome = run(args.first().map_or("help", String::as_str), args.get(1..).unwrap_or_default());
-    if let Err(error) = outcome {
+    let mut args: Vec<String> = std::env::args().collect();
+    if args.len() == 1 {
+        args.push("help".to_owned());
+    }
+    let cli = Cli::try_parse_from(args).unwrap_or_else(|told| {
+        let _ = told.print();
+        std::process::exit(i32::from(told.use_stderr()))
+    });
+    if let Err(error) = run(cli.command) {
         eprintln!("\nxtask: {error:#}");
-        // Exit code 2 means "this machine lacks something"; 1 means "the code is wrong".
+        // 2 says "this machine lacks something", as opposed to "the code is wrong".
         std::process::exit(if error.is::<setup::Missing>() { 2 } else { 1 });
     }
 }
 
-fn run(command: &str, args: &[String]) -> Result<()> {
+fn run(command: Command) -> Result<()> {
     match command {
-        "setup" => suite::setup(),
-        "wasm" if args.iter().any(|arg| arg == "--vectors") => wasm::build_vectors(),
-        "wasm" => wasm::build(args.iter().any(|arg| arg == "--dev")),
-        "web" => web::build(),
-        "build" => build(),
-        "dist" => browsers_half().and_then(|()| dist::build()),
-        "docs" => docs::build(served),
-        "demo" => {
-            served()?;
-            // The demo replaces this process, so that Ctrl-C and signals reach only the server.
-            Err(exec::command(product::binary()).arg("demo").args(args).exec().into())
+        Command::Setup => suite::setup(),
+        Command::Wasm { vectors: true, .. } => wasm::build_vectors(),
+        Command::Wasm { dev, .. } => wasm::build(dev),
+        Command::Web => web::build(),
+        Command::Build => {
+            wasm::build(false)?;
+            web::build()?;
+            exec::run(exec::cargo().args(["build", "--release", "--locked", "-p", "admit"]))
         }
-        "check" => suite::check(),
-        "tidy" => tidy::run(),
-        "conformance" => conformance::command(args),
-        "contract" => contract::command(args),
-        "pictures" => exec::run(
+        Command::Dist => wasm::build(false).and_then(|()| web::build()).and_then(|()| dist::build()),
+        Command::Docs => docs::build(product::served),
+        Command::Demo { args } => {
+            product::served()?;
+            // The demo takes this process's place, so that Ctrl-C and signals reach the server and nobody else.
+            Err(exec::command(product::built("admit")).arg("demo").args(args).exec().into())
+        }
+        Command::Check => suite::check(),
+        Command::Tidy => tidy::run(),
+        Command::Conformance { write, .. } => conformance::command(write),
+        Command::Contract { examples, only } => {
+            contract::check(&contract::built_by_editor()?, &examples, only.as_deref())
+        }
+        Command::Pictures => exec::run(
             exec::command("node")
                 .arg("e2e/pictures.mjs")
                 .current_dir(exec::root().join("web"))
-                .env("ADMIT_BIN", product::binary()),
+                .env("ADMIT_BIN", product::built("admit")),
         ),
-        "webhooks" => contract::webhooks_command(),
-        "test" => suite::test(suite::Depth::Gate),
-        "test-long" => suite::test(suite::Depth::Long),
-        "mutants" => suite::mutants(),
-        "bench" => bench::run(args),
-        "fuzz" => fuzz::command(args),
-        "sim-night" => night::command(args),
-        "help" | "--help" | "-h" => {
-            print!("{HELP}");
-            Ok(())
-        }
-        other => bail!("there is no command `{other}`\n\n{HELP}"),
+        Command::Webhooks => contract::webhooks(&contract::built_by_editor()?),
+        Command::Test => suite::test(false),
+        Command::TestLong => suite::test(true),
+        Command::Mutants => suite::mutants(),
+        Command::Bench { args } => bench::run(&args),
+        Command::Fuzz { seconds, targets } => fuzz::run(seconds, targets),
+        Command::SimNight { minutes, from, profile } => night::run(minutes, from, &profile),
     }
-}
-
-/// Runs the stages one after the other, and prints how long each took.
-fn stages(stages: &[(&str, &dyn Fn() -> Result<()>)]) -> Result<()> {
-    let mut said = Vec::new();
-    for (name, work) in stages {
-        let begun = std::time::Instant::now();
-        work()?;
-        said.push(format!("{name} {:.1} s", begun.elapsed().as_secs_f64()));
-    }
-    println!("built: {}", said.join(", "));
-    Ok(())
-}
-
-/// Builds the binary that `make demo` starts, which contains both web apps.
-fn served() -> Result<()> {
-    stages(&[("wasm", &|| wasm::build(false)), ("web", &web::build), ("server", &product::build)])
-}
-
-fn browsers_half() -> Result<()> {
-    wasm::build(false)?;
-    web::build()
-}
-
-fn build() -> Result<()> {
-    browsers_half()?;
-    exec::run(exec::cargo().args(["build", "--release", "--locked", "-p", "admit"]))
 }

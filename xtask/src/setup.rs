@@ -1,11 +1,11 @@
-//! The programs that a machine needs besides Rust and Node, and how to install them.
+//! The programs that a machine must have beyond Rust and Node, and how it gets them.
 
 use crate::exec;
 use anyhow::Result;
 use std::fmt;
 use std::path::Path;
 
-/// Something that this machine lacks and that this program may not install. The exit code is then 2.
+/// Something this machine lacks and we may not install. The exit code is 2, so that a script can tell.
 #[derive(Debug)]
 pub struct Missing(String);
 
@@ -17,69 +17,61 @@ impl fmt::Display for Missing {
 
 impl std::error::Error for Missing {}
 
-/// One need. It is met if any of the files exists; otherwise the Debian packages are installed.
-pub struct Need {
-    files: &'static [&'static str],
-    packages: &'static [&'static str],
-}
+/// One need: satisfied when any of the files is there, otherwise by the Debian package.
+pub struct Need(pub &'static [&'static str], pub &'static str);
 
 impl Need {
-    /// A need that any of `files` meets, and that `packages` would install.
-    pub const fn new(files: &'static [&'static str], packages: &'static [&'static str]) -> Self {
-        Self { files, packages }
-    }
-    /// Whether the need is met already.
+    /// Whether it is there already.
     pub fn met(&self) -> bool {
-        self.files.iter().any(|file| Path::new(file).exists())
+        self.0.iter().any(|file| Path::new(file).exists())
     }
 }
 
 /// The programs that the tests start.
 pub const TESTS: &[Need] = &[
-    // For the browser tests, and for the video of their fake camera.
-    Need { files: &["/usr/bin/chromium"], packages: &["chromium"] },
-    Need { files: &["/usr/bin/ffmpeg"], packages: &["ffmpeg"] },
-    // The store suite starts its own PostgreSQL server.
-    Need { files: &["/usr/lib/postgresql/15/bin/initdb"], packages: &["postgresql-15"] },
-    // The tests of several nodes start their own Redis.
-    Need { files: &["/usr/bin/redis-server"], packages: &["redis-server"] },
-    // The mail servers to which tests of passes send: Postfix's `smtp-sink`, and a private instance of Postfix. The
-    // package's service is not used.
-    Need { files: &["/usr/sbin/smtp-sink"], packages: &["postfix"] },
-    // The guides use it.
-    Need { files: &["/usr/bin/curl"], packages: &["curl"] },
-    // A reader of QR codes that is not part of this project.
-    Need { files: &["/usr/bin/zbarimg"], packages: &["zbar-tools"] },
-    // It reads the server's metrics in the tests of `ops/`. The package also has promtool, which checks the rules.
-    Need { files: &["/usr/bin/prometheus"], packages: &["prometheus"] },
-    // For a second, independent implementation of the signatures.
-    Need { files: &["/usr/bin/python3"], packages: &["python3"] },
+    // The browser tests, and the picture stream of their fake camera.
+    Need(&["/usr/bin/chromium"], "chromium"),
+    Need(&["/usr/bin/ffmpeg"], "ffmpeg"),
+    // The store suite starts a server of its own from these.
+    Need(&["/usr/lib/postgresql/15/bin/initdb"], "postgresql-15"),
+    // The tests of several nodes start one of their own.
+    Need(&["/usr/bin/redis-server"], "redis-server"),
+    // The mail servers that tests of passes send to: Postfix's own sink, and a private instance of its own. The package's
+    // service is not used.
+    Need(&["/usr/sbin/smtp-sink"], "postfix"),
+    // What the guides tell people to use.
+    Need(&["/usr/bin/curl"], "curl"),
+    // A reader of QR codes that is not ours.
+    Need(&["/usr/bin/zbarimg"], "zbar-tools"),
+    // What reads the server's metrics in the tests of `ops/`; promtool, which checks the rules, comes with it.
+    Need(&["/usr/bin/prometheus"], "prometheus"),
+    // A second, independent implementation of the signatures.
+    Need(&["/usr/bin/python3"], "python3"),
 ];
 
-/// The packages for checking the served OpenAPI document. The checker needs an environment of its own, which Debian's
-/// Python cannot make without this package.
-pub const CONTRACT: &[Need] = &[Need {
-    files: &[
+/// The packages for the check of the served document. The checker is installed into an environment of its own, which
+/// Debian's Python cannot make by itself.
+pub const CONTRACT: &[Need] = &[Need(
+    &[
         "/usr/lib/python3.11/ensurepip/__init__.py",
         "/usr/lib/python3.12/ensurepip/__init__.py",
         "/usr/lib/python3.13/ensurepip/__init__.py",
     ],
-    packages: &["python3-venv"],
-}];
+    "python3-venv",
+)];
 
-/// The compiler for the browser, if rustup cannot fetch the wasm32 target on this machine.
+/// The compiler for the browser on a machine whose rustup cannot fetch the wasm32 target.
 pub const WASM: &[Need] = &[
-    // The package's file list is checked and not the program, because plain `cargo` and `rustc` of the release are too
-    // old.
-    Need { files: &["/var/lib/dpkg/info/cargo-web.list"], packages: &["cargo-web"] },
-    Need { files: &["/var/lib/dpkg/info/rustc-web.list"], packages: &["rustc-web"] },
-    Need { files: &["/usr/lib/rustlib/src/rust/library/std/Cargo.toml"], packages: &["rust-web-src"] },
-    Need { files: &["/usr/bin/wasm-ld-19"], packages: &["lld-19"] },
+    // By package and not by program: the plain `cargo` and `rustc` of the same release are far too old.
+    Need(&["/var/lib/dpkg/info/cargo-web.list"], "cargo-web"),
+    Need(&["/var/lib/dpkg/info/rustc-web.list"], "rustc-web"),
+    Need(&["/usr/lib/rustlib/src/rust/library/std/Cargo.toml"], "rust-web-src"),
+    Need(&["/usr/bin/wasm-ld-19"], "lld-19"),
 ];
 
-/// Installs the missing `needs`. Without the rights for that, the error names the command that installs them.
+/// Installs whatever of `needs` is missing, or says the one line that would.
 pub fn ensure(needs: &[Need]) -> Result<()> {
-    let packages = missing(needs, |file| Path::new(file).exists());
+    let packages = missing(needs);
     if packages.is_empty() {
         return Ok(());
     }
@@ -97,23 +89,21 @@ pub fn ensure(needs: &[Need]) -> Result<()> {
     };
     apt(&["update"])?;
     apt(&[&["install", "-y", "--no-install-recommends"], packages.as_slice()].concat())?;
-    match missing(needs, |file| Path::new(file).exists()).as_slice() {
+    match missing(needs).as_slice() {
         [] => Ok(()),
         still => Err(Missing(format!("{} is installed and yet its files are not there", still.join(" "))).into()),
     }
 }
 
-fn missing(needs: &[Need], exists: impl Fn(&str) -> bool) -> Vec<&'static str> {
-    let absent = needs.iter().filter(|need| !need.files.iter().any(|file| exists(file)));
-    absent.flat_map(|need| need.packages.iter().copied()).collect()
+fn missing(needs: &[Need]) -> Vec<&'static str> {
+    needs.iter().filter(|need| !need.met()).map(|need| need.1).collect()
 }
 
 fn is_root() -> bool {
     exec::output(exec::command("id").arg("-u")).is_some_and(|id| id.trim() == "0")
 }
 
-/// Checks that Node is 20.19 or later, which the web build needs. Older ones fail with an unclear error of the
-/// bundler.
+/// The web build needs Node 20.19 or later; older ones fail deep inside a bundler with a riddle.
 pub fn node() -> Result<()> {
     let found = exec::output(exec::command("node").arg("--version"));
     match found.as_deref().map(str::trim) {
@@ -133,16 +123,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_absent_is_installed() {
-        assert_eq!(missing(TESTS, |_| true), Vec::<&str>::new());
-        assert_eq!(missing(TESTS, |file| file != "/usr/bin/ffmpeg"), ["ffmpeg"]);
-    }
-
-    #[test]
-    fn node_is_compared_by_number() {
-        assert!(new_enough("v20.19.0"));
-        assert!(new_enough("v24.1.0"));
-        assert!(!new_enough("v20.9.0"));
-        assert!(!new_enough("v18.20.4"));
+    fn versions_and_needs_are_compared() {
+        assert_eq!(missing(&[Need(&["/nowhere", "/proc/self"], "a"), Need(&["/nowhere"], "b")]), ["b"]);
+        assert!(new_enough("v20.19.0") && new_enough("v24.1.0"));
+        assert!(!new_enough("v20.9.0") && !new_enough("v18.20.4"));
     }
 }

@@ -1,4 +1,4 @@
-//! Detects by content that a step's inputs have not changed. Times of files are wrong after a clone or a checkout.
+//! "Nothing changed since last time", decided by content: times of files lie after a clone or a checkout.
 
 use crate::exec;
 use anyhow::{Context, Result};
@@ -6,21 +6,17 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
-/// The fingerprint of one build step's inputs, and the file that keeps it.
+/// The inputs of one build step, and where their fingerprint is kept.
 pub struct Stamp {
     file: PathBuf,
     now: String,
 }
 
 impl Stamp {
-    /// Reads `inputs`: files, or folders with all they contain, from the repository's root. `also` is added to the
-    /// fingerprint.
+    /// Reads `inputs` (files, or folders to the bottom) below the repository. `also` is anything else that matters.
     pub fn of(name: &str, inputs: &[&str], also: &str) -> Result<Stamp> {
-        let root = exec::root();
-        let mut files = Vec::new();
-        for input in inputs {
-            collect(&root.join(input), &mut files)?;
-        }
+        let (root, mut files) = (exec::root(), Vec::new());
+        inputs.iter().try_for_each(|input| collect(&root.join(input), &mut files))?;
         files.sort();
         let mut hasher = DefaultHasher::new();
         also.hash(&mut hasher);
@@ -28,25 +24,18 @@ impl Stamp {
             file.strip_prefix(&root).unwrap_or(&file).hash(&mut hasher);
             fs::read(&file).with_context(|| format!("reading {}", file.display()))?.hash(&mut hasher);
         }
-        let file = root.join("target/xtask").join(name);
-        Ok(Stamp { file, now: format!("{:016x}", hasher.finish()) })
+        Ok(Stamp { file: root.join("target/xtask").join(name), now: format!("{:016x}", hasher.finish()) })
     }
 
-    /// Whether the last finished build had these inputs.
-    pub fn fresh(&self) -> bool {
-        fs::read_to_string(&self.file).is_ok_and(|kept| kept == self.now)
-    }
-
-    /// Removes the fingerprint. Call it before a build, so that a build that fails halfway does not count as done.
-    pub fn forget(&self) -> Result<()> {
-        if self.file.exists() {
-            fs::remove_file(&self.file)?;
+    /// Builds, unless the last build that ended well had these inputs and what it made is there.
+    pub fn unless_fresh(self, made: &[&str], build: impl FnOnce() -> Result<()>) -> Result<()> {
+        let fresh = fs::read_to_string(&self.file).is_ok_and(|kept| kept == self.now);
+        if fresh && made.iter().all(|file| exec::root().join(file).exists()) {
+            return Ok(());
         }
-        Ok(())
-    }
-
-    /// Keeps the fingerprint. Call it after a build succeeded.
-    pub fn keep(&self) -> Result<()> {
+        // A build that dies half way must not count as done.
+        let _ = fs::remove_file(&self.file);
+        build()?;
         fs::create_dir_all(self.file.parent().context("the stamp lies in a folder")?)?;
         Ok(fs::write(&self.file, &self.now)?)
     }

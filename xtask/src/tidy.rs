@@ -1,95 +1,71 @@
-//! The laws of the project that neither the compiler nor clippy can check. Each check is a function from text to
-//! complaints, so that a test can show when it complains and when it does not.
+//! The laws of the house that neither the compiler nor clippy can hold. Each check is a function from files to
+//! complaints, so that a test can show it both silent and loud.
 //!
-//! A line that must break a law has `tidy-allow: why` on itself or on the line above.
+//! A line that has to break one carries `tidy-allow: why` on itself or on the line above.
 
-mod complaint;
-mod source;
-mod text;
-mod layout;
 mod order;
-mod typescript;
 mod prose;
+mod rules;
 
-use crate::conformance;
-use crate::docs;
-use crate::exec;
-use anyhow::{Context, Result, bail};
-use complaint::{Complaint, File};
+use crate::files::{Complaint, File, all, tell};
+use crate::{docs, exec, proof};
+use anyhow::Result;
 use std::collections::BTreeMap;
-use std::fs;
 
-/// `cargo xtask tidy`: prints every complaint and fails if there is one.
+/// `cargo xtask tidy`.
 pub fn run() -> Result<()> {
-    let files = files()?;
-    let complaints = complaints(&files);
-    for Complaint { path, line, message } in &complaints {
-        match line {
-            0 => eprintln!("{path}: {message}"),
-            _ => eprintln!("{path}:{line}: {message}"),
-        }
-    }
-    match complaints.len() {
-        0 => Ok(()),
-        count => bail!("tidy has {count} complaint{}", if count == 1 { "" } else { "s" }),
-    }
+    let (files, mut found) = all()?;
+    found.extend(complaints(&files));
+    tell("tidy", found)
 }
 
 fn complaints(files: &[File]) -> Vec<Complaint> {
-    let mut found = Vec::new();
-    for file in files {
-        text::check(file, &mut found);
-        layout::check(file, &mut found);
-        prose::check(file, &mut found);
-    }
-    order::check(files, &mut found);
-    typescript::check(files, &mut found);
-    layout::map_is_true(files, &mut found);
-    proofs_are_there(files, &mut found);
-    links_lead_somewhere(files, &mut found);
-    found.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
+    let mut found = proof::read(files).complaints;
+    laws(files, &mut found);
     found
 }
 
-/// Checks that every test named as a proof exists.
-fn proofs_are_there(files: &[File], found: &mut Vec<Complaint>) {
-    let read = |path: &str| files.iter().find(|file| file.path == path).map(|file| file.text.clone());
-    let faults = conformance::all_faults(&read).into_iter();
-    found.extend(faults.map(|(path, line, message)| Complaint { path: path.to_owned(), line, message }));
+fn laws(files: &[File], found: &mut Vec<Complaint>) {
+    files.iter().for_each(|file| rules::check(file, found));
+    rules::map_is_true(files, found);
+    found.extend(prose::long_sentences(files));
+    found.extend(prose::riddles(files, prose::RIDDLES_LEFT));
+    order::check(files, found);
+    links_lead_somewhere(files, found);
 }
 
-/// Checks that every link of a page has a target, and that the site has every page of `docs/`.
+/// Every link of a page leads somewhere, and the site has every page of `docs/`.
 fn links_lead_somewhere(files: &[File], found: &mut Vec<Complaint>) {
     let written = files.iter().filter(|file| file.path.ends_with(".md"));
     let mut pages: BTreeMap<String, String> = written.map(|file| (file.path.clone(), file.text.clone())).collect();
-    let summary = pages.get(docs::SUMMARY).cloned().unwrap_or_default();
-    let in_site = docs::links::pages(&summary);
-    for path in pages.keys().filter(|path| path.starts_with("docs/") && *path != docs::SUMMARY) {
-        if !in_site.contains(path) {
-            let message = format!("the site lacks this page: name it in {}", docs::SUMMARY);
-            found.push(Complaint { path: path.clone(), line: 0, message });
-        }
-    }
-    // The binary writes these pages when the site is built, so their headings are not known here.
+    let in_site = docs::pages(pages.get(docs::SUMMARY).map_or("", String::as_str));
+    let of_docs = pages.keys().filter(|path| path.starts_with("docs/") && *path != docs::SUMMARY);
+    let lost = of_docs.filter(|path| !in_site.contains(path));
+    let message = format!("the site lacks this page: name it in {}", docs::SUMMARY);
+    found.extend(lost.map(|path| Complaint(path.clone(), 0, message.clone())));
+    // The binary writes these when the site is built: their headings are not known here.
     pages.extend(docs::GENERATED.map(|path| (path.to_owned(), String::new())));
-    let site = docs::links::Site { pages: &pages, exists: &|path| exec::root().join(path).exists() };
-    for (path, text) in &pages {
-        let problems = site.problems(path, text).into_iter();
-        found.extend(problems.map(|(path, line, message)| Complaint { path, line, message }));
-    }
+    let site = docs::Site { pages: &pages, exists: &|path| exec::root().join(path).exists() };
+    found.extend(pages.iter().flat_map(|(path, text)| site.problems(path, text)));
 }
 
-/// Reads every file that git knows or would add. Ignored files, such as build outputs, are left out.
-fn files() -> Result<Vec<File>> {
-    let mut git = exec::command("git");
-    git.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
-    let listed = exec::output(&mut git).context("`git ls-files` failed: tidy reads the files git knows")?;
-    let mut files = Vec::new();
-    for path in listed.split('\0').filter(|path| !path.is_empty()) {
-        // Pictures are not text, and a listed file may be deleted; both are left out.
-        if let Ok(text) = fs::read_to_string(exec::root().join(path)) {
-            files.push(File { path: path.to_owned(), text });
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every check is loud where it has to be and silent elsewhere: `broken.txt` is a repository and the complaints about it.
+    #[test]
+    fn a_broken_repository_is_found_broken_and_no_more() {
+        let (repository, expected) = include_str!("tidy/broken.txt").split_once("=== expected\n").unwrap();
+        let mut found = Vec::new();
+        let texts = repository.split("=== ").skip(1).map(|file| file.split_once('\n').unwrap());
+        let mut files: Vec<File> = texts.map(|(path, text)| File::read(path, text.to_owned(), &mut found)).collect();
+        files.push(File::read("crates/core/src/long.rs", "//\n".repeat(601), &mut found));
+        files.push(File::read("crates/store-sqlite/migrations/V1__schema.sql", "--\n".repeat(601), &mut found));
+        laws(&files, &mut found);
+        found.extend(prose::riddles(&files, 0));
+        found.sort();
+        let found: String = found.iter().map(|complaint| format!("{complaint}\n")).collect();
+        assert!(found == expected, "{found}");
     }
-    Ok(files)
 }

@@ -1,51 +1,32 @@
-//! Builds crates/wasm into web/shared/core/generated: an ES module, its types, and the WASM file.
+//! crates/wasm → web/shared/core/generated: an ES module, its types, and the WASM beside them.
 
-use crate::exec;
-use crate::setup;
 use crate::stamp::Stamp;
+use crate::{exec, setup};
 use anyhow::{Context, Result};
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 use wasm_bindgen_cli_support::Bindgen;
 
 const TARGET: &str = "wasm32-unknown-unknown";
-const STEM: &str = "admit_wasm";
-
-/// One way of building the crate.
-struct Variant {
-    /// The folder of the generated bindings.
-    out: &'static str,
-    /// The name of its stamp.
-    stamp: &'static str,
-    /// The crate's features that are enabled.
-    features: &'static str,
-}
-
-/// The build that both apps contain.
-const SHIPPED: Variant = Variant { out: "web/shared/core/generated", stamp: "wasm.stamp", features: "" };
-/// The build that can also run `vectors/`. Only tests use it; no app imports it.
-const VECTORS: Variant =
-    Variant { out: "web/shared/core/generated-vectors", stamp: "wasm-vectors.stamp", features: "vectors" };
 
 /// The compiler for the browser.
 pub enum Toolchain {
-    /// The cargo that started this program has the wasm32 target.
+    /// The cargo that runs us has the target.
     Own,
     /// Debian's compiler, which builds the standard library from its source package.
     Debian,
 }
 
-/// Finds a compiler for the browser, the quickest way first.
+/// Finds a compiler for the browser; the quickest way first.
 pub fn toolchain() -> Result<Toolchain> {
     if own_has_target() {
         return Ok(Toolchain::Own);
     }
-    // If Debian's compiler is installed, nothing is fetched, so a bad network costs no minutes.
-    if !debian_is_ready() {
+    // A network that swallows packets must not cost minutes, and with Debian's compiler at hand nothing need be fetched.
+    if !setup::WASM.iter().all(setup::Need::met) {
         println!("looking for the {TARGET} target");
-        let added =
-            exec::output(exec::command("timeout").args(["60", "rustup", "--quiet", "target", "add", TARGET])).is_some();
+        let mut rustup = exec::command("timeout");
+        let added = exec::output(rustup.args(["60", "rustup", "--quiet", "target", "add", TARGET])).is_some();
         if added && own_has_target() {
             return Ok(Toolchain::Own);
         }
@@ -60,73 +41,47 @@ fn own_has_target() -> bool {
     sysroot.is_some_and(|path| Path::new(path.trim()).join("lib/rustlib").join(TARGET).join("lib").exists())
 }
 
-fn debian_is_ready() -> bool {
-    setup::WASM.iter().all(setup::Need::met)
-}
-
-/// Builds the shipped variant, unless its inputs are unchanged. `dev` builds faster, with a larger and slower result.
+/// Builds what the apps ship, unless nothing that matters has changed. `dev` trades size and speed of the result for a
+/// quick build.
 pub fn build(dev: bool) -> Result<()> {
-    build_variant(&SHIPPED, dev)
+    build_variant("web/shared/core/generated", "wasm.stamp", "", dev)
 }
 
-/// Builds the variant that runs `vectors/`.
+/// Builds with the door that runs `vectors/`: for tests only, no app imports it.
 pub fn build_vectors() -> Result<()> {
-    build_variant(&VECTORS, false)
+    build_variant("web/shared/core/generated-vectors", "wasm-vectors.stamp", "vectors", false)
 }
 
-fn build_variant(variant: &Variant, dev: bool) -> Result<()> {
-    let root = exec::root();
-    let out = root.join(variant.out);
+fn build_variant(out: &str, stamp: &str, features: &str, dev: bool) -> Result<()> {
     let profile = if dev { "dev" } else { "wasm" };
-    let stamp = Stamp::of(
-        variant.stamp,
-        &["Cargo.toml", "Cargo.lock", "crates/wasm", "crates/core/src", "crates/core/Cargo.toml", "xtask/src/wasm.rs"],
-        profile,
-    )?;
-    if stamp.fresh() && out.join(format!("{STEM}_bg.wasm")).exists() {
-        return Ok(());
-    }
-    stamp.forget()?;
-
-    let mut cargo = match toolchain()? {
-        Toolchain::Own => exec::cargo(),
-        Toolchain::Debian => debian_cargo(),
-    };
-    exec::run(
-        cargo
-            .args(["build", "--locked", "-p", "admit-wasm", "--lib", "--target", TARGET, "--profile", profile])
-            .args(["--features", variant.features])
-            // Names are removed when the bindings are made. Removing them here would also remove the list of WASM
-            // features.
-            .args(["--config", r#"profile.wasm.strip="debuginfo""#])
-            .arg("--target-dir")
-            .arg(root.join("target/wasm-build")),
-    )?;
-    let folder = if dev { "debug" } else { profile };
-    bind(&root.join("target/wasm-build").join(TARGET).join(folder).join(format!("{STEM}.wasm")), &out, dev)?;
-    stamp.keep()
+    let inputs =
+        ["Cargo.toml", "Cargo.lock", "crates/wasm", "crates/core/src", "crates/core/Cargo.toml", "xtask/src/wasm.rs"];
+    Stamp::of(stamp, &inputs, profile)?.unless_fresh(&[&format!("{out}/admit_wasm_bg.wasm")], || {
+        let mut cargo = match toolchain()? {
+            Toolchain::Own => exec::cargo(),
+            Toolchain::Debian => debian_cargo(),
+        };
+        let target = exec::root().join("target/wasm-build");
+        cargo.args(["build", "--locked", "-p", "admit-wasm", "--lib", "--target", TARGET, "--profile", profile]);
+        // Names are removed when the bindings are made; stripping before would take the list of WASM features too.
+        cargo.args(["--features", features, "--config", r#"profile.wasm.strip="debuginfo""#]);
+        exec::run(cargo.arg("--target-dir").arg(&target))?;
+        let wasm = target.join(TARGET).join(if dev { "debug" } else { profile }).join("admit_wasm.wasm");
+        bind(&wasm, &exec::root().join(out), dev)
+    })
 }
 
-/// Debian's cargo without variables of rustup. One of them would start the wrong compiler.
+/// Debian's cargo with nothing of rustup's around it: one variable left over and the wrong compiler answers.
 fn debian_cargo() -> Command {
+    const OURS: [&str; 5] = ["CARGO", "RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "LD_LIBRARY_PATH", "CARGO_BUILD_TARGET"];
     let mut cargo = exec::command("/usr/bin/cargo");
-    for (name, _) in std::env::vars_os() {
-        let text = name.to_string_lossy();
-        if text.starts_with("RUSTUP_")
-            || text.starts_with("RUSTC")
-            || text.starts_with("RUSTDOC")
-            || matches!(
-                &*text,
-                "CARGO" | "RUSTFLAGS" | "CARGO_ENCODED_RUSTFLAGS" | "LD_LIBRARY_PATH" | "CARGO_BUILD_TARGET"
-            )
-        {
-            cargo.env_remove(&name);
-        }
-    }
+    exec::forget(&mut cargo, |name| {
+        ["RUSTUP_", "RUSTC", "RUSTDOC"].iter().any(|begins| name.starts_with(begins)) || OURS.contains(&name)
+    });
     let path = std::env::var("PATH").unwrap_or_default();
     cargo
         .env("PATH", format!("/usr/bin:/bin:{path}"))
-        // `build-std` is an unstable flag. Only this stable compiler is asked to accept it.
+        // build-std is an unstable flag, and this is the one stable compiler we ask it of.
         .env("RUSTC_BOOTSTRAP", "1")
         .env("RUSTC", "/usr/bin/rustc")
         .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", "wasm-ld-19")
@@ -136,19 +91,11 @@ fn debian_cargo() -> Command {
 }
 
 fn bind(wasm: &Path, out: &Path, dev: bool) -> Result<()> {
-    if out.exists() {
-        fs::remove_dir_all(out)?;
-    }
+    let _ = std::fs::remove_dir_all(out);
     let mut bindgen = Bindgen::new();
-    bindgen
-        .input_path(wasm)
-        .web(true)?
-        .typescript(true)
-        .debug(dev)
-        .keep_debug(dev)
-        .remove_name_section(!dev)
-        .remove_producers_section(!dev)
-        // The apps pass the address themselves, so that the bundler sees one file and the service worker keeps it.
-        .omit_default_module_path(true);
+    bindgen.input_path(wasm).web(true)?.typescript(true).debug(dev).keep_debug(dev);
+    bindgen.remove_name_section(!dev).remove_producers_section(!dev);
+    // The apps pass the address themselves, so that the bundler sees one file and the service worker keeps it.
+    bindgen.omit_default_module_path(true);
     bindgen.generate(out).with_context(|| format!("making the bindings of {}", wasm.display()))
 }

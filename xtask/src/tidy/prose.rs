@@ -1,172 +1,74 @@
-//! Limits the length of sentences. People read documents and rustdoc at night, during an outage, in a second language.
+//! How a sentence of documents and rustdoc may be: they are read at night, during an outage, in a second language.
 
-use super::complaint::{Complaint, File};
+use crate::files::{Complaint, File};
+use crate::markdown;
+use regex::Regex;
+use std::sync::LazyLock;
 
-/// The largest number of words per sentence.
+/// Most words of a sentence.
 const WORDS: usize = 30;
-/// How a line of a table begins. Tables are skipped, because their cells are no sentences.
-const TABLES: &str = "|";
+/// A sentence must not begin so: the reader has to guess what it is about. A question or a title may.
+const RIDDLES: [&str; 3] = ["What ", "Whoever ", "Of which "];
+/// How many of them the tree still has. The number may only fall.
+pub const RIDDLES_LEFT: usize = 54;
 
-/// Complains about each sentence of a document or of rustdoc that has more than [`WORDS`] words.
-pub fn check(file: &File, found: &mut Vec<Complaint>) {
-    let paragraphs = match file.path.rsplit('.').next() {
-        Some("md") if !file.path.starts_with("docs/samples/") => of_markdown(&file.text),
-        Some("rs") => of_rustdoc(&file.text),
-        _ => return,
-    };
-    for (line, text) in paragraphs {
-        for sentence in sentences(&text) {
-            let words = sentence.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count();
-            if words > WORDS {
-                let begins: String = sentence.chars().take(50).collect();
-                let message = format!("a sentence of {words} words, at most {WORDS}: split \"{begins}…\"");
-                found.push(Complaint::new(file, line, message));
+/// Sentences of too many words.
+pub fn long_sentences(files: &[File]) -> Vec<Complaint> {
+    complaints(files, |sentence| {
+        let words = sentence.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count();
+        (words > WORDS).then(|| format!("a sentence of {words} words, at most {WORDS}: split"))
+    })
+}
+
+/// Sentences that open with a riddle, if there are more than `left`.
+pub fn riddles(files: &[File], left: usize) -> Vec<Complaint> {
+    let found = complaints(files, |sentence| {
+        let opens = RIDDLES.iter().any(|riddle| sentence.starts_with(riddle));
+        (opens && sentence.ends_with(['.', ';', ':'])).then(|| "opens with a riddle, say who does what:".to_owned())
+    });
+    if found.len() > left { found } else { Vec::new() }
+}
+
+fn complaints(files: &[File], wrong: impl Fn(&str) -> Option<String>) -> Vec<Complaint> {
+    let mut found = Vec::new();
+    for file in files {
+        for (first, text) in texts(file) {
+            for (line, paragraph) in markdown::paragraphs(text) {
+                for sentence in sentences(&paragraph) {
+                    if let Some(message) = wrong(&sentence) {
+                        let begins: String = sentence.chars().take(50).collect();
+                        file.complain(first + line - 1, format!("{message} \"{begins}…\""), &mut found);
+                    }
+                }
             }
         }
     }
+    found
 }
 
-/// The paragraphs of Markdown, each with its first line. Headings, tables and code are left out.
-fn of_markdown(text: &str) -> Vec<(usize, String)> {
-    let mut paragraphs = Paragraphs::default();
-    let mut in_code = false;
-    for (line, text) in text.lines().enumerate().map(|(at, text)| (at + 1, text.trim())) {
-        if text.starts_with("```") {
-            in_code = !in_code;
-        }
-        if in_code || text.starts_with("```") || text.starts_with(['#', '<']) {
-            paragraphs.end();
-        } else {
-            paragraphs.add(line, text);
-        }
-    }
-    paragraphs.all()
-}
-
-/// The paragraphs of `///` and `//!` comments, each with its first line.
-fn of_rustdoc(text: &str) -> Vec<(usize, String)> {
-    let mut paragraphs = Paragraphs::default();
-    let mut in_code = false;
-    for (line, text) in text.lines().enumerate().map(|(at, text)| (at + 1, text.trim())) {
-        let Some(doc) = text.strip_prefix("///").or_else(|| text.strip_prefix("//!")) else {
-            paragraphs.end();
-            in_code = false;
-            continue;
-        };
-        if doc.trim().starts_with("```") {
-            in_code = !in_code;
-            paragraphs.end();
-        } else if !in_code {
-            paragraphs.add(line, doc.trim().trim_start_matches('#'));
-        }
-    }
-    paragraphs.all()
-}
-
-#[derive(Default)]
-struct Paragraphs {
-    done: Vec<(usize, String)>,
-    open: Option<(usize, String)>,
-}
-
-impl Paragraphs {
-    /// Adds a line to the open paragraph, or begins a new one.
-    fn add(&mut self, line: usize, text: &str) {
-        let is_item =
-            text.starts_with(['-', '*', '>', '|']) || text.split_once(". ").is_some_and(|(n, _)| is_number(n));
-        if text.is_empty() || is_item {
-            self.end();
-        }
-        if text.is_empty() || text.starts_with(TABLES) {
-            return;
-        }
-        let (_, open) = self.open.get_or_insert_with(|| (line, String::new()));
-        open.push(' ');
-        open.push_str(text);
-    }
-    fn end(&mut self) {
-        self.done.extend(self.open.take());
-    }
-    fn all(mut self) -> Vec<(usize, String)> {
-        self.end();
-        self.done
+/// Markdown, each with the line it begins on: a page, or the blocks of a Rust file.
+fn texts(file: &File) -> Vec<(usize, &str)> {
+    match file.path.rsplit('.').next() {
+        Some("md") if !file.path.starts_with("docs/samples/") => vec![(1, &file.text)],
+        Some("rs") => file.source.docs.iter().map(|(line, text)| (*line, text.as_str())).collect(),
+        _ => Vec::new(),
     }
 }
 
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// Splits a paragraph into sentences; a semicolon ends one too. Text between backticks is one word, and a link counts
-/// by its text.
+/// Splits where a sentence, or a part of one that a semicolon ends, is over. A list of code is one word too: a vocabulary
+/// is no long sentence.
 fn sentences(paragraph: &str) -> Vec<String> {
-    let text = without_links(&without_code(paragraph));
-    let (mut out, mut open) = (Vec::new(), String::new());
-    let mut rest = text.chars().peekable();
-    while let Some(c) = rest.next() {
-        open.push(c);
-        let is_over = rest.peek().is_some_and(|next| next.is_whitespace())
-            && (c == ';' || matches!(c, '.' | '!' | '?' | ':') && !begins_small(rest.clone()));
-        if is_over {
-            out.push(std::mem::take(&mut open));
+    static LIST: LazyLock<Regex> = LazyLock::new(|| Regex::new("Code(, Code)+").expect("a constant"));
+    static END: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(;|[.!?:])\s+").expect("a constant"));
+    let text = LIST.replace_all(paragraph, "Code");
+    let (mut found, mut from) = (Vec::new(), 0);
+    for over in END.captures_iter(&text) {
+        let (sign, whole) = (over.get_match(), &over[1]);
+        if whole == ";" || !text[sign.end()..].starts_with(char::is_lowercase) {
+            found.push(text[from..sign.end()].trim().to_owned());
+            from = sign.end();
         }
     }
-    out.push(open);
-    out
-}
-
-fn begins_small(mut rest: impl Iterator<Item = char>) -> bool {
-    rest.find(|c| !c.is_whitespace()).is_some_and(char::is_lowercase)
-}
-
-/// Replaces inline code by one word. A list of codes becomes one word too, so a list of names is no long sentence.
-fn without_code(text: &str) -> String {
-    let mut out: String =
-        text.split('`').enumerate().map(|(at, part)| if at % 2 == 0 { part } else { "Code" }).collect();
-    while out.contains("Code, Code") {
-        out = out.replace("Code, Code", "Code");
-    }
-    out
-}
-
-fn without_links(text: &str) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some((before, behind)) = rest.split_once("](") {
-        out.push_str(before);
-        rest = behind.split_once(')').map_or("", |(_, after)| after);
-    }
-    out + rest
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn lines(path: &str, text: &str) -> Vec<usize> {
-        let mut found = Vec::new();
-        check(&File { path: path.to_owned(), text: text.to_owned() }, &mut found);
-        found.into_iter().map(|complaint| complaint.line).collect()
-    }
-
-    #[test]
-    fn a_long_sentence_is_found_where_it_begins() {
-        let long = "word ".repeat(WORDS + 1);
-        assert_eq!(lines("docs/a.md", &format!("# Title\n\nShort one.\n\n{long}.")), [5]);
-        assert_eq!(lines("docs/a.md", &format!("- Short.\n- {long}")), [2]);
-        assert_eq!(lines("crates/a.rs", &format!("//! Short.\n//!\n//! {long}\nfn f() {{}}")), [3]);
-        assert_eq!(lines("crates/a.rs", &format!("/// {}\n/// {}", "word ".repeat(20), "word ".repeat(20))), [1]);
-    }
-
-    #[test]
-    fn what_is_no_sentence_passes() {
-        let (half, long) = (format!("A{}", " word".repeat(19)), "word ".repeat(WORDS + 1));
-        assert!(lines("docs/a.md", &format!("{half}. {half}; {half}: {half}")).is_empty());
-        assert!(lines("docs/a.md", &format!("```\n{long}\n```\n| {long} |\n## {long}")).is_empty());
-        assert!(
-            lines("docs/a.md", &format!("See `{long}` and [this](https://a.example/{}).", long.replace(' ', "-")))
-                .is_empty()
-        );
-        assert!(lines("crates/a.rs", &format!("// {long}\nlet x = \"{long}\";")).is_empty());
-    }
+    found.push(text[from..].trim().to_owned());
+    found
 }
