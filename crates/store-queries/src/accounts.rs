@@ -3,8 +3,8 @@
 use admit_app::error::{Error, Result};
 use admit_app::ports::TxAccounts;
 use admit_app::records::{
-    ApiTokenRecord, CredentialKind, CredentialRecord, LetterheadRecord, MemberRecord, OrganizationRecord, Role,
-    UserRecord,
+    ApiTokenRecord, CredentialKind, CredentialRecord, LetterheadRecord, MailKind, MailTemplateRecord, MemberRecord,
+    OrganizationRecord, Role, UserRecord,
 };
 use admit_core::ids::UserId;
 use admit_core::time::Timestamp;

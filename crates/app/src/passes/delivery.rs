@@ -22,8 +22,8 @@ use crate::jobs::{Setback, StepResult, Steps, Workflow};
 use crate::picture;
 use crate::ports::{App, Mail, Objects, RunFilter, Scope, Tx, Unable, read};
 use crate::records::{
-    CredentialKind, CredentialRecord, EventRecord, GuestRecord, LetterheadRecord, OrganizationRecord, Page, RunRecord,
-    TicketRecord,
+    CredentialKind, CredentialRecord, EventRecord, GuestRecord, LetterheadRecord, MailKind, MailTemplateRecord,
+    OrganizationRecord, Page, RunRecord, TicketRecord,
 };
 
 /// The word under which the workflow's runs are stored.

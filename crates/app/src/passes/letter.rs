@@ -8,7 +8,9 @@ use super::calendar::{self, Entry};
 use crate::error::Result;
 use crate::mail_templates::{MailValues, RenderedMail, render_mail};
 use crate::ports::{Enclosure, Letter, Mailbox};
-use crate::records::{EventRecord, GuestRecord, LetterheadRecord, OrganizationRecord, TicketRecord};
+use crate::records::{
+    EventRecord, GuestRecord, LetterheadRecord, MailKind, MailTemplateRecord, OrganizationRecord, TicketRecord,
+};
 use crate::words::{plain, when};
 
 /// The content id of the picture inside the mail.

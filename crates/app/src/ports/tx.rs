@@ -24,10 +24,11 @@ use crate::error::Result;
 use crate::records::{
     ApiTokenRecord, AuditRecord, BatchRecord, CredentialRecord, DecisionRecord, DeviceHealth, DeviceKeyRecord,
     DeviceRecord, EntryTypeRecord, EventFigures, EventRecord, GuestCount, GuestListRecord, GuestRecord, Head,
-    ImportRecord, IncidentRecord, KnownScan, LedgerEnd, LetterheadRecord, Listed, LoadedRules, LogRecord, MemberRecord,
-    MinuteFlow, NewAudit, NewDelivery, NewScan, OrganizationRecord, Page, PairingTokenRecord, RejectedRecord,
-    ResolvedCode, Role, RunRecord, ScanRow, Stamp, StateRecord, StepRecord, StoredId, TicketCounts, TicketRecord,
-    UnsentPasses, UserRecord, WaitingScan, WebhookEndpointRecord, WebhookMessageRecord, WebhookRowRecord,
+    ImportRecord, IncidentRecord, KnownScan, LedgerEnd, LetterheadRecord, Listed, LoadedRules, LogRecord, MailKind,
+    MailTemplateRecord, MemberRecord, MinuteFlow, NewAudit, NewDelivery, NewScan, OrganizationRecord, Page,
+    PairingTokenRecord, RejectedRecord, ResolvedCode, Role, RunRecord, ScanRow, Stamp, StateRecord, StepRecord,
+    StoredId, TicketCounts, TicketRecord, UnsentPasses, UserRecord, WaitingScan, WebhookEndpointRecord,
+    WebhookMessageRecord, WebhookRowRecord,
 };
 
 /// Organisations, users, members and secrets.
