@@ -17,7 +17,7 @@ pub fn command(write: bool) -> Result<()> {
             fs::write(root.join(RESULTS), serde_json::to_string_pretty(&results.of(&proofs.conformance))? + "\n")?;
         }
         let results = serde_json::from_str(&fs::read_to_string(root.join(RESULTS))?)?;
-        for (path, page) in proofs.pages(&results) {
+        for (path, page) in proof::pages(&proofs.sections, &results) {
             fs::write(root.join(path), page)?;
         }
     }
@@ -31,7 +31,7 @@ pub fn command(write: bool) -> Result<()> {
 pub fn report(results: &Results, whole: bool) -> Result<()> {
     results.keep()?;
     let proofs = proof::read(&all()?.0);
-    let pages = proofs.pages(&results.of(&proofs.conformance)).into_iter().map(|(_, page)| page);
+    let pages = proof::pages(&proofs.sections, &results.of(&proofs.conformance)).into_iter().map(|(_, page)| page);
     fs::write(exec::root().join("target/conformance.md"), pages.collect::<Vec<_>>().join("\n"))?;
     println!("{}", results.count(&proofs.conformance));
     let rows = proofs.conformance.iter().chain(&proofs.others);

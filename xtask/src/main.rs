@@ -77,11 +77,8 @@ enum Command {
     Tidy,
     /// Check and count what S1 and S2 ask for, and the faults, promises and figures
     Conformance {
-        /// Do no more than that
-        #[arg(long)]
-        check: bool,
         /// Render the pages, with the last run's results
-        #[arg(long, conflicts_with = "check")]
+        #[arg(long)]
         write: bool,
     },
     /// Check a served binary against its own OpenAPI document
@@ -167,7 +164,7 @@ fn run(command: Command) -> Result<()> {
         }
         Command::Check => suite::check(),
         Command::Tidy => tidy::run(),
-        Command::Conformance { write, .. } => conformance::command(write),
+        Command::Conformance { write } => conformance::command(write),
         Command::Contract { examples, only } => {
             contract::check(&contract::built_by_editor()?, &examples, only.as_deref())
         }

@@ -53,7 +53,7 @@ pub struct Row {
 /// A file of rows.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Section {
+pub struct Section {
     title: String,
     /// The numbered paragraphs of the source: each has a row at least.
     paragraphs: Vec<String>,
@@ -125,7 +125,8 @@ pub struct Proofs {
     pub others: Vec<Row>,
     /// The faults of any of them.
     pub complaints: Vec<Complaint>,
-    sections: BTreeMap<String, Section>,
+    /// The files of rows by their paths.
+    pub sections: BTreeMap<String, Section>,
 }
 
 /// Reads all of it.
@@ -271,14 +272,8 @@ fn readme(text: &str, found: &mut Vec<Complaint>) {
     }
 }
 
-impl Proofs {
-    /// The pages of S1 and S2: their paths and texts.
-    pub fn pages(&self, results: &BTreeMap<String, String>) -> Vec<(String, String)> {
-        pages(&self.sections, results)
-    }
-}
-
-fn pages(sections: &BTreeMap<String, Section>, results: &BTreeMap<String, String>) -> Vec<(String, String)> {
+/// The pages of S1 and S2: their paths and texts.
+pub fn pages(sections: &BTreeMap<String, Section>, results: &BTreeMap<String, String>) -> Vec<(String, String)> {
     let mut pages = Vec::new();
     for (path, Section { title, rows, .. }) in sections {
         let name = path.trim_start_matches(FOLDER);
@@ -341,7 +336,8 @@ mod tests {
         let changed = texts[path].replacen(old, new, 1);
         assert!(old.is_empty() || changed != texts[path], "{old} is not in {path}");
         texts.insert(path, changed);
-        let page = read(&files(&texts)).pages(&BTreeMap::from([("S1 §1.1".to_owned(), "measured".to_owned())]));
+        let page =
+            pages(&read(&files(&texts)).sections, &BTreeMap::from([("S1 §1.1".to_owned(), "measured".to_owned())]));
         texts.extend(page.first().map(|(_, page)| ("docs/conformance/s1-01.md", page.clone())));
         read(&files(&texts)).complaints.iter().map(ToString::to_string).collect()
     }
