@@ -63,33 +63,33 @@ const MEASUREMENTS: &[(&str, Measure)] = &[
     ("simulator", simulator::measure),
 ];
 
-/// The measurements of Admit.
+/// Runs the measurements of Admit.
 #[derive(Parser)]
 #[command(name = "cargo xtask bench")]
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
-    /// Only these measurements, by name and with commas.
+    /// Run only these measurements, as names separated by commas.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Only these stores, with commas.
+    /// Measure only these stores, separated by commas.
     #[arg(long, value_enum, value_delimiter = ',', default_values = ["sqlite", "postgres"])]
     store: Vec<Store>,
-    /// Small sizes and few repeats: shows that everything works, says nothing about speed.
+    /// Use small sizes and few repeats. This tests that everything works, but the times mean nothing.
     #[arg(long)]
     quick: bool,
-    /// Where the rows go.
+    /// File to write the results to, as JSON.
     #[arg(long, default_value = "target/bench/latest.json")]
     out: PathBuf,
 }
 
 #[derive(Subcommand)]
 enum Command {
-    /// Puts two runs beside each other.
+    /// Compares the results of two runs.
     Compare {
-        /// Rows of the earlier run.
+        /// Results file of the earlier run.
         old: PathBuf,
-        /// Rows of the later one.
+        /// Results file of the later run.
         new: PathBuf,
     },
 }

@@ -31,7 +31,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[derive(Debug, Parser)]
 #[command(name = "admit", version, about, max_term_width = 100)]
 struct Cli {
-    /// File of settings, one NAME=value a line; the names are those of the environment, which goes first.
+    /// A settings file with one NAME=value per line, named as in the environment. Environment variables override the
+    /// file.
     #[arg(long, global = true, env = "ADMIT_CONFIG")]
     config: Option<std::path::PathBuf>,
     #[command(subcommand)]
@@ -56,41 +57,41 @@ enum Command {
     },
     /// Run a server with a live demo event: 20,000 tickets, four gates, doors open.
     Demo(commands::demo::Demo),
-    /// Virtual phones against a running server over HTTP: what it takes, how quickly, and that nothing is lost.
+    /// Test a running server over HTTP with virtual phones: measure its speed, and verify that it loses no scan.
     Load(commands::load::Load),
-    /// Organisations and members.
+    /// Add organisations and members, and set passwords.
     #[command(subcommand)]
     User(commands::user::User),
-    /// API tokens.
+    /// Make API tokens.
     #[command(subcommand)]
     Token(commands::token::Token),
-    /// Import guests and tickets from a CSV file. The same file twice changes nothing.
+    /// Import guests and tickets from a CSV file. Importing the same file twice changes nothing.
     Import(commands::csv::Import),
-    /// Write the guests, the scans or the ledger of an event as CSV or JSON lines.
+    /// Write the guests, the scans or the audit ledger of an event as CSV or JSON lines.
     Export(commands::export::Export),
-    /// Carry guests from the outbox of an organiser's own PostgreSQL to a webhook endpoint.
+    /// Send guests from an outbox in your own PostgreSQL to a webhook endpoint.
     Relay(commands::relay::Relay),
     /// Scan tickets at a terminal, a Raspberry Pi with a USB reader, or a turnstile, with or without a network.
     Scan(commands::scan::Scan),
-    /// Recompute everything derived from the stored scans, rules and reviews.
+    /// Recompute everything that is derived from the stored scans, rules and reviews.
     Rebuild(commands::rebuild::Rebuild),
-    /// Copy an embedded database and its secret, while a server goes on serving.
+    /// Copy an embedded database and its secret. A server may go on serving meanwhile.
     Backup(commands::backup::Backup),
-    /// Put a copy back and begin a new epoch: devices then hand over again what the copy doesn't hold.
+    /// Put a backup in place and begin a new epoch. Devices then send again the scans that the backup lacks.
     Restore(commands::backup::Restore),
-    /// Move everything into another database: from SQLite to PostgreSQL, or back.
+    /// Copy all data into another database: from SQLite to PostgreSQL, or back.
     MigrateStore(commands::migrate_store::MigrateStore),
-    /// The audit ledgers.
+    /// Verify the audit ledgers.
     #[command(subcommand)]
     Audit(commands::audit::Audit),
-    /// Virtual devices on a faulty network, checked against the invariants.
+    /// Simulate devices on a faulty network, and check the invariants.
     Simulate(commands::simulate::Simulate),
-    /// Look at everything a server depends on, and say what to do about what is wrong.
+    /// Check everything that a server depends on, and say how to repair it.
     Doctor(commands::doctor::Doctor),
     /// Print the OpenAPI document.
     #[command(after_help = "Example:\n  admit openapi > openapi.json")]
     Openapi,
-    /// Print what completes commands in a shell, or write the manual pages.
+    /// Print shell completions, manual pages or the list of settings.
     #[command(subcommand)]
     Manual(commands::manual::Manual),
 }

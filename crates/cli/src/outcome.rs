@@ -5,7 +5,7 @@ use std::fmt::Display;
 use clap::Args;
 use serde_json::Value;
 
-/// How the outcome is printed. Errors are text on standard error either way; the exit code tells that there is one.
+/// How the outcome is printed. Errors are always text on standard error, and the exit code shows that there is one.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct Outcome {
     /// Print one JSON object instead of text.

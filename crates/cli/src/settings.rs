@@ -17,23 +17,25 @@ use crate::tls::TlsArgs;
 /// The default address of `/metrics`, with the port that OpenTelemetry gives to Prometheus exporters.
 const METRICS_AT: &str = "127.0.0.1:9464";
 
-/// Where the data are.
+/// The place of the data.
 #[derive(Debug, Clone, Args)]
 pub struct Place {
     /// Folder of the database and the secret.
     ///
-    /// One server a folder: a second one is refused. Leave 500 MB beside the database for its journal, admit.db-wal.
+    /// Only one server may use a folder; a second one is refused. Leave 500 MB of disk space for the database's
+    /// journal, admit.db-wal.
     #[arg(long, env = "ADMIT_DATA_DIR", default_value = "./data")]
     pub data_dir: PathBuf,
-    /// PostgreSQL to use instead of the embedded database.
+    /// Address of a PostgreSQL to use instead of the embedded database.
     ///
-    /// Any number of servers may share it.
+    /// Several servers may share it.
     #[arg(long, env = "DATABASE_URL", hide_env_values = true)]
     pub database_url: Option<String>,
-    /// Seals device keys: at least 32 characters. Made in the data folder when absent; must be given with DATABASE_URL.
+    /// Secret that seals the devices' keys, at least 32 characters. When absent, the first start makes one in the data
+    /// folder. Required with DATABASE_URL.
     ///
-    /// Every command needs the same one, `backup` too. Keep it as safe as the data: without it no device's scan can be
-    /// verified, and no phone can speak to the server any more.
+    /// Every command needs the same secret, `backup` too. Keep it as safe as the data. Without it the server can verify
+    /// no scan and answer no phone.
     #[arg(long, env = "ADMIT_SECRET", hide_env_values = true)]
     pub secret: Option<String>,
 }
@@ -41,30 +43,32 @@ pub struct Place {
 /// How the server is reached.
 #[derive(Debug, Clone, Args)]
 pub struct Listen {
-    /// Address and port to listen on. Only this machine reaches 127.0.0.1; 0.0.0.0 is every network it is in.
+    /// Address and port to listen on. 127.0.0.1 accepts this machine only; 0.0.0.0 accepts every network of the
+    /// machine.
     #[arg(long, env = "ADMIT_LISTEN", default_value = "127.0.0.1:8080")]
     pub listen: SocketAddr,
-    /// Address under which browsers and phones reach the server, such as https://tickets.example.org.
+    /// Address at which browsers and phones reach the server, such as https://tickets.example.org.
     #[arg(long, env = "PUBLIC_URL")]
     pub public_url: Option<String>,
-    /// Redis that nodes share to be quick, such as redis://10.0.0.7:6379, or rediss:// for TLS. Nothing is lost when it is gone.
+    /// Address of a Redis that several nodes share, such as redis://10.0.0.7:6379, or rediss:// for TLS.
     ///
-    /// It carries news between nodes for live pages, and holds nothing that cannot be made again.
+    /// It makes live pages faster: it carries news between nodes. If it fails, no data is lost.
     #[arg(long, env = "REDIS_URL", hide_env_values = true)]
     pub redis_url: Option<String>,
-    /// This node's name among those of one DATABASE_URL.
+    /// Name of this node, different from those of other nodes on the same DATABASE_URL.
     ///
-    /// A node with a name goes on at once, after a crash, with the work it was at. Without a name it waits for 30 s.
+    /// After a crash, a node with a name continues its work at once. Without a name it waits for 30 s.
     #[arg(long, env = "ADMIT_NODE")]
     pub node: Option<String>,
     #[command(flatten)]
     pub metrics: MetricsAt,
     #[command(flatten)]
     pub tls: TlsArgs,
-    /// Proxies that may say where a request comes from, as addresses and networks separated by commas. Nobody is believed when absent.
+    /// Proxies whose statement about a client's address is trusted, as addresses and networks separated by commas. When
+    /// absent, no proxy is trusted.
     #[arg(long, env = "ADMIT_TRUSTED_PROXIES")]
     pub trusted_proxies: Option<String>,
-    /// Syncs of a device in any 60 s.
+    /// Most syncs that one device may make in 60 s.
     #[arg(long, env = "ADMIT_SYNCS_PER_MINUTE", default_value_t = admit_core::limits::SYNCS_PER_MINUTE,
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub syncs_per_minute: u32,
@@ -91,10 +95,11 @@ impl Listen {
     }
 }
 
-/// Where Prometheus reads `/metrics`.
+/// The address at which Prometheus reads `/metrics`.
 #[derive(Debug, Clone, Args)]
 pub struct MetricsAt {
-    /// Address and port of /metrics, apart from the public one, or `off`. When absent 127.0.0.1:9464, unless another program has it.
+    /// Address and port of /metrics, which the public address does not serve, or `off`. When absent, 127.0.0.1:9464, or
+    /// none if another program uses that port.
     #[arg(long, env = "ADMIT_METRICS_LISTEN")]
     pub metrics_listen: Option<String>,
 }
@@ -123,24 +128,24 @@ impl MetricsAt {
     }
 }
 
-/// The services that passes reach: a mail server, and a place for their pictures.
+/// The services that passes need: a mail server, and a store for their pictures.
 #[derive(Debug, Clone, Args)]
 pub struct Outside {
-    /// Mail server that passes are sent by, such as smtps://user:password@mail.example.org. Without one nothing is mailed.
+    /// Address of the mail server for passes, such as smtps://user:password@mail.example.org.
     ///
-    /// Passes are made all the same, and their mails wait.
+    /// Without one no mail is sent. Passes are still made, and their mails wait.
     #[arg(long, env = "SMTP_URL", hide_env_values = true)]
     pub smtp_url: Option<String>,
-    /// Address that mails are from.
+    /// Sender address of the mails.
     #[arg(long, env = "SMTP_FROM")]
     pub smtp_from: Option<String>,
-    /// Where pictures of passes are kept: file:/a/folder, or s3://KEY:SECRET@bucket/prefix?endpoint=…&region=…. A folder of
-    /// the data folder when absent.
+    /// Store for the pictures of passes: file:/a/folder, or s3://KEY:SECRET@bucket/prefix?endpoint=…&region=…. When
+    /// absent, a folder inside the data folder.
     ///
-    /// The server can make them again, so a backup does not need them.
+    /// A backup does not need the pictures, because the server can make them again.
     #[arg(long, env = "OBJECTS_URL", hide_env_values = true)]
     pub objects_url: Option<String>,
-    /// Address under which everybody sees those pictures; this server itself when absent.
+    /// Address at which everybody can load these pictures. When absent, this server.
     #[arg(long, env = "OBJECTS_PUBLIC_URL")]
     pub objects_public_url: Option<String>,
 }
@@ -165,12 +170,13 @@ impl Outside {
     }
 }
 
-/// Where traces go.
+/// The destination of traces.
 #[derive(Debug, Clone, Args)]
 pub struct Tracing {
-    /// Collector that traces are sent to by OTLP over HTTP, such as http://127.0.0.1:4318. Without one nothing is traced.
+    /// Collector to which traces are sent by OTLP over HTTP, such as http://127.0.0.1:4318. Without one nothing is
+    /// traced.
     ///
-    /// docs/operations.md "Traces" lists what a trace shows.
+    /// docs/operations.md "Traces" lists the contents of a trace.
     #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT")]
     pub otlp_endpoint: Option<String>,
     /// Share of traces that are sent, from 0 (none) to 1 (all).
@@ -191,7 +197,7 @@ const OBJECTS_FOLDER: &str = "objects";
 pub const SECRET_FILE: &str = "secret";
 /// The file of the embedded database inside the data folder.
 pub const DATABASE_FILE: &str = "admit.db";
-/// The files that SQLite keeps beside its database.
+/// The files that SQLite keeps next to the database: its journal and the journal's index.
 pub fn database_beside() -> [String; 2] {
     ["-wal", "-shm"].map(|tail| format!("{DATABASE_FILE}{tail}"))
 }

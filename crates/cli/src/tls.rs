@@ -13,17 +13,17 @@ const FOLDER: &str = "tls";
 /// How the server speaks TLS itself. A proxy in front may do so instead.
 #[derive(Debug, Clone, Default, Args)]
 pub struct TlsArgs {
-    /// Certificate chain (PEM) for https without a proxy. It is read again whenever the file changes.
+    /// Certificate chain (PEM) for https without a proxy. The server reads the file again when it changes.
     #[arg(long, env = "ADMIT_TLS_CERT", requires = "tls_key")]
     pub tls_cert: Option<PathBuf>,
-    /// Private key (PEM) of that certificate.
+    /// Private key (PEM) of the certificate.
     #[arg(long, env = "ADMIT_TLS_KEY", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
-    /// https with a certificate of this server's own authority, for networks without an internet. Phones trust it once:
-    /// the address /trust explains how.
+    /// Use https with a certificate from this server's own authority, for networks without internet access. Each phone
+    /// must trust the authority once; the page /trust explains how.
     #[arg(long, env = "ADMIT_TLS_SELF_SIGNED", conflicts_with = "tls_cert")]
     pub tls_self_signed: bool,
-    /// Further host names and addresses under which clients reach a self-signed server, separated by commas.
+    /// More host names and addresses at which clients reach a self-signed server, separated by commas.
     #[arg(long, env = "ADMIT_TLS_NAMES", value_delimiter = ',')]
     pub tls_names: Vec<String>,
 }

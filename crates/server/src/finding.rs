@@ -4,17 +4,17 @@ use std::sync::Mutex;
 
 use serde::Serialize;
 
-/// How one thing is.
+/// The state of a service that this server depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Condition {
-    /// It works.
+    /// The service works.
     Ok,
-    /// It is not set up, which is a choice.
+    /// The service is not set up. This can be intended.
     Off,
-    /// Scans go on; something waits, or will fail soon.
+    /// Scans go on, but some work of this service waits or will fail soon.
     Warning,
-    /// It has to be repaired.
+    /// The service fails and must be repaired.
     Failed,
 }
 

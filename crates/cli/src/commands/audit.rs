@@ -15,7 +15,7 @@ use crate::settings::Place;
 /// The subcommands of `admit audit`.
 #[derive(Debug, Subcommand)]
 pub enum Audit {
-    /// Recompute every ledger's chain; exit 1 where one is broken.
+    /// Recompute the hash chain of every ledger. Exit code 1 if one is broken.
     Verify(Verify),
 }
 

@@ -26,10 +26,12 @@ use crate::settings::{
 pub struct Backup {
     #[command(flatten)]
     place: Place,
-    /// Folder to make and fill; it must not exist yet. It is a data folder of its own: keep it as safe as the first.
+    /// Folder to make and fill; it must not exist yet. It becomes a complete data folder: keep it as safe as the
+    /// original.
     #[arg(long)]
     to: PathBuf,
-    /// Leave the secret out, to keep it apart from the data. Without it the copy serves nobody.
+    /// Do not copy the secret, so that it can be kept apart from the data. A server cannot use the copy without the
+    /// secret.
     #[arg(long)]
     without_secret: bool,
     #[command(flatten)]
@@ -94,11 +96,11 @@ impl Backup {
 pub struct Restore {
     #[command(flatten)]
     place: Place,
-    /// Folder of a copy that `admit backup` made. What the data folder holds now is moved aside, not deleted.
+    /// Folder of a backup that `admit backup` made. The present content of the data folder is moved aside, not deleted.
     #[arg(long, required_unless_present = "in_place", conflicts_with = "in_place")]
     from: Option<PathBuf>,
-    /// The database was put back by other means (pg_restore, a disk's snapshot): only begin a new epoch, so that every
-    /// device hands over what was lost.
+    /// Only begin a new epoch, because the database was restored by other means, such as pg_restore or a disk snapshot.
+    /// Every device then sends again what was lost.
     #[arg(long)]
     in_place: bool,
     #[command(flatten)]

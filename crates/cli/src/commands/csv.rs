@@ -26,16 +26,16 @@ pub struct Import {
     place: Place,
     /// The file: CSV with any delimiter, TSV or XLSX.
     file: PathBuf,
-    /// Event.
+    /// Id of the event.
     #[arg(long)]
     event: EventId,
-    /// Say what would be done, and do nothing.
+    /// Print what an import would do, and write nothing.
     #[arg(long)]
     dry_run: bool,
-    /// A JSON file that says what each column is, and answers what the file leaves open: docs/guides/import.md.
+    /// JSON file with the meaning of each column and the answers to the file's open questions: docs/guides/import.md.
     #[arg(long, value_name = "FILE")]
     mapping: Option<PathBuf>,
-    /// Mail passes to guests who are new or whose pass changes. A server with a mail setting sends them.
+    /// Mail passes to guests who are new or whose pass changes. A server with a mail server's address sends them.
     #[arg(long)]
     mail_passes: bool,
     #[command(flatten)]

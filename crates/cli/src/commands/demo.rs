@@ -26,40 +26,40 @@ use crate::{acting, parts, serve};
   admit demo --crowd
   admit demo --lan     for phones in the same network")]
 pub struct Demo {
-    /// Port to listen on; 0 takes a free one.
+    /// Port to listen on. 0 takes any free port.
     #[arg(long, default_value_t = 8080)]
     port: u16,
-    /// Address to listen on. Only this machine reaches 127.0.0.1; with 0.0.0.0 phones in the same network do.
+    /// Address to listen on. 127.0.0.1 accepts this machine only; 0.0.0.0 also accepts phones in the same network.
     #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     listen: IpAddr,
-    /// For phones in the same network: listens on every address, by https with a certificate that each phone trusts once.
-    /// (The crowd does not trust it, and stays at home.)
+    /// Accept phones in the same network: listen on every address, by https with a certificate that each phone must
+    /// trust once. It cannot be combined with --crowd.
     #[arg(long, conflicts_with_all = ["listen", "crowd"])]
     lan: bool,
-    /// A demo has a database of its own: it refuses to start where this names another.
+    /// The demo has its own database. It refuses to start if this names another one.
     #[arg(long, env = "DATABASE_URL", hide = true, hide_env_values = true)]
     database_url: Option<String>,
-    /// Folder of the demo's data: kept, and found again at the next start.
+    /// Folder of the demo's data. The next start uses it again.
     #[arg(long, env = "ADMIT_DATA_DIR", default_value = "./data/demo")]
     data_dir: PathBuf,
-    /// Address under which browsers and phones reach the server.
+    /// Address at which browsers and phones reach the server.
     #[arg(long, env = "PUBLIC_URL")]
     public_url: Option<String>,
-    /// Syncs of a device in any 60 s.
+    /// Most syncs that one device may make in 60 s.
     #[arg(long, env = "ADMIT_SYNCS_PER_MINUTE", default_value_t = SYNCS_PER_MINUTE,
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     syncs_per_minute: u32,
-    /// Let people come, about two a second, so that the live page has something to show.
+    /// Simulate arriving guests, about two per second, so that the live page has something to show.
     #[arg(long, env = "ADMIT_DEMO_CROWD")]
     crowd: bool,
     #[command(flatten)]
     metrics: MetricsAt,
     #[command(flatten)]
     outside: Outside,
-    /// Where traces go.
+    /// The destination of traces.
     #[command(flatten)]
     pub tracing: Tracing,
-    /// Print one line of JSON instead of words.
+    /// Print one line of JSON instead of text.
     #[arg(long)]
     json: bool,
 }

@@ -28,10 +28,10 @@ pub struct Doctor {
     listen: Listen,
     #[command(flatten)]
     outside: Outside,
-    /// Ask this running server only, and look at nothing else.
+    /// Ask this running server only, and check nothing else.
     #[arg(long)]
     url: Option<String>,
-    /// Print JSON instead of words.
+    /// Print JSON instead of text.
     #[arg(long)]
     json: bool,
 }

@@ -32,16 +32,16 @@ Scans and lines of the ledger come newest first, with the names that they have i
 pub struct Export {
     #[command(flatten)]
     place: Place,
-    /// What is written.
+    /// The data to write.
     #[arg(value_enum, default_value_t = What::Guests)]
     what: What,
-    /// Event.
+    /// Id of the event.
     #[arg(long)]
     event: EventId,
-    /// A table for spreadsheets, or a JSON object a line for programs.
+    /// A table for spreadsheets, or one JSON object per line for programs.
     #[arg(long, value_enum, default_value_t = Format::Csv)]
     format: Format,
-    /// File to write, complete or not at all; standard output when absent.
+    /// File to write. It appears only when it is complete. When absent, standard output.
     #[arg(long)]
     out: Option<PathBuf>,
 }
@@ -49,20 +49,20 @@ pub struct Export {
 /// The things that can be exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum What {
-    /// All guests and tickets. As CSV it can be imported again.
+    /// All guests and tickets. The CSV file can be imported again.
     Guests,
-    /// All scans, with what the server says of each.
+    /// All scans, with the server's verdict on each.
     Scans,
-    /// The event's ledger: who did what.
+    /// The event's audit ledger: who did what.
     Audit,
 }
 
-/// How it is written.
+/// The format of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// UTF-8 with a header. No cell begins as a formula does.
+    /// UTF-8 with a header row. No cell can start a formula in a spreadsheet program.
     Csv,
-    /// JSON lines.
+    /// One JSON object per line.
     Jsonl,
 }
 

@@ -33,25 +33,25 @@ pub struct Load {
     /// Address of the server, such as http://127.0.0.1:8080.
     #[arg(long)]
     server: String,
-    /// API token that may manage events and devices; `admit demo` prints one.
+    /// API token that may manage events and devices. `admit demo` prints one.
     #[arg(long)]
     token: String,
-    /// How the phones come.
+    /// The pattern in which the phones scan and upload.
     #[arg(long, value_enum, default_value_t = Mode::Steady)]
     mode: Mode,
-    /// Phones.
+    /// Number of phones.
     #[arg(long, default_value_t = 250, value_parser = clap::value_parser!(u32).range(1..=500))]
     phones: u32,
-    /// Scans of each phone.
+    /// Number of scans per phone.
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     scans: u32,
-    /// The time in which the doors let everybody in, unless it is a storm.
+    /// Duration in which the phones scan everybody, in seconds. The mode `storm` ignores it.
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=86_400))]
     seconds: u32,
-    /// Process of a server on this machine, whose processor time and memory are told too.
+    /// Process id of a server on this machine. The report then includes its processor time and memory.
     #[arg(long)]
     pid: Option<u32>,
-    /// Also write what came of it to a file, as JSON.
+    /// Also write the report to this file, as JSON.
     #[arg(long)]
     json: Option<PathBuf>,
 }

@@ -11,19 +11,19 @@ use crate::settings_page;
 /// `admit manual`.
 #[derive(Debug, Subcommand)]
 pub enum Manual {
-    /// Print what completes commands in a shell.
+    /// Print the completions of commands for a shell.
     #[command(after_help = "Example:\n  admit manual completions bash > /etc/bash_completion.d/admit")]
     Completions {
         /// The shell.
         shell: Shell,
     },
-    /// Write a manual page of each command into a folder.
+    /// Write one manual page per command into a folder.
     #[command(after_help = "Example:\n  admit manual pages ./man")]
     Pages {
-        /// The folder, which is made.
+        /// The folder. The command makes it.
         folder: PathBuf,
     },
-    /// Print every setting with its default and what it is, as a Markdown page: docs/settings.md.
+    /// Print every setting with its default and description, as the Markdown page docs/settings.md.
     #[command(after_help = "Example:\n  admit manual settings > docs/settings.md")]
     Settings,
 }

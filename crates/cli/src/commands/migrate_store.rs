@@ -48,10 +48,10 @@ of a data folder (tls), which phones trust.
 
 Exit codes: 0 moved, 1 not moved.")]
 pub struct MigrateStore {
-    /// What is moved: a data folder, or the address of a PostgreSQL.
+    /// Database to copy from: a data folder, or the address of a PostgreSQL.
     #[arg(long, env = "MIGRATE_FROM", hide_env_values = true)]
     from: Database,
-    /// Where it goes: a data folder, which is made where there is none, or the address of a PostgreSQL.
+    /// Database to copy to: a data folder, which is made if it is missing, or the address of a PostgreSQL.
     #[arg(long, env = "MIGRATE_TO", hide_env_values = true)]
     to: Database,
     /// Print JSON instead of a table.

@@ -21,8 +21,8 @@ use crate::settings::{DATABASE_FILE, Place};
 pub struct Rebuild {
     #[command(flatten)]
     place: Place,
-    /// Compare only, and look through the embedded database's file for damage: print every difference, write nothing, exit
-    /// 1 if there is one.
+    /// Only compare, and check the embedded database's file for damage. Print every difference and write nothing. Exit
+    /// code 1 if there is one.
     #[arg(long)]
     check: bool,
     #[command(flatten)]

@@ -25,16 +25,17 @@ const FORGET_EVERY: Duration = Duration::from_secs(3_600);
 #[command(after_help = "Example:
   admit relay --database-url postgres://relay@db.example.org/guests --endpoint https://tickets.example.org/api/webhooks/ENDPOINT --secret whsec_SECRET")]
 pub struct Relay {
-    /// PostgreSQL with the outbox of integrations/postgres/admit.sql: a direct connection, not a pooler's.
+    /// Address of the PostgreSQL with the outbox of integrations/postgres/admit.sql. Connect directly, not through a
+    /// pooler.
     #[arg(long, env = "RELAY_DATABASE_URL", hide_env_values = true)]
     database_url: String,
     /// Address of the webhook endpoint, as Admit showed it.
     #[arg(long, env = "RELAY_ENDPOINT")]
     endpoint: Url,
-    /// Its secret, whsec_…; better given by the environment, where no list of processes shows it.
+    /// Secret of the webhook endpoint, whsec_…. Set it in the environment, because lists of processes show arguments.
     #[arg(long, env = "RELAY_SECRET", hide_env_values = true)]
     secret: String,
-    /// End when nothing is left to deliver.
+    /// Stop when nothing is left to deliver. Without it the command waits for more.
     #[arg(long)]
     once: bool,
 }

@@ -55,51 +55,52 @@ Exit codes:
   1  with --once: nobody was
   2  an error: not paired, no list, the journal is in use or cannot be written")]
 pub struct Scan {
-    /// File of this scanner's key, scans and list. It is made if there is none. Keep it: scans that were not sent are in it.
+    /// File with this scanner's key, scans and ticket list. It is made if it is missing. Keep it, because it holds the
+    /// scans that were not sent.
     #[arg(long, value_name = "FILE")]
     journal: PathBuf,
-    /// Pair first, by the link of the organiser's app, or by its token together with --server.
+    /// Pair first, with the link from the organiser's app, or with its token and --server.
     #[arg(long, value_name = "LINK", conflicts_with = "ask")]
     pair: Option<String>,
-    /// Ask the server to be paired, and print the code by which an organiser approves this device. Needs --server once.
+    /// Ask the server to be paired, and print the code with which an organiser approves this device. The first time it
+    /// needs --server.
     #[arg(long)]
     ask: bool,
-    /// Address of the server, where no pairing link names it.
+    /// Address of the server. Needed if no pairing link contains it.
     #[arg(long, value_name = "URL")]
     server: Option<Url>,
-    /// How staff call this scanner; without it the server names it after its gate.
+    /// Name that staff use for this scanner. Without it the server names it after its gate.
     #[arg(long, default_value = "", hide_default_value = true)]
     name: String,
-    /// Where codes come from: stdin, evdev:/dev/input/eventN or serial:/dev/ttyUSB0@9600.
+    /// Reader of the codes: stdin, evdev:/dev/input/eventN or serial:/dev/ttyUSB0@9600.
     #[arg(long, default_value = "stdin")]
     input: Source,
-    /// How many of a party go in: all, one, or ask the person at the terminal. Without it a terminal asks, and anything else
-    /// lets one in.
+    /// How many persons of a party go in. Without it a terminal asks, and any other input lets one in.
     #[arg(long, value_enum)]
     party: Option<Party>,
-    /// What to do where the area is full.
+    /// What to do if the area behind the gate is full.
     #[arg(long, value_enum, default_value_t = Unasked::Refuse)]
     full: Unasked,
-    /// What to do where staff were to look at the guest first.
+    /// What to do if the guest has a flag, for which staff should look at the guest first.
     #[arg(long, value_enum, default_value_t = Unasked::Refuse)]
     check: Unasked,
     /// Print each verdict as one line of JSON.
     #[arg(long)]
     json: bool,
-    /// Read one code, and say by the exit code whether somebody goes in.
+    /// Read one code. The exit code tells whether somebody goes in: 0 for yes, 1 for no, 2 for an error.
     #[arg(long)]
     once: bool,
-    /// Command to start when somebody is let in or out.
+    /// Command to run when somebody is let in or out.
     #[arg(long, value_name = "COMMAND")]
     on_admit: Option<String>,
-    /// Command to start when nobody is.
+    /// Command to run when nobody is let in or out.
     #[arg(long, value_name = "COMMAND")]
     on_refuse: Option<String>,
-    /// Keep guests' names in the journal file, where its owner can read them. Without it they are in memory only, and a
-    /// start without a network shows none.
+    /// Store guests' names in the journal file, where its owner can read them. Without it they are in memory only, and
+    /// a start without a network shows none.
     #[arg(long)]
     keep_names: bool,
-    /// How long the last upload may take when it is stopped, seconds.
+    /// Most time that the last upload may take when the command stops, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     last_sync: u64,
 }

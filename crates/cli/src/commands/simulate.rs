@@ -21,37 +21,39 @@ use postgres::Databases;
   admit simulate --level 0 --seeds 1000
   admit simulate --level 1 --seeds 1 --from 4711 --trace")]
 pub struct Simulate {
-    /// 0: engines against bare fact sets; 1: the use cases on a database; 2: the whole HTTP server on a database.
+    /// Level of the simulation. 0: phone engines against a model server in memory; 1: the use cases on a database;
+    /// 2: the HTTP server on a database.
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=2))]
     level: u8,
-    /// How many seeds. Of one alone the configuration is printed too.
+    /// Number of seeds. For a single seed the configuration is printed too.
     #[arg(long, default_value_t = 100)]
     seeds: u64,
-    /// As many seeds as begin within so many minutes, instead.
+    /// Run for this many minutes instead of a number of seeds.
     #[arg(long)]
     minutes: Option<f64>,
-    /// The first seed.
+    /// First seed.
     #[arg(long, default_value_t = 0)]
     from: u64,
-    /// Where levels 1 and 2 keep their data: the embedded database in memory, or PostgreSQL.
+    /// Database of levels 1 and 2: the embedded one in memory, or PostgreSQL.
     #[arg(long, value_enum, default_value_t = Kind::Sqlite)]
     store: Kind,
-    /// A PostgreSQL server to make databases on, and the role that the store works as there.
+    /// PostgreSQL server on which databases are made. The store uses the role in this address.
     #[arg(long, env = "DATABASE_URL", hide_env_values = true)]
     database_url: Option<String>,
-    /// A superuser of that server, who makes the databases and puts backups back.
+    /// Superuser of that server, who makes the databases and restores backups.
     #[arg(long, env = "ADMIT_SIM_SUPERUSER_URL", hide_env_values = true)]
     superuser_url: Option<String>,
-    /// Threads; every processor when absent, on PostgreSQL twice as many. A seed runs on one.
+    /// Number of threads. When absent, one per processor, or two per processor on PostgreSQL. A seed runs on one
+    /// thread.
     #[arg(long)]
     jobs: Option<usize>,
-    /// Runs each seed again and compares, and again without the other organisation.
+    /// Run each seed a second time and compare the results, and once more without the other organisation.
     #[arg(long)]
     thorough: bool,
-    /// With one seed: prints its trace.
+    /// Print the trace of a single seed.
     #[arg(long)]
     trace: bool,
-    /// Writes what all seeds came to into a file, as JSON.
+    /// Write the results of all seeds to this file, as JSON.
     #[arg(long)]
     json: Option<PathBuf>,
 }
@@ -59,9 +61,9 @@ pub struct Simulate {
 /// A kind of store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Kind {
-    /// The embedded one, in memory.
+    /// The embedded database, in memory.
     Sqlite,
-    /// PostgreSQL.
+    /// A PostgreSQL server.
     Postgres,
 }
 

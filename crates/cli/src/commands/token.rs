@@ -12,7 +12,7 @@ use crate::{acting, parts};
 /// The subcommands of `admit token`.
 #[derive(Debug, Subcommand)]
 pub enum Token {
-    /// Make a token and print it, this once.
+    /// Make an API token and print it. It cannot be shown again.
     Create(Create),
 }
 
@@ -22,19 +22,20 @@ pub enum Token {
 pub struct Create {
     #[command(flatten)]
     place: Place,
-    /// Sign-in e-mail of the user it acts as.
+    /// Sign-in e-mail of the user as whom the token acts.
     #[arg(long)]
     email: String,
-    /// Organisation, for users of several; the one they joined first when absent.
+    /// Id of the organisation, for users of several. When absent, the one that the user joined first.
     #[arg(long)]
     organization_id: Option<String>,
-    /// What the token is for.
+    /// Purpose of the token, in your words.
     #[arg(long, default_value = "command line")]
     name: String,
-    /// What it may do at most: owner, manager, promoter, door or viewer; the user's own role when absent.
+    /// Role that limits what the token may do: owner, manager, promoter, door or viewer. When absent, the user's own
+    /// role.
     #[arg(long)]
     role: Option<Role>,
-    /// Days until it opens nothing any more.
+    /// Days until the token expires.
     #[arg(long, default_value_t = API_TOKEN_DAYS)]
     days: i64,
     #[command(flatten)]

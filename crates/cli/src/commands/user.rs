@@ -17,9 +17,9 @@ use crate::{acting, parts};
 /// The subcommands of `admit user`.
 #[derive(Debug, Subcommand)]
 pub enum User {
-    /// Add a user: the owner of a new organisation, or a member of one there is.
+    /// Add a user: the owner of a new organisation, or a member of an existing one.
     Add(Add),
-    /// Give a user a new password, and sign them out everywhere: for who forgot theirs, or whose password others know.
+    /// Give a user a new password and end all their sessions. Use it if the password is forgotten or others know it.
     Password(Password),
 }
 
@@ -33,19 +33,19 @@ pub struct Add {
     /// Sign-in e-mail.
     #[arg(long)]
     email: String,
-    /// Name; the e-mail when absent.
+    /// Name of the user. When absent, the e-mail.
     #[arg(long)]
     name: Option<String>,
-    /// Makes a new organisation of this name, with the user as its owner.
+    /// Name of a new organisation, which the user will own.
     #[arg(long, conflicts_with = "organization_id", required_unless_present = "organization_id")]
     organization: Option<String>,
-    /// Adds the user to this organisation.
+    /// Id of the organisation to which the user is added.
     #[arg(long)]
     organization_id: Option<String>,
-    /// Role in an organisation there is: owner, manager, promoter, door or viewer.
+    /// Role in an existing organisation: owner, manager, promoter, door or viewer.
     #[arg(long, default_value = "manager", conflicts_with = "organization")]
     role: Role,
-    /// Reads the password from standard input, one line. Without it one is made and printed.
+    /// Read the password from standard input, one line. Without it a random one is made and printed.
     #[arg(long)]
     password_stdin: bool,
     #[command(flatten)]
@@ -61,7 +61,7 @@ pub struct Password {
     /// Sign-in e-mail.
     #[arg(long)]
     email: String,
-    /// Reads the password from standard input, one line. Without it one is made and printed.
+    /// Read the password from standard input, one line. Without it a random one is made and printed.
     #[arg(long)]
     password_stdin: bool,
     #[command(flatten)]

@@ -27,15 +27,15 @@ pub fn routes() -> OpenApiRouter<AppState> {
 struct ApiTokenView {
     id: String,
     name: String,
-    /// As whom it acts.
+    /// The id of the user as whom the token acts.
     user_id: String,
-    /// The role that bounds what the token may do: `owner`, `manager`, `promoter`, `door` or `viewer`; never more
-    /// than its user.
+    /// The role that limits what the token may do: `owner`, `manager`, `promoter`, `door` or `viewer`. The token never
+    /// may do more than its user.
     role: String,
-    /// From when on it opens nothing.
+    /// The time from which the token is refused.
     expires_at: Timestamp,
     created_at: Timestamp,
-    /// When it was withdrawn.
+    /// When the token was withdrawn. Null if it was not.
     revoked_at: Option<Timestamp>,
 }
 
@@ -53,21 +53,22 @@ impl From<ApiTokenRecord> for ApiTokenView {
     }
 }
 
-/// A token to be.
+/// The values of a new API token.
 #[derive(Deserialize, ToSchema)]
 struct ApiTokenRequest {
     /// The token's purpose, in your words.
     name: String,
-    /// The role that bounds what the token may do; absent: your own role.
+    /// The role that limits what the token may do. If absent, your own role.
     role: Option<String>,
-    /// From when on it opens nothing, at most two years ahead; a year from now where absent.
+    /// The time from which the token is refused, at most two years from now. If absent, one year from now, or the
+    /// expiry of the token that makes this request.
     expires_at: Option<Timestamp>,
 }
 
-/// A new token.
+/// A new API token and its text.
 #[derive(Serialize, ToSchema)]
 struct NewApiTokenView {
-    /// Its text, shown this once.
+    /// The token's text. It is shown only in this answer.
     token: String,
     #[serde(flatten)]
     view: ApiTokenView,
@@ -75,7 +76,7 @@ struct NewApiTokenView {
 
 /// API tokens of the organisation, newest first, withdrawn ones included.
 #[utoipa::path(get, path = "/api/api-tokens", tag = "organisers", extensions(("x-actions" = json!(["manage_tokens"]))), responses(
-    (status = 200, description = "All of them", body = List<ApiTokenView>),
+    (status = 200, description = "All API tokens", body = List<ApiTokenView>),
 ))]
 async fn list(State(state): State<AppState>, User(caller): User) -> Result<Json<List<ApiTokenView>>> {
     let tokens = api_tokens::list(&state.app, &caller).await?;
@@ -85,7 +86,7 @@ async fn list(State(state): State<AppState>, User(caller): User) -> Result<Json<
 /// Makes a token that acts as the caller.
 #[utoipa::path(post, path = "/api/api-tokens", tag = "organisers", request_body = ApiTokenRequest,
     extensions(("x-actions" = json!(["manage_tokens"]))), responses(
-    (status = 201, description = "Made; its text is shown this once", body = NewApiTokenView),
+    (status = 201, description = "Made. Only this answer shows the token's text", body = NewApiTokenView),
 ))]
 async fn create(
     State(state): State<AppState>,

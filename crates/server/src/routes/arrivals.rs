@@ -26,25 +26,25 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(list))
 }
 
-/// Somebody at a door.
+/// An entry, an exit or a refusal at a gate.
 #[derive(Serialize, ToSchema)]
 pub(super) struct ArrivalView {
-    /// By the scan's corrected time.
+    /// The scan's time, corrected for the error of the device's clock.
     at: Timestamp,
     gate_id: String,
     /// The gate's name.
     gate: String,
-    /// None where no guest holds the ticket, or the code is unknown.
+    /// The guest who holds the ticket. Null if no guest holds it or the code is unknown.
     guest_id: Option<String>,
-    /// The guest's name.
+    /// The guest's name. Null without a guest.
     name: Option<String>,
-    /// The name of the entry type; none of an unknown code.
+    /// The name of the ticket's entry type. Null for an unknown code.
     entry_type: Option<String>,
-    /// Persons let in or out, or asked for where the door stayed shut.
+    /// Number of persons let in or out. For a refusal, the number of persons asked for.
     persons: u32,
     /// `entry`, `exit` or `refused`.
     kind: &'static str,
-    /// Why the server refuses the scan, as a stable word; null where it agrees that the door opened.
+    /// Why the server refuses the scan, as a stable word. Null if the server agrees that the door opened.
     reason: Option<&'static str>,
     /// The device's name.
     device: String,
@@ -78,7 +78,7 @@ struct ArrivalQuery {
         ("id" = String, Path, description = "Event"),
         ("limit" = Option<usize>, Query, description = "1–100, 20 by default", minimum = 1, maximum = 100),
     ), extensions(("x-actions" = json!(["read_scans"]))), responses(
-    (status = 200, description = "The newest", body = List<ArrivalView>),
+    (status = 200, description = "The newest arrivals", body = List<ArrivalView>),
 ))]
 async fn list(
     State(state): State<AppState>,

@@ -24,27 +24,29 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(list))
 }
 
-/// A line of the ledger.
+/// One line of an audit ledger.
 #[derive(Serialize, ToSchema)]
 struct AuditView {
-    /// Place in its ledger, from 1.
+    /// The line's place in its ledger, from 1.
     n: u64,
-    /// Serial of the event's change.
+    /// The serial of the event's change. In the organisation's ledger it equals `n`.
     serial: u64,
     at: Timestamp,
     event_id: Option<String>,
-    /// Who; absent for devices and the system.
+    /// The user who acted. Null if a device or the system acted.
     user_id: Option<String>,
+    /// The device that acted. Null if none did.
     device_id: Option<String>,
     /// The action's word, such as `ticket_updated`.
     action: String,
-    /// To what kind of thing.
+    /// The kind of the changed object, such as `Gate`.
     entity_type: String,
+    /// The id of the changed object.
     entity_id: String,
-    /// The changes.
+    /// The changed values as JSON.
     changes: Value,
     metadata: Value,
-    /// SHA-256 chain head after this line.
+    /// The head of the SHA-256 hash chain after this line, as hexadecimal digits.
     head: String,
 }
 
@@ -85,7 +87,7 @@ struct AuditQuery {
 #[utoipa::path(get, path = "/api/audit", tag = "organisers", params(
         ("limit" = Option<usize>, Query, description = "1–500, 50 by default", minimum = 1, maximum = 500),
         ("cursor" = Option<String>, Query),
-        ("event_id" = Option<String>, Query, description = "The event's ledger; the organisation's own where absent"),
+        ("event_id" = Option<String>, Query, description = "The event whose ledger is read. If absent, the organisation's own ledger"),
     ), extensions(("x-actions" = json!(["read_audit"]))), responses(
     (status = 200, description = "A page", body = List<AuditView>),
     (status = 404, description = "No such event"),

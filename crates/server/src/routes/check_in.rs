@@ -22,35 +22,36 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(check_in)).routes(routes!(undo))
 }
 
-/// A check-in from the office.
+/// A check-in that a member does in the office, without a device.
 #[derive(Deserialize, ToSchema)]
 struct CheckInRequest {
-    /// A new UUID for each check-in. The same again is answered again and counts once.
+    /// A new UUID for each check-in. A repeat with the same id gets the same answer and counts once.
     scan_id: ScanId,
-    /// The gate that it counts for: one that lets guests in.
+    /// The gate at which the check-in counts. It must let guests in.
     gate_id: GateId,
-    /// Persons, 1 to 10,000.
+    /// Number of persons, 1 to 10,000.
     count: u32,
-    /// Lets the guest in although the rules refuse them, and says why. At most 2,000 characters.
+    /// The reason for letting the guest in although the rules refuse them, at most 2,000 characters. If absent, a
+    /// refused guest stays out.
     override_reason: Option<String>,
 }
 
 /// The result of a check-in.
 #[derive(Serialize, ToSchema)]
 struct CheckInView {
-    /// The scan that was stored; its id undoes the check-in.
+    /// The id of the stored scan. It undoes the check-in.
     scan_id: String,
-    /// The outcome by the rules.
+    /// The outcome that the rules give.
     outcome: &'static str,
-    /// The reason; absent where the outcome is `valid`: `already_scanned`, `wrong_gate`, …
+    /// Why the outcome is not `valid`, such as `already_scanned` or `wrong_gate`. Null if it is `valid`.
     reason: Option<&'static str>,
     /// Whether the guest was let in.
     opened: bool,
-    /// Persons let in by it; 0 where it was refused.
+    /// Number of persons whom this check-in let in. 0 if it was refused.
     persons: u32,
-    /// When the ticket let somebody in before.
+    /// When the ticket last let somebody in before this check-in. Null if it never did.
     last_at: Option<Timestamp>,
-    /// Name of the gate of that entry.
+    /// The name of the gate of that earlier entry. Null if there was none.
     last_gate: Option<String>,
 }
 
@@ -62,28 +63,30 @@ impl From<CheckInAnswer> for CheckInView {
     }
 }
 
-/// Which check-in is undone.
+/// The check-in to undo.
 #[derive(Deserialize, ToSchema)]
 struct UndoCheckInRequest {
-    /// The `scan_id` of a check-in from the office.
+    /// The `scan_id` of a check-in that was made in the office.
     scan_id: ScanId,
 }
 
 /// The result of undoing a check-in.
 #[derive(Serialize, ToSchema)]
 struct UndoneCheckInView {
-    /// Persons who do not count any more.
+    /// Number of persons who no longer count as let in.
     persons: u32,
 }
 
-/// Checks a guest in by a scan of their ticket, judged like one at a door. A refusal is an answer too: nobody is let in, and
-/// it is on record. Asked again with a new `scan_id` and an `override_reason`, the guest is let in.
+/// Checks a guest in by a scan of their ticket.
+///
+/// The server judges the scan like one at a door. A refusal is also a normal answer: nobody is let in, and the scan is
+/// stored. To let the guest in nevertheless, repeat the request with a new `scan_id` and an `override_reason`.
 #[utoipa::path(post, path = "/api/guests/{id}/check-in", tag = "organisers", request_body = CheckInRequest,
     params(("id" = String, Path, description = "Guest")), extensions(("x-actions" = json!(["manage_guests"]))), responses(
     (status = 200, description = "Judged and stored", body = CheckInView),
-    (status = 400, description = "A field is wrong; `count` also where fewer persons may still come in"),
+    (status = 400, description = "A field is wrong. `count` is also wrong if fewer persons may still come in"),
     (status = 404, description = "No such guest"),
-    (status = 409, description = "`no_ticket`; `scan_id_reused`: the id stands for another check-in"),
+    (status = 409, description = "`no_ticket`; `scan_id_reused`: another check-in has this id"),
     (status = 422, description = "`event_not_live`: the event is a draft"),
 ))]
 async fn check_in(
@@ -97,7 +100,9 @@ async fn check_in(
     Ok(Json(guests::check_in(&state.app, &caller, guest_id, wish).await?.into()))
 }
 
-/// Undoes a check-in from the office. The same again changes nothing. A phone's scan is undone on the phone.
+/// Undoes a check-in that was made in the office.
+///
+/// A repeat has no effect. A phone's scan can only be undone on the phone.
 #[utoipa::path(post, path = "/api/guests/{id}/check-in/undo", tag = "organisers", request_body = UndoCheckInRequest,
     params(("id" = String, Path, description = "Guest")), extensions(("x-actions" = json!(["manage_guests"]))), responses(
     (status = 200, description = "Undone", body = UndoneCheckInView),

@@ -31,68 +31,72 @@ pub fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(import_log))
 }
 
-/// The scans that one act counted.
+/// The result of accepting a device's waiting scans.
 #[derive(Serialize, ToSchema)]
 struct CountedView {
     id: String,
-    /// Scans that count now.
+    /// Number of scans that count now.
     counted: usize,
-    /// Scans that go on waiting: nothing proves that the device made them.
+    /// Number of scans that still wait, because nothing proves that the device made them.
     waiting: usize,
 }
 
-/// The scans that one act took back.
+/// The result of taking accepted scans back.
 #[derive(Serialize, ToSchema)]
 struct TakenBackView {
     id: String,
-    /// Scans that counted by a person's word and wait for a person again.
+    /// Number of scans that counted by a person's decision and now wait for review again.
     waiting: usize,
 }
 
-/// A device that goes on.
+/// A device that was suspended and may send scans again.
 #[derive(Serialize, ToSchema)]
 struct ResumedView {
     id: String,
-    /// `active`.
+    /// The device's new state: always `active`.
     state: &'static str,
-    /// Held scans that count now.
+    /// Number of held scans that count now.
     counted: usize,
-    /// Scans that go on waiting: nothing proves that the device made them.
+    /// Number of scans that still wait, because nothing proves that the device made them.
     waiting: usize,
 }
 
-/// A closed log.
+/// A device's log that a person closed.
 #[derive(Serialize, ToSchema)]
 struct ClosedLogView {
     log_id: String,
+    /// The highest `seq` of the log that the device reported.
     head: u64,
+    /// When the log was closed.
     closed_at: Option<Timestamp>,
 }
 
-/// A line of a saved log that was left out.
+/// A line of a saved log that was not imported.
 #[derive(Serialize, ToSchema)]
 struct WrongLineView {
-    /// From 1.
+    /// The line's number in the file, from 1.
     line: usize,
+    /// What is wrong with the line, in words.
     message: String,
 }
 
 /// The result of importing a saved log.
 #[derive(Serialize, ToSchema)]
 struct ImportedLogView {
-    /// Scans that were not stored before.
+    /// Number of scans that were not stored before.
     stored: usize,
-    /// Scans that were.
+    /// Number of scans that were stored before.
     known: usize,
-    /// Proven scans of the file that count nothing until a person accepts them: import once more with `accept=1`.
+    /// Number of proven scans of the file that do not count until a person accepts them. Import the file again with
+    /// `accept=1` to accept them.
     waiting: usize,
-    /// Scans of the file that wait and nothing proves: they stay in the review queue.
+    /// Number of waiting scans of the file that nothing proves. They stay in the review queue.
     unproven: usize,
-    /// Scans that this act counted.
+    /// Number of scans that count because of this import.
     counted: usize,
-    /// Lines left out.
+    /// Number of lines that were not imported.
     wrong_lines: usize,
-    /// The first thousand of them.
+    /// The lines that were not imported, at most the first 1,000.
     errors: Vec<WrongLineView>,
 }
 
@@ -116,7 +120,9 @@ struct ImportQuery {
     accept: Option<String>,
 }
 
-/// Makes a token that gives a device, and no other, a new key. The new key's first use starts the old one's last hour.
+/// Makes a token that gives one device a new key.
+///
+/// No other device can use the token. The old key stays valid for one hour after the new key's first use.
 #[utoipa::path(post, path = "/api/scanning/devices/{id}/rotate-key", tag = "organisers",
     params(("id" = String, Path, description = "Device")), extensions(("x-actions" = json!(["manage_devices"]))), responses(
     (status = 201, description = "Made", body = PairingTokenView),
@@ -133,18 +139,21 @@ async fn rotate_key(
     Ok((StatusCode::CREATED, Json(PairingTokenView::of(&state, &headers, made))))
 }
 
-/// That somebody looks for a device.
+/// The answer to a request that makes a device ring.
 #[derive(Serialize, ToSchema)]
 struct RingView {
     id: String,
+    /// When this request made the device ring.
     rung_at: Timestamp,
 }
 
-/// Makes a device noticed: it sounds, vibrates and says that an organiser looks for it. It hears of this within half a minute
-/// where it has a network.
+/// Makes a device ring, so that staff find it.
+///
+/// The device sounds, vibrates and shows that an organiser looks for it. While it is online, it learns of this within
+/// 30 seconds.
 #[utoipa::path(post, path = "/api/scanning/devices/{id}/ring", tag = "organisers",
     params(("id" = String, Path, description = "Device")), extensions(("x-actions" = json!(["manage_devices"]))), responses(
-    (status = 200, description = "It is told", body = RingView),
+    (status = 200, description = "The device will ring", body = RingView),
     (status = 404, description = "No such device"),
     (status = 409, description = "`device_revoked`"),
 ))]
@@ -158,10 +167,10 @@ async fn ring(
     Ok(Json(RingView { id: device.device_id.to_string(), rung_at }))
 }
 
-/// Lets a suspended device go on, and counts what was held of it.
+/// Lets a suspended device send scans again, and counts its held scans.
 #[utoipa::path(post, path = "/api/scanning/devices/{id}/resume", tag = "organisers",
     params(("id" = String, Path, description = "Device")), extensions(("x-actions" = json!(["manage_devices"]))), responses(
-    (status = 200, description = "It goes on", body = ResumedView),
+    (status = 200, description = "The device is active again", body = ResumedView),
     (status = 404, description = "No such device"),
     (status = 409, description = "`device_revoked`"),
 ))]
@@ -175,8 +184,9 @@ async fn resume(
     Ok(Json(ResumedView { id: device.device_id.to_string(), state: device.state.as_str(), counted, waiting }))
 }
 
-/// Counts every proven scan of a device that waits for a person: those that came in while it was revoked or suspended,
-/// and those since it was lost.
+/// Counts every proven scan of a device that waits for review.
+///
+/// These are scans that arrived while the device was revoked or suspended, and scans since it was lost.
 #[utoipa::path(post, path = "/api/scanning/devices/{id}/accept", tag = "organisers",
     params(("id" = String, Path, description = "Device")), extensions(("x-actions" = json!(["review"]))), responses(
     (status = 200, description = "Counted", body = CountedView),
@@ -191,7 +201,9 @@ async fn accept(
     Ok(Json(CountedView { id: device_id.to_string(), counted: accepted.counted, waiting: accepted.waiting }))
 }
 
-/// Takes back all that was accepted of a device, by whichever act and person: those scans wait for a person again.
+/// Takes back every accepted scan of a device. These scans wait for review again.
+///
+/// It does not matter which person accepted a scan, or by which request.
 #[utoipa::path(post, path = "/api/scanning/devices/{id}/take-back", tag = "organisers",
     params(("id" = String, Path, description = "Device")), extensions(("x-actions" = json!(["review"]))), responses(
     (status = 200, description = "Taken back", body = TakenBackView),
@@ -206,7 +218,9 @@ async fn take_back(
     Ok(Json(TakenBackView { id: device_id.to_string(), waiting }))
 }
 
-/// Closes a log that nobody will hand over any more: its gap stays on record and is no longer waited for.
+/// Closes a log that no device will send any more.
+///
+/// Its missing scans stay on record, and the server no longer waits for them.
 #[utoipa::path(post, path = "/api/scanning/devices/{id}/logs/{log_id}/close", tag = "organisers",
     params(("id" = String, Path, description = "Device"), ("log_id" = String, Path, description = "Log")),
     extensions(("x-actions" = json!(["manage_devices"]))), responses(
@@ -222,15 +236,15 @@ async fn close_log(
     Ok(Json(ClosedLogView { log_id: log.log_id.to_string(), head: log.head, closed_at: log.closed_at }))
 }
 
-/// Brings in a log that a device saved as a file: one scan of ours a line.
+/// Imports a log that a device saved as a file, with one scan in Admit's own form per line.
 ///
-/// Each scan carries its author's signature, so it is proven, whichever person brings it. A scan of a revoked or
-/// suspended device waits for a person. With `accept=1` the waiting scans of this file are counted. The same file
+/// Each scan carries the signature of its device. So it is proven, whoever imports the file. A scan of a revoked or
+/// suspended device waits for review. With `accept=1` the waiting scans of this file count. Importing the same file
 /// twice changes nothing.
 #[utoipa::path(post, path = "/api/events/{id}/scans/import", tag = "organisers",
     request_body(content = String, content_type = "application/x-ndjson"), params(
         ("id" = String, Path, description = "Event"),
-        ("accept" = Option<String>, Query, description = "`1`: count what waits of this file"),
+        ("accept" = Option<String>, Query, description = "`1`: count the waiting scans of this file"),
     ), extensions(("x-actions" = json!(["manage_devices"]))), responses(
     (status = 200, description = "Done", body = ImportedLogView),
     (status = 400, description = "The file cannot be read"),

@@ -25,7 +25,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(revoke, update))
 }
 
-/// A device, and what it last told about itself.
+/// A device, with its last report about itself.
 #[derive(Serialize, ToSchema)]
 struct DeviceView {
     id: String,
@@ -36,42 +36,48 @@ struct DeviceView {
     gate_id: String,
     /// `active`, `suspended` or `revoked`.
     state: &'static str,
+    /// When the device was revoked. Null if it was not.
     revoked_at: Option<Timestamp>,
+    /// The time since which an organiser believes the device lost. Null if nobody does.
     lost_since: Option<Timestamp>,
+    /// When the server last heard of the device. Null if it never did.
     last_seen_at: Option<Timestamp>,
+    /// When the device last sent a batch of scans. Null if it never did.
     last_sync_at: Option<Timestamp>,
-    /// Scans it says it has not sent.
+    /// Number of scans that the device has not sent yet, by its own report.
     pending: u64,
-    /// Battery level in percent; absent where the device did not tell it.
+    /// Battery level in percent. Null if the device did not report it.
     battery: Option<u8>,
     app_version: String,
-    /// Version of its list.
+    /// The version of the device's ticket list.
     manifest_version: u64,
-    /// Server clock − its wall clock.
+    /// Server clock minus the device's clock, in milliseconds. Null if the device did not report it.
     clock_offset_ms: Option<i64>,
-    /// Its logs, closed ones included.
+    /// The device's logs, including closed ones.
     logs: Vec<LogView>,
-    /// Scans of its open logs that have not come in.
+    /// Number of scans in the device's open logs that the server has not received.
     missing_count: u64,
-    /// Its scans, of whatever event, that count nothing until a person accepts them.
+    /// Number of the device's scans, of any event, that do not count until a person accepts them.
     waiting: u64,
-    /// When somebody else last tried the code it was paired with: a code is for one device, look who has it.
+    /// When another device last tried the code by which this one was paired. Null if none did. Somebody may have copied
+    /// the code: find out who has it.
     code_reused_at: Option<Timestamp>,
-    /// Syncs refused in a row (400, 409); five suspend it.
+    /// Number of syncs in a row that were refused with status 400 or 409. Five suspend the device.
     failed_syncs: u32,
     created_at: Timestamp,
 }
 
-/// A log, and which of its scans have not come in.
+/// A log of a device, and which of its scans the server has not received.
 #[derive(Serialize, ToSchema)]
 struct LogView {
     log_id: String,
-    /// Highest `seq` the device spoke of.
+    /// The highest `seq` of the log that the device reported.
     head: u64,
-    /// `seq` numbers not received, as ranges `[from, to]`.
+    /// The `seq` numbers that were not received, as ranges `[from, to]` with both ends included.
     missing: Vec<(u64, u64)>,
+    /// Number of scans that were not received.
     missing_count: u64,
-    /// Closed by a person.
+    /// When a person closed the log. Null while it is open.
     closed_at: Option<Timestamp>,
 }
 
@@ -118,11 +124,11 @@ impl DeviceView {
     }
 }
 
-/// A withdrawn device.
+/// A device that was revoked.
 #[derive(Serialize, ToSchema)]
 struct RevokedView {
     id: String,
-    /// `revoked`.
+    /// The device's new state: always `revoked`.
     state: &'static str,
     revoked_at: Option<Timestamp>,
     lost_since: Option<Timestamp>,
@@ -134,26 +140,26 @@ pub fn no_body(headers: &HeaderMap) -> bool {
     length.is_none_or(|length| length == "0") && !headers.contains_key(TRANSFER_ENCODING)
 }
 
-/// Since when a device is thought lost.
+/// The time since which the device is believed lost.
 #[derive(Default, Deserialize, ToSchema)]
 struct RevokeRequest {
-    /// Scans at or after it count nothing until reviewed.
+    /// Scans at or after this time do not count until a person accepts them. Absent if the device is not lost.
     lost_since: Option<Timestamp>,
 }
 
-/// The fields to change; absent fields stay.
+/// The fields to change. Absent fields keep their values.
 #[derive(Deserialize, ToSchema)]
 struct DevicePatchRequest {
-    /// How staff call it.
+    /// The name that staff use for the device.
     name: Option<String>,
-    /// Another gate of its event: the phone learns of it by its next heartbeat.
+    /// Another gate of the device's event. The device learns of it with its next heartbeat.
     gate_id: Option<GateId>,
 }
 
-/// Devices of an event, oldest first, with the scans each has not handed over.
+/// Devices of an event, oldest first, with the scans that each has not sent.
 #[utoipa::path(get, path = "/api/events/{id}/devices", tag = "organisers",
     params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["read_scans"]))), responses(
-    (status = 200, description = "All of them", body = List<DeviceView>),
+    (status = 200, description = "All devices", body = List<DeviceView>),
 ))]
 async fn list(
     State(state): State<AppState>,
@@ -164,12 +170,14 @@ async fn list(
     Ok(Json(List::whole(listed.into_iter().map(DeviceView::from).collect())))
 }
 
-/// Withdraws a device: it wipes its guest data, and hands over its log; what it sends from now on counts nothing until
-/// reviewed.
+/// Revokes a device.
+///
+/// The device deletes its guest data and sends its remaining scans. Scans that arrive from now on do not count until a
+/// person accepts them.
 #[utoipa::path(delete, path = "/api/scanning/devices/{id}", tag = "organisers",
-    request_body(content = RevokeRequest, description = "May be left out"),
+    request_body(content = RevokeRequest, description = "The body is optional"),
     params(("id" = String, Path, description = "Device")), extensions(("x-actions" = json!(["manage_devices"]))), responses(
-    (status = 200, description = "Withdrawn", body = RevokedView),
+    (status = 200, description = "Revoked", body = RevokedView),
     (status = 404, description = "No such device"),
 ))]
 async fn revoke(
@@ -194,8 +202,10 @@ async fn revoke(
     }))
 }
 
-/// Renames a device, or moves it to another gate of its event. The phone learns of the gate by its next heartbeat, within 30
-/// seconds while it is online; its scans until then name the gate it stood at.
+/// Renames a device, or moves it to another gate of its event.
+///
+/// The device learns of the gate with its next heartbeat, within 30 seconds while it is online. Its scans until then
+/// name the former gate.
 #[utoipa::path(patch, path = "/api/scanning/devices/{id}", tag = "organisers", request_body = DevicePatchRequest,
     params(("id" = String, Path, description = "Device")), extensions(("x-actions" = json!(["manage_devices"]))), responses(
     (status = 200, description = "Changed", body = DeviceView),

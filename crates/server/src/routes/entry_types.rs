@@ -27,15 +27,15 @@ pub fn routes() -> OpenApiRouter<AppState> {
 struct EntryTypeView {
     id: String,
     name: String,
-    /// Zone its tickets get.
+    /// The zone of tickets of this type.
     zone: String,
-    /// Place in the order; the first is the default.
+    /// The type's place in the event's order. The first type is the default.
     position: i64,
-    /// Its own re-entry mode: `never`, `after_gap`, `after_exit` or `daily`; null where the event's holds.
+    /// The type's own re-entry mode: `never`, `after_gap`, `after_exit` or `daily`. Null if the event's mode holds.
     re_entry: Option<ReEntry>,
-    /// The limit of a ticket holds at each gate by itself.
+    /// Whether a ticket's limit holds at each gate separately.
     per_gate: bool,
-    /// Persons that a ticket lets in in all; null without such a limit.
+    /// The most persons whom a ticket lets in altogether. Null for no such limit.
     uses: Option<u32>,
 }
 
@@ -53,33 +53,35 @@ impl From<EntryType> for EntryTypeView {
     }
 }
 
-/// The limits to change; absent ones stay. They belong to the zone: entry types that share one share them.
+/// The fields to change. Absent fields keep their values. The limits belong to the zone, so entry types of one zone
+/// share them.
 #[derive(Deserialize, ToSchema)]
 struct EntryTypePatchRequest {
     name: Option<String>,
-    /// Null for the event's own mode.
+    /// The type's own re-entry mode. Null for the event's mode.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>)]
     re_entry: Option<Option<ReEntry>>,
+    /// Whether a ticket's limit holds at each gate separately.
     per_gate: Option<bool>,
-    /// 1–10,000; null for no such limit.
+    /// The most persons whom a ticket lets in altogether, 1–10,000. Null for no such limit.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<u32>)]
     uses: Option<Option<u32>>,
 }
 
-/// An entry type to be.
+/// The values of a new entry type.
 #[derive(Deserialize, ToSchema)]
 struct EntryTypeRequest {
     name: String,
-    /// Zone its tickets get.
+    /// The zone of tickets of this type.
     zone: String,
 }
 
 /// Entry types of an event, in their order.
 #[utoipa::path(get, path = "/api/events/{id}/entry-types", tag = "organisers",
     params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["read_events"]))), responses(
-    (status = 200, description = "All of them", body = List<EntryTypeView>),
+    (status = 200, description = "All entry types", body = List<EntryTypeView>),
 ))]
 async fn list(
     State(state): State<AppState>,
@@ -90,7 +92,7 @@ async fn list(
     Ok(Json(List::whole(types.into_iter().map(EntryTypeView::from).collect())))
 }
 
-/// Makes an entry type, last in the order.
+/// Makes an entry type, as the last in the order.
 #[utoipa::path(post, path = "/api/events/{id}/entry-types", tag = "organisers", request_body = EntryTypeRequest,
     params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["manage_events"]))), responses(
     (status = 201, description = "Made", body = EntryTypeView),
@@ -108,8 +110,9 @@ async fn create(
     Ok((StatusCode::CREATED, Json(made.into())))
 }
 
-/// Changes an entry type: its name, and how often its persons may enter. It holds from now on; phones hear of it with their
-/// next list.
+/// Changes an entry type: its name, and how often its persons may enter.
+///
+/// The change holds from now on. Devices learn of it with their next list.
 #[utoipa::path(patch, path = "/api/events/{id}/entry-types/{entry_type_id}", tag = "organisers", request_body = EntryTypePatchRequest,
     params(("id" = String, Path, description = "Event"), ("entry_type_id" = String, Path, description = "Entry type")),
     extensions(("x-actions" = json!(["manage_events"]))), responses(

@@ -30,30 +30,30 @@ struct EventView {
     id: String,
     name: String,
     venue: String,
-    /// IANA name.
+    /// IANA time zone, such as `Europe/Berlin`.
     time_zone: String,
     starts_at: Timestamp,
     ends_at: Timestamp,
     /// `draft`, `live`, `ended` or `archived`.
     status: EventStatus,
-    /// `never`, `after_gap`, `after_exit` or `daily`.
+    /// Re-entry mode: `never`, `after_gap`, `after_exit` or `daily`.
     re_entry: ReEntry,
-    /// Gap of `after_gap`.
+    /// The least time between two entries in the mode `after_gap`, in seconds.
     min_gap_seconds: u32,
-    /// When the days of `daily` begin, by the clocks of its zone.
+    /// The local time at which a day begins in the mode `daily`, in the event's time zone.
     #[schema(value_type = String, example = "06:00")]
     day_starts_at: ClockTime,
-    /// Staff may override with a PIN.
+    /// Whether staff can override a refusal with a PIN.
     has_staff_pin: bool,
-    /// Persons expected at once.
+    /// Number of persons who may be inside at once; the live page shows it. Null without one.
     capacity: Option<u32>,
-    /// Persons whom staff may add at the doors in all; null or absent: no number.
+    /// The most persons whom staff may add at all gates together. Null for no limit.
     walk_ins: Option<u32>,
-    /// Days after its end when its guests' personal data is erased, 1–3,650; null keeps it.
+    /// Days after the event's end until its guests' personal data is erased, 1–3,650. Null keeps the data.
     retention_days: Option<u32>,
-    /// Names of the guests' fields that a verdict shows, in this order.
+    /// Names of the guest fields that a verdict shows, in this order.
     verdict_fields: Vec<String>,
-    /// Kinds of codes that cameras read beside QR.
+    /// Kinds of codes that cameras read in addition to QR.
     barcode_kinds: Vec<BarcodeKind>,
     created_at: Timestamp,
 }
@@ -82,16 +82,16 @@ impl From<EventRecord> for EventView {
     }
 }
 
-/// An event and its figures.
+/// An event with its figures.
 #[derive(Serialize, ToSchema)]
 struct ListedEventView {
     #[serde(flatten)]
     event: EventView,
-    /// Persons that its tickets admit.
+    /// Number of persons whom the event's tickets admit.
     expected: u64,
-    /// Persons let in, those beyond their tickets' limits included.
+    /// Number of persons let in, including those beyond their tickets' limits.
     admitted: u64,
-    /// Open incidents of the review queue.
+    /// Number of open incidents in the review queue.
     open_incidents: u64,
 }
 
@@ -102,43 +102,45 @@ impl From<ListedEvent> for ListedEventView {
     }
 }
 
-/// An event to be.
+/// The values of a new event.
 #[derive(Deserialize, ToSchema)]
 struct EventRequest {
     name: String,
     venue: Option<String>,
-    /// IANA name; `UTC` where absent.
+    /// IANA time zone, such as `Europe/Berlin`. `UTC` if absent.
     time_zone: Option<String>,
     starts_at: Timestamp,
     ends_at: Timestamp,
     /// `draft` (default) or `live`.
     status: Option<EventStatus>,
-    /// `never` (default), `after_gap`, `after_exit` or `daily`.
+    /// Re-entry mode: `never` (default), `after_gap`, `after_exit` or `daily`.
     re_entry: Option<ReEntry>,
-    /// 300 by default.
+    /// The least time between two entries in the mode `after_gap`, in seconds. 300 if absent.
     min_gap_seconds: Option<u32>,
-    /// When the days of `daily` begin, by the clocks of its zone; `06:00` where absent.
+    /// The local time at which a day begins in the mode `daily`, in the event's time zone. `06:00` if absent.
     #[schema(value_type = Option<String>, example = "06:00")]
     day_starts_at: Option<ClockTime>,
-    /// 4–8 digits.
+    /// The PIN with which staff can override a refusal, 4–8 digits. No PIN if absent.
     staff_pin: Option<String>,
-    /// Persons expected at once.
+    /// Number of persons who may be inside at once; the live page shows it. No number if null or absent.
     capacity: Option<u32>,
-    /// Persons whom staff may add at the doors in all; null or absent: no number.
+    /// The most persons whom staff may add at all gates together. No limit if null or absent.
     walk_ins: Option<u32>,
-    /// Days after its end when its guests' personal data is erased, 1–3,650; null keeps it.
+    /// Days after the event's end until its guests' personal data is erased, 1–3,650. The data is kept if null or
+    /// absent.
     retention_days: Option<u32>,
-    /// Names of the guests' fields that a verdict shows, in this order: at most 3.
+    /// Names of the guest fields that a verdict shows, in this order, at most 3.
     #[serde(default)]
     verdict_fields: Vec<String>,
-    /// Kinds of codes that cameras read beside QR: none by default, as each more makes reading slower.
+    /// Kinds of codes that cameras read in addition to QR. None if absent: each further kind makes reading slower.
     #[serde(default)]
     barcode_kinds: Vec<BarcodeKind>,
-    /// Names of its first gates; `["Main entrance"]` where absent, `[]` for none. Every entry type passes them, in and out.
+    /// Names of the event's first gates. `["Main entrance"]` if absent, `[]` for none. Every entry type may pass them,
+    /// in and out.
     gates: Option<Vec<String>>,
 }
 
-/// The fields to change; absent fields stay.
+/// The fields to change. Absent fields keep their values.
 #[derive(Deserialize, ToSchema)]
 struct EventPatchRequest {
     name: Option<String>,
@@ -146,33 +148,34 @@ struct EventPatchRequest {
     time_zone: Option<String>,
     starts_at: Option<Timestamp>,
     ends_at: Option<Timestamp>,
-    /// draft → live → ended → archived; ended may go live again.
+    /// The new status. The order is draft → live → ended → archived; an ended event may go live again.
     status: Option<EventStatus>,
     re_entry: Option<ReEntry>,
     min_gap_seconds: Option<u32>,
     #[schema(value_type = Option<String>, example = "06:00")]
     day_starts_at: Option<ClockTime>,
-    /// 4–8 digits; null takes the PIN away.
+    /// The PIN with which staff can override a refusal, 4–8 digits. Null removes it.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>)]
     staff_pin: Option<Option<String>>,
-    /// Null for no limit.
+    /// Number of persons who may be inside at once; the live page shows it. Null for none.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<u32>)]
     capacity: Option<Option<u32>>,
-    /// Persons whom staff may add at the doors in all; null for no number.
+    /// The most persons whom staff may add at all gates together. Null for no limit.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<u32>)]
     walk_ins: Option<Option<u32>>,
-    /// Null keeps guests' data.
+    /// Days after the event's end until its guests' personal data is erased, 1–3,650. Null keeps the data.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<u32>)]
     retention_days: Option<Option<u32>>,
-    /// Names of the guests' fields that a verdict shows, in this order: at most 3.
+    /// Names of the guest fields that a verdict shows, in this order, at most 3.
     verdict_fields: Option<Vec<String>>,
-    /// Kinds of codes that cameras read beside QR.
+    /// Kinds of codes that cameras read in addition to QR.
     barcode_kinds: Option<Vec<BarcodeKind>>,
-    /// With `"status": "live"` for a draft: the practice scans of the last 12 hours were real, and count in their own time.
+    /// For a draft that gets the status `live`: true if the practice scans of the last 12 hours were real. They then
+    /// count, at their own times.
     #[serde(default)]
     count_practice: bool,
 }
@@ -192,7 +195,7 @@ async fn list(
     Ok(Json(List::of(listed, ListedEventView::from)))
 }
 
-/// Makes an event, with the entry type "General" and its first gates.
+/// Makes an event with the entry type "General" and its first gates.
 #[utoipa::path(post, path = "/api/events", tag = "organisers", request_body = EventRequest,
     extensions(("x-actions" = json!(["manage_events"]))), responses(
     (status = 201, description = "Made", body = EventView),
@@ -236,7 +239,10 @@ async fn show(
     Ok(Json(events::show(&state.app, &caller, event_id).await?.into()))
 }
 
-/// Changes an event. Going live holds from the start, `ended` and `archived` from now on.
+/// Changes an event.
+///
+/// The status `live` holds from the start, as if the event had always been live. `ended` and `archived` hold from now
+/// on.
 #[utoipa::path(patch, path = "/api/events/{id}", tag = "organisers", request_body = EventPatchRequest,
     params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["manage_events"]))), responses(
     (status = 200, description = "Changed", body = EventView),

@@ -25,20 +25,21 @@ pub fn routes() -> OpenApiRouter<AppState> {
 /// A gate.
 #[derive(Serialize, ToSchema)]
 struct GateView {
-    /// The gate's id, a slug.
+    /// The gate's id: lower-case letters and digits with dashes between them.
     id: String,
     name: String,
-    /// Zones it admits.
+    /// The zones whose tickets the gate admits.
     zones: Vec<String>,
-    /// `in`, `out` or `both`.
+    /// The direction in which people go: `in`, `out` or `both`.
     direction: Direction,
-    /// Persons its area holds; advice only.
+    /// Number of persons for whom the area behind the gate has room. This is advice for staff, who may let in more.
+    /// Null if not set.
     capacity: Option<u32>,
-    /// Devices here may carry guest names.
+    /// Whether devices at this gate may store guests' names.
     names_on_devices: bool,
-    /// Whether staff here may add guests who have no ticket.
+    /// Whether staff at this gate may add guests who have no ticket.
     walk_ins: bool,
-    /// `check_ticket_valid`, `check_not_duplicate`.
+    /// The checks at this gate: `check_ticket_valid` and `check_not_duplicate`.
     entry_rules: Vec<EntryRule>,
 }
 
@@ -57,46 +58,48 @@ impl From<Gate> for GateView {
     }
 }
 
-/// A gate to be.
+/// The values of a new gate.
 #[derive(Deserialize, ToSchema)]
 struct GateRequest {
-    /// Slug: lower-case letters and digits with dashes between them. Also read as `gate_id`.
+    /// The gate's id: lower-case letters and digits with dashes between them. The name `gate_id` is accepted too.
     #[serde(alias = "gate_id")]
     id: GateId,
-    /// The slug where absent.
+    /// The gate's name. If absent, its id.
     name: Option<String>,
-    /// Those of the event's entry types where absent.
+    /// The zones whose tickets the gate admits. If absent, the zones of the event's entry types.
     zones: Option<Vec<String>>,
-    /// `in` where absent.
+    /// The direction in which people go: `in`, `out` or `both`. `in` if absent.
     direction: Option<Direction>,
+    /// Number of persons for whom the area behind the gate has room. No number if absent.
     capacity: Option<u32>,
-    /// On where absent.
+    /// Whether devices at this gate may store guests' names. True if absent.
     names_on_devices: Option<bool>,
-    /// Whether staff here may add guests who have no ticket; false when absent.
+    /// Whether staff at this gate may add guests who have no ticket. False if absent.
     walk_ins: Option<bool>,
-    /// Both where absent; cannot be changed later.
+    /// The checks at this gate: `check_ticket_valid` and `check_not_duplicate`. Both if absent. They cannot be changed
+    /// later.
     entry_rules: Option<Vec<EntryRule>>,
 }
 
-/// The fields to change; absent fields stay.
+/// The fields to change. Absent fields keep their values.
 #[derive(Deserialize, ToSchema)]
 struct GatePatchRequest {
     name: Option<String>,
     zones: Option<Vec<String>>,
     direction: Option<Direction>,
-    /// Null for no limit.
+    /// Number of persons for whom the area behind the gate has room. Null for no number.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<u32>)]
     capacity: Option<Option<u32>>,
     names_on_devices: Option<bool>,
-    /// Whether staff here may add guests who have no ticket; false when absent.
+    /// Whether staff at this gate may add guests who have no ticket.
     walk_ins: Option<bool>,
 }
 
-/// Gates of an event, by id.
+/// Gates of an event, in the order of their ids.
 #[utoipa::path(get, path = "/api/events/{id}/gates", tag = "organisers", params(("id" = String, Path, description = "Event")),
     extensions(("x-actions" = json!(["read_events"]))), responses(
-    (status = 200, description = "All of them", body = List<GateView>),
+    (status = 200, description = "All gates", body = List<GateView>),
 ))]
 async fn list(
     State(state): State<AppState>,
@@ -111,7 +114,7 @@ async fn list(
 #[utoipa::path(post, path = "/api/events/{id}/gates", tag = "organisers", request_body = GateRequest,
     params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["manage_events"]))), responses(
     (status = 201, description = "Made", body = GateView),
-    (status = 409, description = "`gate_exists`: a gate of this id is there"),
+    (status = 409, description = "`gate_exists`: the event has a gate with this id"),
 ))]
 async fn create(
     State(state): State<AppState>,
@@ -133,7 +136,7 @@ async fn create(
     Ok((StatusCode::CREATED, Json(made.into())))
 }
 
-/// Changes a gate from now on.
+/// Changes a gate. The change holds from now on.
 #[utoipa::path(patch, path = "/api/events/{id}/gates/{gate_id}", tag = "organisers", request_body = GatePatchRequest,
     params(("id" = String, Path, description = "Event"), ("gate_id" = String, Path, description = "Gate")),
     extensions(("x-actions" = json!(["manage_events"]))), responses(
@@ -157,11 +160,11 @@ async fn update(
     Ok(Json(gates::update(&state.app, &caller, event_id, gate_id, patch).await?.into()))
 }
 
-/// Removes a gate that nothing uses.
+/// Deletes a gate that nothing uses.
 #[utoipa::path(delete, path = "/api/events/{id}/gates/{gate_id}", tag = "organisers",
     params(("id" = String, Path, description = "Event"), ("gate_id" = String, Path, description = "Gate")),
     extensions(("x-actions" = json!(["manage_events"]))), responses(
-    (status = 204, description = "Removed"),
+    (status = 204, description = "Deleted"),
     (status = 404, description = "No such gate"),
     (status = 409, description = "`gate_in_use`: devices are paired to it, tickets are limited to it, or people were scanned at it"),
 ))]

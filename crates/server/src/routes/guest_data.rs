@@ -25,16 +25,17 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(copy)).routes(routes!(erase))
 }
 
-/// Everything that is kept of one guest.
+/// All stored data of one guest.
 #[derive(Serialize, ToSchema)]
 struct GuestDataView {
     guest: StandingGuestView,
+    /// The guest's ticket. Null if they have none.
     ticket: Option<TicketView>,
-    /// The code of their ticket.
+    /// The code of the guest's ticket. Null if they have no ticket.
     code: Option<CodeView>,
     /// The guest's history, newest first.
     story: Vec<MomentView>,
-    /// Mails of their pass, newest first.
+    /// The runs that mail the guest's pass, newest first.
     mails: Vec<RunView>,
 }
 
@@ -54,10 +55,10 @@ impl From<GuestCopy> for GuestDataView {
     }
 }
 
-/// Everything that is kept of a guest, as a file for them. The ledger gets a line, `guest_data_copied`.
+/// All stored data of a guest, as a file for them. The audit ledger records this as `guest_data_copied`.
 #[utoipa::path(get, path = "/api/guests/{id}/data", tag = "organisers",
     params(("id" = String, Path, description = "Guest")), extensions(("x-actions" = json!(["manage_guests"]))), responses(
-    (status = 200, description = "All of it", body = GuestDataView),
+    (status = 200, description = "The guest's data", body = GuestDataView),
     (status = 404, description = "No such guest"),
 ))]
 async fn copy(State(state): State<AppState>, User(caller): User, Path(guest_id): Path<GuestId>) -> Result<Response> {
@@ -67,8 +68,9 @@ async fn copy(State(state): State<AppState>, User(caller): User, Path(guest_id):
     Ok(response)
 }
 
-/// Erases a guest's personal data: name, addresses, notes, fields, and what is known by them. Counted persons stay
-/// counted, and the guest's ticket stays as it is. It cannot be taken back.
+/// Erases a guest's personal data: name, addresses, notes, fields and everything that identifies them.
+///
+/// Persons who were counted stay counted, and the guest's ticket stays as it is. This cannot be undone.
 #[utoipa::path(post, path = "/api/guests/{id}/erase", tag = "organisers",
     params(("id" = String, Path, description = "Guest")), extensions(("x-actions" = json!(["manage_guests"]))), responses(
     (status = 200, description = "Erased", body = GuestView),

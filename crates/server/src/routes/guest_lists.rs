@@ -28,7 +28,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
 struct GuestListView {
     id: String,
     name: String,
-    /// The promoter whose it is.
+    /// The member who fills this list. Null if nobody does.
     promoter_id: Option<String>,
     created_at: Timestamp,
 }
@@ -44,18 +44,19 @@ impl From<GuestListRecord> for GuestListView {
     }
 }
 
-/// A guest list to be.
+/// The values of a new guest list.
 #[derive(Deserialize, ToSchema)]
 struct GuestListRequest {
     name: String,
-    /// A member: with the role `promoter` they see and fill this list and no other.
+    /// The member who fills this list. With the role `promoter` they see and fill their own lists only. Absent for
+    /// none.
     promoter_id: Option<UserId>,
 }
 
-/// Guest lists of an event, oldest first; a promoter sees their own.
+/// Guest lists of an event, oldest first. A promoter sees their own lists only.
 #[utoipa::path(get, path = "/api/events/{id}/guest-lists", tag = "organisers",
     params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["read_events"]))), responses(
-    (status = 200, description = "All of them", body = List<GuestListView>),
+    (status = 200, description = "All guest lists", body = List<GuestListView>),
 ))]
 async fn list(
     State(state): State<AppState>,
@@ -83,17 +84,17 @@ async fn create(
     Ok((StatusCode::CREATED, Json(made.into())))
 }
 
-/// The fields to change; absent fields stay.
+/// The fields to change. Absent fields keep their values.
 #[derive(Deserialize, ToSchema)]
 struct GuestListPatchRequest {
     name: Option<String>,
-    /// A member, who then sees and fills this list, or null for nobody's.
+    /// The member who sees and fills this list. Null for none.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>)]
     promoter_id: Option<Option<UserId>>,
 }
 
-/// Changes a guest list: its name, and whose it is.
+/// Changes a guest list: its name, and the member who fills it.
 #[utoipa::path(patch, path = "/api/events/{id}/guest-lists/{guest_list_id}", tag = "organisers", request_body = GuestListPatchRequest,
     params(("id" = String, Path, description = "Event"), ("guest_list_id" = String, Path, description = "Guest list")),
     extensions(("x-actions" = json!(["manage_events"]))), responses(

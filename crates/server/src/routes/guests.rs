@@ -59,7 +59,7 @@ pub(super) struct GuestView {
     ticket_id: Option<String>,
     created_at: Timestamp,
     updated_at: Timestamp,
-    /// When their personal data was erased.
+    /// When the guest's personal data was erased. Null if it was not.
     erased_at: Option<Timestamp>,
 }
 
@@ -86,41 +86,41 @@ impl From<GuestRecord> for GuestView {
     }
 }
 
-/// A guest, and where they stand.
+/// A guest, with their ticket's status and their entries.
 #[derive(Serialize, ToSchema)]
 pub(super) struct StandingGuestView {
     #[serde(flatten)]
     guest: GuestView,
-    /// `pending`, `checked_in`, or after the event `no_show`: derived from the scans.
+    /// `pending`, `checked_in`, or after the event `no_show`. The server derives it from the scans.
     status: &'static str,
-    /// The status of their ticket: `active`, `used`, `voided` or `refunded`; absent without a ticket.
+    /// The status of the guest's ticket: `active`, `used`, `voided` or `refunded`. Null without a ticket.
     ticket_status: Option<&'static str>,
-    /// Persons let in.
+    /// Number of persons of the guest's party let in.
     actual_count: u32,
-    /// Persons inside now.
+    /// Number of persons of the guest's party inside now.
     inside: u32,
-    /// The newest entry; none where nobody was let in.
+    /// When somebody of the guest's party was last let in. Null if nobody was.
     last_at: Option<Timestamp>,
-    /// The name of its gate.
+    /// The name of the gate of that entry. Null if nobody was let in.
     last_gate: Option<String>,
-    /// The number of the purchase their ticket belongs to.
+    /// The number of the order that the guest's ticket belongs to. Null if there is none.
     order_id: Option<String>,
-    /// The name of their entry type.
+    /// The name of the guest's entry type. Null if the guest has none.
     entry_type: Option<String>,
-    /// The name of their guest list.
+    /// The name of the guest's list. Null if the guest is on none.
     guest_list: Option<String>,
-    /// How the mail of their pass stands; none where they have their code from elsewhere.
+    /// The state of the mail with the guest's pass. Null if the guest's code was not made here.
     mail: Option<MailView>,
 }
 
-/// How the mail of a guest's pass stands.
+/// The state of the mail with a guest's pass.
 #[derive(Serialize, ToSchema)]
 struct MailView {
-    /// `sent`, `waiting` (on its way, or to be tried again), or `not_sent`.
+    /// `sent`, `waiting` (under way, or to be tried again) or `not_sent`.
     state: &'static str,
-    /// Why it waits, or was not sent, in plain words.
+    /// Why the mail waits or was not sent, in plain words. Null if nothing is wrong.
     why: Option<String>,
-    /// Since when.
+    /// The time since which the mail is in this state. Null if no mail was ever begun.
     at: Option<Timestamp>,
 }
 
@@ -151,7 +151,7 @@ impl From<Listing> for StandingGuestView {
     }
 }
 
-/// A new guest, and their ticket.
+/// A new guest with their ticket.
 #[derive(Serialize, ToSchema)]
 struct NewGuestView {
     #[serde(flatten)]
@@ -176,39 +176,43 @@ struct CountQuery {
     q: Option<String>,
 }
 
-/// Guests by where they stand. All numbers but `persons` and `expected` count guests, each with their whole party.
+/// Numbers of guests by their state. Every number except `persons` and `expected` counts guests, each with their whole
+/// party.
 #[derive(Serialize, ToSchema)]
 struct GuestCountsView {
+    /// All guests.
     all: u64,
-    /// With somebody inside now.
+    /// Guests with somebody of their party inside now.
     inside: u64,
-    /// With nobody let in yet, while the event is not over and their ticket is good.
+    /// Guests with nobody let in yet, while the event is not over and their ticket is active.
     to_come: u64,
-    /// With somebody let in, ever.
+    /// Guests with somebody of their party let in so far.
     came: u64,
-    /// With nobody let in, although their ticket was good and the event is over.
+    /// Guests with nobody let in, although their ticket was active and the event is over.
     no_show: u64,
     /// Guests whose ticket is voided or refunded.
     voided: u64,
-    /// Guests whose newest pass was given up.
+    /// Guests whose newest pass could not be mailed and is no longer tried.
     mail_refused: u64,
-    /// Guests whose newest pass is on its way.
+    /// Guests whose newest pass is under way or waits to be tried again.
     mail_waiting: u64,
-    /// Persons: the sum of the guests' party sizes.
+    /// Number of persons: the sum of the guests' party sizes.
     persons: u64,
-    /// Persons whom valid tickets admit. Without a search it is the event's own number, as in its overview and occupancy.
+    /// Number of persons whom valid tickets admit. Without a search it equals the number in the event's overview and
+    /// occupancy.
     expected: u64,
-    /// By guest list, oldest first.
+    /// Guests by guest list, oldest list first. Lists without a guest are included.
     lists: Vec<NamedCountView>,
-    /// By entry type, in their order.
+    /// Guests by entry type, in the types' order. Types without a guest are included.
     entry_types: Vec<NamedCountView>,
 }
 
-/// Guests of a list or an entry type.
+/// The number of guests on a list or of an entry type.
 #[derive(Serialize, ToSchema)]
 struct NamedCountView {
     id: String,
     name: String,
+    /// Number of guests.
     guests: u64,
 }
 
@@ -241,7 +245,7 @@ impl From<Counts> for GuestCountsView {
     }
 }
 
-/// The fields to change; absent fields stay, null clears.
+/// The fields to change. Absent fields keep their values. Null clears a field.
 #[derive(Deserialize, ToSchema)]
 struct GuestPatchRequest {
     name: Option<String>,
@@ -251,7 +255,7 @@ struct GuestPatchRequest {
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>)]
     phone: Option<Option<String>>,
-    /// Their ticket's limit follows.
+    /// Number of persons of the party. The limit of the guest's ticket changes with it.
     party_size: Option<u32>,
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>)]
@@ -259,8 +263,8 @@ struct GuestPatchRequest {
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>)]
     flag: Option<Option<String>>,
-    /// By name: a value to set (at most 200 characters; the name at most 24), or null to take the field away. Others stay; a
-    /// guest has at most 8.
+    /// Fields to change, by name. A value sets the field, null removes it, and other fields stay. A guest has at most
+    /// 8. A value has at most 200 characters, a name at most 24.
     #[serde(default)]
     fields: BTreeMap<String, Option<String>>,
     #[serde(default, deserialize_with = "present")]
@@ -269,21 +273,21 @@ struct GuestPatchRequest {
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>)]
     guest_list_id: Option<Option<GuestListId>>,
-    /// Of their ticket: `voided` admits nobody any more, `active` takes it back.
+    /// The new status of the guest's ticket. `voided` admits nobody any more, and `active` restores the ticket.
     ticket_status: Option<TicketStatus>,
 }
 
-/// Guests of an event; a promoter sees those of their own lists.
+/// Guests of an event. A promoter sees the guests of their own lists only.
 #[utoipa::path(get, path = "/api/events/{id}/guests", tag = "organisers", params(
         ("id" = String, Path, description = "Event"),
         ("limit" = Option<usize>, Query, description = "1–500, 50 by default", minimum = 1, maximum = 500),
         ("cursor" = Option<String>, Query),
         ("q" = Option<String>, Query, description = "Beginnings of words of the name, in any order; or the start of an e-mail, external id or order number; or a whole ticket code", max_length = 200),
-        ("guest_list_id" = Option<String>, Query, description = "On this list"),
-        ("entry_type_id" = Option<String>, Query, description = "Of this entry type"),
-        ("state" = Option<String>, Query, description = "`inside`, `to_come`, `came`, `no_show` or `voided` (which includes refunded)"),
-        ("mail" = Option<String>, Query, description = "By the newest pass: `refused` (given up), `waiting` or `sent`"),
-        ("sort" = Option<String>, Query, description = "`name` (default, A to Z), `last` (newest entry first) or `added` (newest first)"),
+        ("guest_list_id" = Option<String>, Query, description = "Only guests on this list"),
+        ("entry_type_id" = Option<String>, Query, description = "Only guests of this entry type"),
+        ("state" = Option<String>, Query, description = "Only guests in this state: `inside`, `to_come`, `came`, `no_show` or `voided` (which includes refunded)"),
+        ("mail" = Option<String>, Query, description = "Only guests whose newest pass is `refused` (no longer tried), `waiting` or `sent`"),
+        ("sort" = Option<String>, Query, description = "The order: `name` (default, A to Z), `last` (newest entry first) or `added` (newest first)"),
     ), extensions(("x-actions" = json!(["read_guests", "manage_own_guests"]))), responses(
     (status = 200, description = "A page", body = List<StandingGuestView>),
 ))]
@@ -312,7 +316,8 @@ fn one_of<T>(name: &str, text: Option<String>, read: fn(&str) -> Option<T>, word
     text.map(|text| read(&text).ok_or_else(unknown)).transpose()
 }
 
-/// How many guests stand where, of those that `q` finds; a promoter counts those of their own lists.
+/// Numbers of guests by their state, of those that `q` finds. A promoter's numbers count the guests of their own lists
+/// only.
 #[utoipa::path(get, path = "/api/events/{id}/guests/counts", tag = "organisers", params(
         ("id" = String, Path, description = "Event"),
         ("q" = Option<String>, Query, description = "As in the list of guests", max_length = 200),
@@ -348,40 +353,44 @@ async fn create(
     Ok((StatusCode::CREATED, Json(view)))
 }
 
-/// A guest, where they stand, and their ticket.
+/// A guest with their state and their ticket.
 #[derive(Serialize, ToSchema)]
 struct ShownGuestView {
     #[serde(flatten)]
     guest: StandingGuestView,
+    /// The guest's ticket. Null if they have none.
     ticket: Option<TicketView>,
-    /// Their pass has a page; a code that was not made here has none. `POST /api/tickets/{id}/code` gives its address.
+    /// Whether the guest's pass has a page. A code that was not made here has none. `POST /api/tickets/{id}/code` gives
+    /// the page's address.
     has_pass: bool,
 }
 
-/// One moment of a guest's story.
+/// One entry of a guest's history.
 #[derive(Serialize, ToSchema)]
 pub(super) struct MomentView {
     at: Timestamp,
-    /// `added`, `changed`, `received`, `row_deleted`, `resent`, `remade`, `opened`, `entered`, `refused`, `left`, `undone` or `erased`.
+    /// What happened: `added`, `changed`, `received`, `row_deleted`, `resent`, `remade`, `opened`, `entered`,
+    /// `refused`, `left`, `undone` or `erased`.
     ///
-    /// `received` and `row_deleted` are of their row in the organiser's own table. `resent` is their pass, and `remade` the
-    /// same where there was no address to send it to. `opened` is the first time that its page was looked at.
+    /// `received` and `row_deleted` are messages about the guest's row in the organiser's own table. `resent` means
+    /// that the pass was sent again, and `remade` that it was made again for a guest without an address. `opened` is
+    /// the first view of the pass's page.
     what: &'static str,
-    /// Of `changed`: which fields.
+    /// For `changed`: the names of the changed fields. Empty otherwise.
     fields: Vec<String>,
-    /// Of `refused`: what the device said.
+    /// For `refused`: the outcome that the device showed. Null otherwise.
     outcome: Option<String>,
-    /// A member's name, the operator at the door, or the webhook that told of it.
+    /// Who did it: a member's name, the operator at the gate, or the webhook endpoint. Null if unknown.
     by: Option<String>,
-    /// The gate's name, of a scan.
+    /// For a scan: the gate's name. Null otherwise.
     gate: Option<String>,
-    /// The device's name, of a scan.
+    /// For a scan: the device's name. Null otherwise.
     device: Option<String>,
-    /// Persons, of a scan.
+    /// For a scan: the number of persons. 0 otherwise.
     persons: u32,
-    /// Staff picked the guest by name.
+    /// Whether staff picked the guest by name, without a code.
     by_hand: bool,
-    /// Whether the server counts the scan.
+    /// Whether the server counts the scan. A scan that was excluded or waits for review is listed but does not count.
     counts: bool,
 }
 
@@ -406,7 +415,7 @@ impl From<Moment> for MomentView {
     }
 }
 
-/// A guest with their ticket; to a promoter only of their own lists.
+/// A guest with their ticket. A promoter sees the guests of their own lists only.
 #[utoipa::path(get, path = "/api/guests/{id}", tag = "organisers",
     params(("id" = String, Path, description = "Guest")), extensions(("x-actions" = json!(["read_guests", "manage_own_guests"]))), responses(
     (status = 200, description = "The guest", body = ShownGuestView),
@@ -429,7 +438,7 @@ async fn show(
 /// their ticket.
 #[utoipa::path(get, path = "/api/guests/{id}/timeline", tag = "organisers",
     params(("id" = String, Path, description = "Guest")), extensions(("x-actions" = json!(["read_guests", "manage_own_guests"]))), responses(
-    (status = 200, description = "All of it", body = List<MomentView>),
+    (status = 200, description = "The whole history", body = List<MomentView>),
     (status = 404, description = "No such guest"),
 ))]
 async fn timeline(
@@ -468,10 +477,13 @@ async fn update(
     Ok(Json(guests::update(&state.app, &caller, guest_id, patch).await?.into()))
 }
 
-/// Sends a guest's pass again, once a minute at most; where it is on its way already, that run is the answer. For a guest without e-mail the pass is made, and its link can be shared.
+/// Sends a guest's pass again, at most once a minute.
+///
+/// If the pass is on its way already, the answer is that run. For a guest without e-mail the pass is only made, and its
+/// link can be shared.
 #[utoipa::path(post, path = "/api/guests/{id}/resend", tag = "organisers",
     params(("id" = String, Path, description = "Guest")), extensions(("x-actions" = json!(["manage_guests", "manage_own_guests"]))), responses(
-    (status = 202, description = "On its way: a run", body = RunView),
+    (status = 202, description = "The run that sends the pass", body = RunView),
     (status = 404, description = "No such guest"),
     (status = 409, description = "`code_of_another`: the guest's code was not made here; `ticket_not_active`; `event_over`"),
     (status = 429, description = "`rate_limited`: it was sent again less than a minute ago"),

@@ -19,7 +19,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(healthz)).routes(routes!(readyz))
 }
 
-/// The process answers.
+/// Answers if the process is alive.
 #[utoipa::path(get, path = "/healthz", tag = "watching", responses((status = 200, description = "Alive", body = String)))]
 async fn healthz() -> &'static str {
     "ok\n"
@@ -28,26 +28,28 @@ async fn healthz() -> &'static str {
 /// The answer of `/readyz`.
 #[derive(Debug, Serialize, ToSchema)]
 struct Ready {
-    /// Whether requests may come: the database answers and the server is not stopping.
+    /// Whether requests can be sent to this server: its database answers and it is not stopping.
     ready: bool,
     /// The services that this server depends on, one by one.
     checks: Vec<Check>,
 }
 
-/// One of them. The command `admit doctor` on the server's machine tells the details.
+/// The result of checking one service. `admit doctor` on the server's machine shows the details.
 #[derive(Debug, Serialize, ToSchema)]
 struct Check {
-    /// `database | clock | disk | redis | mail | objects`.
+    /// The service: `database | clock | disk | redis | mail | objects`.
     name: &'static str,
-    /// How it is.
+    /// The condition of the service.
     condition: Condition,
-    /// The action that would help; absent where none is needed.
+    /// What the operator should do. Absent if nothing is needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     fix: Option<&'static str>,
 }
 
-/// The database answers and the server is not stopping: traffic may come. A mail server or a Redis that is gone makes no
-/// server unready.
+/// Answers whether requests can be sent to this server.
+///
+/// The server is ready if its database answers and it is not stopping. A missing mail server or Redis does not make it
+/// unready.
 #[utoipa::path(get, path = "/readyz", tag = "watching", responses(
     (status = 200, description = "Ready", body = Ready),
     (status = 503, description = "Not ready"),

@@ -40,61 +40,64 @@ struct ImportQuery {
     progress: Option<String>,
 }
 
-/// The result of an import, done or planned.
+/// The result of an import, or the plan of a dry run.
 #[derive(Serialize, ToSchema)]
 struct ImportResult {
-    /// By which it can be undone; none where nothing was written.
+    /// The import's id, by which it can be undone. Null if nothing was written.
     import_id: Option<String>,
-    /// Nothing was written.
+    /// Whether this was a dry run, which writes nothing.
     dry_run: bool,
     /// How the file was read.
     file: FileView,
-    /// The system whose export the file is, such as `pretix` or `Eventbrite`; absent where it is none that we know.
+    /// The system whose export the file is, such as `pretix` or `Eventbrite`. Null if it is no known export.
     export: Option<&'static str>,
-    /// Its columns, in its order.
+    /// The file's columns, in order.
     columns: Vec<ColumnView>,
-    /// A person's mapping of the file, now or of the last file of this header: send it along to keep it.
+    /// The mapping that was used: that of this request, or that of the last file with this header. Send it again to
+    /// keep it.
     #[schema(value_type = Object)]
     mapping: Mapping,
-    /// Rows that made a ticket.
+    /// Number of rows that created a ticket.
     created: usize,
-    /// Persons of those tickets.
+    /// Number of persons of these tickets.
     created_persons: u64,
-    /// Rows that changed a ticket or its guest.
+    /// Number of rows that changed a ticket or its guest.
     updated: usize,
-    /// Rows that are stored already as they say.
+    /// Number of rows that equal what is stored.
     unchanged: usize,
-    /// Rows that say the same as another row: their guest comes in once.
+    /// Number of rows that repeat another row. Their guest is created once.
     joined: usize,
-    /// Rows whose ticket a person voided or refunded here and whose export calls it good: it stays as the person said.
+    /// Number of rows whose ticket a person voided or refunded here, while the file calls it good. The person's
+    /// decision stays.
     kept: usize,
-    /// Rows that stay out because of what they are, such as declined guests and totals.
+    /// Number of rows that were not imported because of their content, such as declined guests and totals.
     left_out: usize,
-    /// Why they do.
+    /// The reasons for these rows, with their numbers.
     left_out_because: Vec<LeftOutView>,
-    /// Entry types that the event gets.
+    /// Names of the entry types that the import creates.
     new_entry_types: Vec<String>,
-    /// Products that are no entry types of the event. Their rows are of the event's first type.
+    /// Products of the file that are no entry types of the event. Their rows get the event's first type.
     unknown_types: Vec<UnknownType>,
-    /// The questions that the file leaves open. Rows that wait for an answer are in no other count.
+    /// The questions that the file leaves open. Rows that wait for an answer are counted only in `asked`.
     questions: Vec<QuestionView>,
-    /// Rows that wait for an answer.
+    /// Number of rows that wait for an answer.
     asked: usize,
-    /// Lines left out because a field is wrong.
+    /// Number of lines that were not imported because a field is wrong.
     wrong_lines: usize,
-    /// Those of them that a spreadsheet damaged.
+    /// Number of these lines that a spreadsheet program damaged.
     damaged: usize,
-    /// Wrong fields by line, the first thousand.
+    /// The wrong fields, by line, at most the first 1,000.
     errors: Vec<ImportError>,
-    /// Guests with an address who get a mail where passes are mailed.
+    /// Number of guests with an address who get a mail if passes are mailed.
     to_mail: usize,
-    /// Whether passes are mailed.
+    /// Whether this import mails passes.
     mails: bool,
-    /// The first hundred rows of each kind as they will be.
+    /// The first 100 rows of each kind, with the result that each has.
     rows: Vec<RowView>,
-    /// Columns that are not read.
+    /// Headers of the columns that are not read.
     ignored_columns: Vec<String>,
-    /// Kinds of codes beside QR that all codes of the file look like; a suggestion for the event's `barcode_kinds`.
+    /// Kinds of codes, in addition to QR, that all codes of the file look like. This is a suggestion for the event's
+    /// `barcode_kinds`.
     barcode_kinds: Vec<BarcodeKind>,
 }
 
@@ -103,97 +106,99 @@ struct ImportResult {
 struct FileView {
     /// `text` or `workbook`.
     format: &'static str,
-    /// Of a text, how its letters are written: `UTF-8`, `UTF-16LE`, `UTF-16BE`, `Windows-1252` or `Mac Roman`.
+    /// For `text`: the encoding, which is `UTF-8`, `UTF-16LE`, `UTF-16BE`, `Windows-1252` or `Mac Roman`. Null for a
+    /// workbook.
     encoding: Option<&'static str>,
-    /// Of a text, what stands between cells.
+    /// For `text`: the character between cells. Null for a workbook.
     delimiter: Option<char>,
-    /// Of a workbook, the sheet that was read.
+    /// For `workbook`: the name of the sheet that was read. Null for a text.
     sheet: Option<String>,
-    /// Its other visible sheets.
+    /// Names of the workbook's other visible sheets.
     other_sheets: Vec<String>,
-    /// The rows above the header that were passed over.
+    /// The rows above the header, which were ignored.
     preamble: Vec<String>,
-    /// Rows below the header.
+    /// Number of rows below the header.
     rows: usize,
 }
 
 /// One column of the file.
 #[derive(Serialize, ToSchema)]
 struct ColumnView {
-    /// Its header.
+    /// The column's header.
     header: String,
-    /// Its first three values.
+    /// The column's first three values.
     samples: Vec<String>,
-    /// The meaning of the column, such as `name`; null where it is not read.
+    /// The column's meaning, such as `name`. Null if the column is not read.
     becomes: Option<String>,
-    /// How that is known: `said`, `export`, `guess` or `nothing`.
+    /// How the meaning was found: `said` (by the mapping), `export`, `guess` or `nothing`.
     by: &'static str,
 }
 
-/// Why rows stay out.
+/// A reason why rows were not imported.
 #[derive(Serialize, ToSchema)]
 struct LeftOutView {
-    /// `status`, `total`, `unassigned`, `entry_type`, `no_code` or `no_persons`.
+    /// The reason: `status`, `total`, `unassigned`, `entry_type`, `no_code` or `no_persons`.
     reason: &'static str,
-    /// The text of the file that decided, such as `declined`.
+    /// The text in the file that is the reason, such as `declined`. Null if there is none.
     about: Option<String>,
-    /// How many rows.
+    /// Number of rows with this reason.
     rows: usize,
 }
 
 /// A question that the file leaves open.
 #[derive(Serialize, ToSchema)]
 struct QuestionView {
-    /// The field of the mapping that answers it: `missing_codes`, `status` (in `statuses`), `empty_words_in_names` or `day_first`.
+    /// The field of the mapping that answers the question: `missing_codes`, `status` (in `statuses`),
+    /// `empty_words_in_names` or `day_first`.
     kind: &'static str,
-    /// The text of the file that it is about.
+    /// The text in the file that the question is about. Null if it is about none.
     about: Option<String>,
-    /// In plain words.
+    /// The question in plain words.
     message: String,
-    /// The first line that waits for the answer.
+    /// The number of the first line that waits for the answer.
     line: u64,
-    /// How many do.
+    /// Number of rows that wait for the answer.
     rows: usize,
 }
 
-/// A row as it will be.
+/// A row of the file, with the result that it has.
 #[derive(Serialize, ToSchema)]
 struct RowView {
-    /// Line of the file, from 1.
+    /// The row's line in the file, from 1.
     line: u64,
     /// `new`, `changed`, `unchanged`, `left_out`, `joined` or `asked`.
     becomes: &'static str,
-    /// The guest's name, where the row could be read.
+    /// The guest's name. Null if the row could not be read.
     name: Option<String>,
-    /// E-mail.
+    /// The guest's e-mail. Null if the row has none.
     email: Option<String>,
-    /// Persons, where the row says.
+    /// Number of persons. Null if the row does not say it.
     party_size: Option<u32>,
-    /// Entry type, where the row names one.
+    /// The entry type. Null if the row names none.
     entry_type: Option<String>,
-    /// Its code, where the row brings one.
+    /// The ticket's code. Null if the row has none.
     barcode: Option<String>,
-    /// The reason, in plain words.
+    /// Why the row has this result, in plain words. Null if there is nothing to say.
     why: Option<String>,
 }
 
-/// A product that is no entry type of the event.
+/// A product of the file that is no entry type of the event.
 #[derive(Serialize, ToSchema)]
 struct UnknownType {
-    /// As the file has it.
+    /// The product's name in the file.
     name: String,
-    /// How many rows have it.
+    /// Number of rows with this product.
     rows: usize,
 }
 
-/// A wrong field of a row.
+/// A wrong field in a row.
 #[derive(Serialize, ToSchema)]
 struct ImportError {
-    /// Line of the file, from 1.
+    /// The row's line in the file, from 1.
     line: u64,
-    /// The column of the error.
+    /// The name of the wrong column.
     field: String,
-    /// The error and the right value, in words.
+    /// What is wrong and which value is right, in plain words.
     message: String,
 }
 
@@ -305,14 +310,14 @@ impl From<RowReport> for RowView {
         (ImportForm = "multipart/form-data"),
     )), params(
         ("id" = String, Path, description = "Event"),
-        ("dry_run" = Option<bool>, Query, description = "`1`: only say what would be done"),
-        ("guest_list_id" = Option<String>, Query, description = "The list of rows that name none; a promoter's own, and required of a promoter"),
-        ("mapping" = Option<String>, Query, description = "What the columns are, as JSON", max_length = 100_000),
+        ("dry_run" = Option<bool>, Query, description = "`1`: write nothing, and answer what an import would do"),
+        ("guest_list_id" = Option<String>, Query, description = "The guest list for rows that name none. A promoter must give one of their own lists"),
+        ("mapping" = Option<String>, Query, description = "The meanings of the columns, as JSON", max_length = 100_000),
         ("mail_passes" = Option<bool>, Query, description = "`1`: mail passes to guests who are new or whose pass changes"),
-        ("file_name" = Option<String>, Query, description = "What the file is called", max_length = 200),
-        ("progress" = Option<String>, Query, description = "A word of your own under which `/api/imports/progress` tells how far it is", max_length = 64),
+        ("file_name" = Option<String>, Query, description = "The file's name", max_length = 200),
+        ("progress" = Option<String>, Query, description = "A word of your choice, by which `/api/imports/progress` names this import", max_length = 64),
     ), extensions(("x-actions" = json!(["manage_guests", "manage_own_guests"]))), responses(
-    (status = 200, description = "What was done, or would be", body = ImportResult),
+    (status = 200, description = "The result, or the plan of a dry run", body = ImportResult),
     (status = 400, description = "The file cannot be read, or the mapping is wrong"),
 ))]
 async fn create(
@@ -341,14 +346,14 @@ async fn create(
     Ok(Json(report.into()))
 }
 
-/// A file and what is said about it.
+/// The form that carries a file and its mapping.
 #[derive(ToSchema)]
 #[allow(dead_code, reason = "it only describes the form")]
 struct ImportForm {
     /// The file.
     #[schema(content_media_type = "application/octet-stream")]
     file: Vec<u8>,
-    /// The meanings of its columns, as JSON.
+    /// The meanings of the file's columns, as JSON. The server guesses them if absent.
     mapping: Option<String>,
 }
 
@@ -356,13 +361,14 @@ struct ImportForm {
 #[derive(Serialize, ToSchema)]
 struct ImportView {
     id: String,
-    /// The name of the file; absent where it is not known.
+    /// The file's name. Null if it is not known.
     file_name: Option<String>,
-    /// Tickets that it made.
+    /// Number of tickets that the import made.
     created: u64,
-    /// Tickets and guests that it changed.
+    /// Number of tickets and guests that the import changed.
     updated: u64,
     imported_at: Timestamp,
+    /// When the import was undone. Null if it was not.
     undone_at: Option<Timestamp>,
 }
 
@@ -382,7 +388,7 @@ impl From<ImportRecord> for ImportView {
 /// The newest imports of an event, newest first, at most fifty.
 #[utoipa::path(get, path = "/api/events/{id}/imports", tag = "organisers",
     params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["manage_guests"]))), responses(
-    (status = 200, description = "All of them", body = List<ImportView>),
+    (status = 200, description = "The imports", body = List<ImportView>),
 ))]
 async fn list(
     State(state): State<AppState>,
@@ -396,15 +402,16 @@ async fn list(
 /// The result of undoing an import.
 #[derive(Serialize, ToSchema)]
 struct UndoneView {
-    /// Tickets that it had made: they are refused from now on, and they and their guests are in no list.
+    /// Number of tickets that the import had made. They are refused from now on, and no list shows them or their
+    /// guests.
     withdrawn: usize,
-    /// Tickets and guests that are as they were before it.
+    /// Number of tickets and guests that have their earlier values again.
     restored: usize,
-    /// Those that somebody changed since: they stay as they are.
+    /// Number of tickets and guests that somebody changed after the import. They stay as they are.
     kept: usize,
 }
 
-/// Undoes an import as a whole, while nobody of it was scanned.
+/// Undoes a whole import. This works as long as none of its tickets was scanned.
 #[utoipa::path(post, path = "/api/events/{id}/imports/{import_id}/undo", tag = "organisers",
     params(("id" = String, Path, description = "Event"), ("import_id" = String, Path, description = "Import")), extensions(("x-actions" = json!(["manage_guests", "manage_own_guests"]))), responses(
     (status = 200, description = "Undone", body = UndoneView),
@@ -420,23 +427,25 @@ async fn undo(
     Ok(Json(UndoneView { withdrawn, restored, kept }))
 }
 
-/// How far an import is.
+/// The progress of an import.
 #[derive(Serialize, ToSchema)]
 struct ProgressView {
-    /// The word that its request gave.
+    /// The `progress` word of the import's request.
     key: String,
-    /// `reading`, `comparing` or `storing`.
+    /// The stage of the import: `reading`, `comparing` or `storing`.
     stage: &'static str,
-    /// Rows of the stage that are done.
+    /// Number of rows that this stage has finished.
     done: usize,
-    /// Of so many; 0 where the stage has no rows to count.
+    /// Number of rows of this stage. 0 if the stage has no rows to count.
     of: usize,
 }
 
-/// How far the imports of your organisation are that this server carries out now and whose requests gave a word.
+/// The progress of your organisation's running imports.
+///
+/// It lists imports that this server runs now and whose requests had a `progress` word.
 #[utoipa::path(get, path = "/api/imports/progress", tag = "organisers",
     extensions(("x-actions" = json!(["manage_guests", "manage_own_guests"]))), responses(
-    (status = 200, description = "All of them", body = List<ProgressView>),
+    (status = 200, description = "The running imports", body = List<ProgressView>),
 ))]
 async fn progress(State(state): State<AppState>, User(caller): User) -> Result<Json<List<ProgressView>>> {
     caller.must_any(&[Action::ManageGuests, Action::ManageOwnGuests])?;

@@ -32,39 +32,44 @@ pub fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(resolve))
 }
 
-/// Something a person must look at.
+/// An incident: a finding about scans that a person must review.
 #[derive(Serialize, ToSchema)]
 struct IncidentView {
     id: String,
     event_id: String,
+    /// The kind of incident.
     kind: &'static str,
     /// `low`, `medium`, `high` or `critical`.
     severity: &'static str,
-    /// `open`; `resolved` for exactly what it says; `cleared` when its cause is gone.
+    /// `open`, `resolved` (a person answered it for its present cause) or `cleared` (its cause is gone).
     status: &'static str,
     /// The subject of the incident: `ticket:…`, `unknown:…`, `log:…`, `device:…`, `scan:…` or `batch:…`.
     subject: String,
+    /// The ticket of the incident. Null if it is about none.
     ticket_id: Option<String>,
+    /// The hash of the code. Null if the incident is about none.
     barcode_hash: Option<String>,
+    /// The device of the incident. Null if it is about none.
     device_id: Option<String>,
-    /// The holder of the ticket; absent where the incident is about no ticket, or nobody holds it.
+    /// The holder of the ticket. Null if the incident is about no ticket, or nobody holds it.
     guest: Option<InvolvedGuestView>,
-    /// The name of the ticket's entry type.
+    /// The name of the ticket's entry type. Null if the incident is about no ticket.
     entry_type: Option<String>,
-    /// The winner's and a loser's times overlap within their uncertainties.
+    /// Whether the order of the scans is uncertain: the times of the winner and a loser overlap within their
+    /// uncertainties.
     order_uncertain: bool,
-    /// The scans it stands on, in the order that counts.
+    /// The scans that cause the incident, in the order in which the server counts them.
     scans: Vec<IncidentScanView>,
-    /// The last answer; `restore` where the one before was taken back.
+    /// The last answer of a person. Null if nobody answered. `restore` means that the answer before it was taken back.
     resolution: Option<ResolutionView>,
-    /// The decisions in force about scans of its ticket or code, oldest first, by whichever incident or act they were
-    /// said. The decision `restore` takes them back.
+    /// The decisions in force about scans of this ticket or code, oldest first. They may come from other incidents or
+    /// requests. The decision `restore` takes them back.
     decided: Vec<DecidedScanView>,
     opened_at: Timestamp,
     updated_at: Timestamp,
 }
 
-/// The guest whom an incident is about.
+/// The guest who holds the ticket of an incident.
 #[derive(Serialize, ToSchema)]
 struct InvolvedGuestView {
     id: String,
@@ -73,41 +78,44 @@ struct InvolvedGuestView {
     party_size: u32,
 }
 
-/// The review queue in numbers.
+/// Numbers of the review queue.
 #[derive(Serialize, ToSchema)]
 struct IncidentCountsView {
-    /// Open incidents.
+    /// Number of open incidents.
     open: u64,
-    /// Incidents that a person answered and that are not open again.
+    /// Number of incidents that a person answered and that are not open again.
     decided: u64,
-    /// Open incidents by kind; kinds without any are left out.
+    /// Numbers of open incidents by kind. Kinds without any are left out.
     kinds: Vec<KindCountView>,
 }
 
-/// Open incidents of a kind.
+/// The number of open incidents of one kind.
 #[derive(Serialize, ToSchema)]
 struct KindCountView {
     kind: &'static str,
+    /// Number of open incidents of this kind.
     open: u64,
 }
 
-/// One answer to many incidents.
+/// One answer to several incidents.
 #[derive(Deserialize, ToSchema)]
 struct ResolveManyRequest {
-    /// 1–500 incidents of the event.
+    /// The ids of 1–500 incidents of the event.
     #[schema(value_type = Vec<String>, min_items = 1, max_items = 500)]
     ids: Vec<IncidentId>,
-    /// As for one. `accept` and `exclude` decide about the scans that came on top, where there are such, else about all.
+    /// The decision, as for one incident. `accept` and `exclude` decide about scans with the role `double_entry`.
+    /// Without such scans they decide about all.
     decision: String,
+    /// A note about the decision. Empty if absent.
     note: Option<String>,
 }
 
-/// The result for each incident.
+/// The result of answering several incidents.
 #[derive(Serialize, ToSchema)]
 struct ResolvedManyView {
-    /// Answered, in the order of the call.
+    /// The ids of the answered incidents, in the order of the request.
     resolved: Vec<String>,
-    /// Left as they are.
+    /// The incidents that could not be answered. They are unchanged.
     refused: Vec<RefusedAnswerView>,
 }
 
@@ -115,34 +123,38 @@ struct ResolvedManyView {
 #[derive(Serialize, ToSchema)]
 struct RefusedAnswerView {
     id: String,
-    /// `not_found`, `incident_cleared` (its cause is gone) or `no_scans` (there is nothing to accept or exclude).
+    /// The reason: `not_found`, `incident_cleared` (its cause is gone) or `no_scans` (there is no scan to accept or
+    /// exclude).
     reason: &'static str,
 }
 
-/// A scan that has a part in an incident.
+/// A scan that is part of an incident.
 #[derive(Serialize, ToSchema)]
 struct IncidentScanView {
     device_id: String,
     scan_id: String,
-    /// `entry` took the entry, `double_entry` came on top, `subject` is what it is about.
+    /// `entry`: the scan took the entry. `double_entry`: the scan came in addition. `subject`: the incident is about
+    /// this scan.
     role: &'static str,
     gate_id: String,
+    /// When the scan was made.
     at: Timestamp,
-    /// ±.
+    /// Half the width of the interval in which the scan's true time lies, in milliseconds.
     uncertainty_ms: u64,
-    /// Persons within the limit.
+    /// Number of persons within the ticket's limit.
     within: u32,
-    /// Persons beyond it.
+    /// Number of persons beyond the ticket's limit. For an exit, persons who left without an entry.
     over: u32,
-    /// The server's reason, where that is the cause.
+    /// The server's reason, if it causes the incident. Null otherwise.
     reason: Option<&'static str>,
-    /// Version of the list the device decided by.
+    /// The version of the ticket list by which the device decided.
     manifest_version: u64,
 }
 
-/// A person's answer.
+/// A person's answer to an incident.
 #[derive(Serialize, ToSchema)]
 struct ResolutionView {
+    /// The user who answered.
     user_id: String,
     /// `accept`, `exclude`, `restore` or `note`.
     decision: String,
@@ -150,30 +162,34 @@ struct ResolutionView {
     at: Timestamp,
 }
 
-/// A decision about a scan that holds now.
+/// A decision about a scan that is in force.
 #[derive(Serialize, ToSchema)]
 struct DecidedScanView {
     device_id: String,
     scan_id: String,
     /// `accept` or `exclude`.
     decision: &'static str,
+    /// The user who decided.
     user_id: String,
     note: String,
     at: Timestamp,
 }
 
-/// A person's answer.
+/// A person's answer to an incident.
 #[derive(Deserialize, ToSchema)]
 struct ResolveRequest {
-    /// `accept` counts an unproven scan, `exclude` un-counts one, `restore` takes either back, `note` decides nothing.
+    /// `accept` makes an unproven scan count. `exclude` makes a scan not count. `restore` takes either decision back.
+    /// `note` decides nothing.
     decision: String,
-    /// The scans it is about; not for `note`. `restore` without any takes back all of the incident's `decided`.
+    /// The scans of the decision. Not allowed for `note`. If absent for `restore`, it takes back every decision in
+    /// `decided`.
     #[serde(default)]
     scans: Option<Vec<ScanName>>,
+    /// A note about the decision. Empty if absent.
     note: Option<String>,
 }
 
-/// Names a scan.
+/// The name of a scan: its device and its id.
 #[derive(Deserialize, ToSchema)]
 struct ScanName {
     device_id: DeviceId,
@@ -260,14 +276,14 @@ fn view(shown: ShownIncident, sees_codes: bool) -> Result<IncidentView> {
     })
 }
 
-/// The review queue, newest first; what was decided by when it was decided.
+/// The review queue, newest incident first. With `decided` the order is by time of the decision.
 #[utoipa::path(get, path = "/api/events/{id}/incidents", tag = "organisers", params(
         ("id" = String, Path, description = "Event"),
         ("limit" = Option<usize>, Query, description = "1–500, 50 by default", minimum = 1, maximum = 500),
         ("cursor" = Option<String>, Query),
-        ("status" = Option<String>, Query, description = "`open`, `resolved` or `cleared`; all where absent"),
-        ("decided" = Option<String>, Query, description = "`1`: only those that a person answered and that are not open again"),
-        ("kind" = Option<String>, Query, description = "Of this kind"),
+        ("status" = Option<String>, Query, description = "`open`, `resolved` or `cleared`; all if absent"),
+        ("decided" = Option<String>, Query, description = "`1`: only incidents that a person answered and that are not open again"),
+        ("kind" = Option<String>, Query, description = "Only incidents of this kind"),
     ), extensions(("x-actions" = json!(["read_scans"]))), responses(
     (status = 200, description = "A page", body = List<IncidentView>),
 ))]
@@ -293,7 +309,7 @@ fn decision(text: &str) -> Result<Option<Decision>> {
     if text == "note" { Ok(None) } else { text.parse::<Decision>().map(Some).map_err(unknown) }
 }
 
-/// The review queue in numbers.
+/// Numbers of the review queue.
 #[utoipa::path(get, path = "/api/events/{id}/incidents/counts", tag = "organisers",
     params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["read_scans"]))), responses(
     (status = 200, description = "The counts", body = IncidentCountsView),
@@ -309,11 +325,13 @@ async fn counts(
     Ok(Json(IncidentCountsView { open: counts.open, decided: counts.decided, kinds }))
 }
 
-/// Answers many incidents of an event at once, each as the single call does. Incidents that cannot be answered are
-/// listed and do not stop the others.
+/// Answers several incidents of an event at once.
+///
+/// Each is answered as by the request for one incident. Incidents that cannot be answered are listed and do not stop
+/// the others.
 #[utoipa::path(post, path = "/api/events/{id}/incidents/resolve", tag = "organisers", request_body = ResolveManyRequest,
     params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["review"]))), responses(
-    (status = 200, description = "What became of each", body = ResolvedManyView),
+    (status = 200, description = "The result for each incident", body = ResolvedManyView),
 ))]
 async fn resolve_many(
     State(state): State<AppState>,
@@ -344,13 +362,13 @@ async fn show(
     Ok(Json(view(incidents::show(&state.app, &caller, incident_id).await?, caller.sees_contacts())?))
 }
 
-/// Answers an incident: it is resolved for exactly what it says now.
+/// Answers an incident. It is resolved for its present cause only.
 ///
-/// `restore` takes back what was decided, also where the decision itself cleared the incident, and with it the answer: one
-/// whose cause is back, or holds still, is open.
+/// `restore` takes back the decisions and the answer, even if the decision itself cleared the incident. The incident is
+/// then open if its cause holds.
 #[utoipa::path(post, path = "/api/incidents/{id}/resolve", tag = "organisers", request_body = ResolveRequest,
     params(("id" = String, Path, description = "Incident")), extensions(("x-actions" = json!(["review"]))), responses(
-    (status = 200, description = "As it stands now", body = IncidentView),
+    (status = 200, description = "The incident after the answer", body = IncidentView),
     (status = 404, description = "No such incident"),
     (status = 409, description = "`incident_cleared`: its cause is gone and there is nothing to take back"),
 ))]

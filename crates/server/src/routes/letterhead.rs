@@ -20,14 +20,14 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(show, update))
 }
 
-/// How mails look; null is the server's own.
+/// The look of the organisation's mails. For a field that is null, the server uses its default.
 #[derive(Serialize, ToSchema)]
 struct LetterheadView {
-    /// Colour of the head, `#rrggbb`.
+    /// The colour of the bar at the mail's top, as `#rrggbb`.
     color: Option<String>,
-    /// Subject of a first mail; `{event}` stands for the event's name.
+    /// The subject of the first mail to a guest. `{event}` stands for the event's name.
     subject: Option<String>,
-    /// Address for answers.
+    /// The address to which guests' answers go.
     reply_to: Option<String>,
 }
 
@@ -37,7 +37,7 @@ impl From<LetterheadRecord> for LetterheadView {
     }
 }
 
-/// The fields to change; absent fields stay, null gives back the server's own.
+/// The fields to change. Absent fields keep their values. Null restores the server's default.
 #[derive(Deserialize, ToSchema)]
 struct LetterheadPatchRequest {
     #[serde(default, deserialize_with = "present")]
@@ -51,14 +51,14 @@ struct LetterheadPatchRequest {
     reply_to: Option<Option<String>>,
 }
 
-/// How mails look.
+/// The look of the organisation's mails.
 #[utoipa::path(get, path = "/api/letterhead", tag = "organisers", extensions(("x-actions" = json!(["read_events"]))),
     responses((status = 200, description = "The letterhead", body = LetterheadView)))]
 async fn show(State(state): State<AppState>, User(caller): User) -> Result<Json<LetterheadView>> {
     Ok(Json(organizations::letterhead(&state.app, &caller).await?.into()))
 }
 
-/// Changes how mails look.
+/// Changes the look of the organisation's mails.
 #[utoipa::path(patch, path = "/api/letterhead", tag = "organisers", request_body = LetterheadPatchRequest,
     extensions(("x-actions" = json!(["manage_events"]))), responses(
     (status = 200, description = "Changed", body = LetterheadView),

@@ -19,14 +19,14 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(health))
 }
 
-/// Why no mail goes out.
+/// The reason why no mail is sent now.
 #[derive(Serialize, ToSchema)]
 pub(super) struct MailProblemView {
-    /// Since when the mail server refuses the account or itself.
+    /// The time since which the mail server refuses all mails, or no mail server is set up.
     since: Timestamp,
-    /// The mail server's last refusal, or that none is set up, in plain words. No guest is named.
+    /// The mail server's last refusal, or that none is set up, in plain words. It names no guest.
     reason: String,
-    /// When one letter is tried next. Once it is taken, all that wait go out.
+    /// When the server next tries to send one mail. If that works, it sends all waiting mails.
     next_at: Timestamp,
 }
 
@@ -36,15 +36,17 @@ impl From<MailLaneRecord> for MailProblemView {
     }
 }
 
-/// Whether mail goes out.
+/// Whether mail can be sent.
 #[derive(Serialize, ToSchema)]
 struct MailHealthView {
-    /// Null while it does.
+    /// The reason why no mail is sent. Null while mail is sent.
     mail_problem: Option<MailProblemView>,
 }
 
-/// Whether mail goes out. While the mail server refuses the account or itself, all passes wait: no try of a run is spent, and this
-/// says why, once for all of them.
+/// Whether mail can be sent.
+///
+/// While the mail server refuses every mail, all passes wait and no run uses up a try. This answer gives the reason
+/// once for all of them.
 #[utoipa::path(get, path = "/api/mail/health", tag = "organisers",
     extensions(("x-actions" = json!(["read_guests"]))), responses(
     (status = 200, description = "Whether mail goes out", body = MailHealthView),

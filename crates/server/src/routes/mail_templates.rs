@@ -34,7 +34,7 @@ pub fn pages() -> Router<AppState> {
     Router::new().route("/mail-preview", post(preview_page))
 }
 
-/// The three texts of a mail as templates; null is the server's own.
+/// The three templates of a mail. For one that is null, the server uses its default.
 #[derive(Serialize, ToSchema)]
 struct MailTextsView {
     /// Template of the subject, one line.
@@ -56,7 +56,7 @@ impl From<MailTemplateRecord> for MailTextsView {
 struct MailVariableView {
     /// The name, as in `{{ event }}`.
     name: &'static str,
-    /// The meaning.
+    /// The value that replaces the name.
     about: &'static str,
 }
 
@@ -67,9 +67,9 @@ struct MailTemplateView {
     kind: &'static str,
     /// The organisation's own templates.
     own: MailTextsView,
-    /// The server's own, which stand for those that are null.
+    /// The server's default templates. They are used for own templates that are null.
     default: MailTextsView,
-    /// The names that they may use.
+    /// The names that the templates may use.
     variables: Vec<MailVariableView>,
 }
 
@@ -87,7 +87,7 @@ impl From<MailTemplate> for MailTemplateView {
     }
 }
 
-/// The texts to change; absent fields stay, null gives back the server's own.
+/// The templates to change. Absent ones keep their values. Null restores the server's default.
 #[derive(Deserialize, ToSchema)]
 struct MailTemplatePatchRequest {
     /// Template of the subject, one line.
@@ -104,7 +104,7 @@ struct MailTemplatePatchRequest {
     html: Option<Option<String>>,
 }
 
-/// What to show: texts that are absent are as they are saved.
+/// The templates to show. For absent ones the saved templates are used.
 #[derive(Deserialize, ToSchema)]
 struct MailPreviewRequest {
     /// Template of the subject, one line.
@@ -119,7 +119,7 @@ struct MailPreviewRequest {
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>)]
     html: Option<Option<String>>,
-    /// True shows the mail about a change.
+    /// True shows the mail about a changed pass. False shows the first mail.
     #[serde(default)]
     changed: bool,
 }
@@ -138,7 +138,7 @@ struct MailPreviewView {
     subject: String,
     /// The body as text.
     text: String,
-    /// The body as HTML. The code's picture stands in it as a `data:` address.
+    /// The body as HTML. It contains the code's picture as a `data:` address.
     html: String,
 }
 
@@ -148,7 +148,7 @@ impl From<RenderedMail> for MailPreviewView {
     }
 }
 
-/// The templates of every kind of mail, own and default.
+/// The templates of every kind of mail: the organisation's own and the server's defaults.
 #[utoipa::path(get, path = "/api/mail-templates", tag = "organisers", extensions(("x-actions" = json!(["read_events"]))),
     security(("session" = []), ("api_token" = [])),
     responses((status = 200, description = "The templates", body = List<MailTemplateView>)))]
@@ -157,7 +157,7 @@ async fn list(State(state): State<AppState>, User(caller): User) -> Result<Json<
     Ok(Json(List::whole(templates.into_iter().map(MailTemplateView::from).collect())))
 }
 
-/// Replaces texts of the mail with a pass, or goes back to the server's own.
+/// Changes templates of the mail with a pass, or restores the server's defaults.
 #[utoipa::path(patch, path = "/api/mail-templates/pass", tag = "organisers", request_body = MailTemplatePatchRequest,
     extensions(("x-actions" = json!(["manage_events"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "Changed", body = MailTemplateView),
@@ -173,7 +173,7 @@ async fn update(
     Ok(Json(mail_templates::update(&state.app, &caller, MailKind::Pass, patch).await?.into()))
 }
 
-/// Shows a sample of the mail with a pass, by templates that need not be saved.
+/// Shows a sample of the mail with a pass. The templates need not be saved.
 #[utoipa::path(post, path = "/api/mail-templates/pass/preview", tag = "organisers", request_body = MailPreviewRequest,
     extensions(("x-actions" = json!(["manage_events"]))), security(("session" = []), ("api_token" = [])), responses(
     (status = 200, description = "The mail", body = MailPreviewView),

@@ -24,15 +24,16 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(update, delete))
 }
 
-/// A member.
+/// A member of the organisation.
 #[derive(Serialize, ToSchema)]
 struct MemberView {
     /// The user's id.
     id: String,
-    /// Their sign-in e-mail, for callers who manage members.
+    /// Sign-in e-mail. Null for callers who do not manage members.
     email: Option<String>,
     name: String,
-    /// `owner`, `manager`, `promoter`, `door` or `viewer`, for callers who give lists or rights to members.
+    /// `owner`, `manager`, `promoter`, `door` or `viewer`. Null for callers who give members neither guest lists nor
+    /// rights.
     role: Option<String>,
     created_at: Timestamp,
 }
@@ -49,29 +50,31 @@ impl From<MemberRecord> for MemberView {
     }
 }
 
-/// A member to be.
+/// The values of a new member.
 #[derive(Deserialize, ToSchema)]
 struct MemberRequest {
-    /// Sign-in e-mail, nobody's yet.
+    /// Sign-in e-mail. No other user may have it.
     email: String,
     name: String,
-    /// First password: 10 characters or more.
+    /// The first password, at least 10 characters.
     password: String,
     /// `owner`, `manager`, `promoter`, `door` or `viewer`.
     role: String,
 }
 
-/// The role to give.
+/// The new role of a member.
 #[derive(Deserialize, ToSchema)]
 struct RoleRequest {
     /// `owner`, `manager`, `promoter`, `door` or `viewer`.
     role: String,
 }
 
-/// Members, oldest first. A caller who manages members sees their addresses; one who gives guest lists to them sees
-/// their roles. Others see names alone.
+/// Members of the organisation, oldest first.
+///
+/// Callers who manage members see e-mails and roles. Callers who give guest lists to members see their roles. Others
+/// see names only.
 #[utoipa::path(get, path = "/api/members", tag = "organisers", extensions(("x-actions" = json!([]))), responses(
-    (status = 200, description = "All of them", body = List<MemberView>),
+    (status = 200, description = "All members", body = List<MemberView>),
 ))]
 async fn list(State(state): State<AppState>, User(caller): User) -> Result<Json<List<MemberView>>> {
     let members = members::list(&state.app, &caller).await?;
@@ -102,7 +105,7 @@ async fn create(
     Ok((StatusCode::CREATED, Json(made.into())))
 }
 
-/// Changes a member's role. Owners only; the last owner stays one.
+/// Changes a member's role. Owners only. The last owner keeps the role.
 #[utoipa::path(patch, path = "/api/members/{id}", tag = "organisers", request_body = RoleRequest,
     params(("id" = String, Path, description = "User")), extensions(("x-actions" = json!(["manage_members"]))), responses(
     (status = 200, description = "Changed", body = MemberView),
@@ -119,7 +122,8 @@ async fn update(
     Ok(Json(members::update(&state.app, &caller, user_id, role).await?.into()))
 }
 
-/// Removes a member with their sessions and API tokens here. Owners only; the last owner stays.
+/// Removes a member, and their sessions and API tokens in this organisation. Owners only. The last owner cannot be
+/// removed.
 #[utoipa::path(delete, path = "/api/members/{id}", tag = "organisers",
     params(("id" = String, Path, description = "User")), extensions(("x-actions" = json!(["manage_members"]))), responses(
     (status = 204, description = "Removed"),

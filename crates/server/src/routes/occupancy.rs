@@ -23,43 +23,46 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(show))
 }
 
-/// Persons inside, and how many are expected.
+/// Numbers of persons inside and expected, for an event.
 #[derive(Serialize, ToSchema)]
 struct OccupancyView {
     event_id: String,
-    /// Persons inside now, within their tickets' limits.
+    /// Number of persons inside now within their tickets' limits.
     inside: i64,
-    /// Persons inside now beyond their tickets' limits.
+    /// Number of persons inside now beyond their tickets' limits.
     inside_over: i64,
-    /// People without a ticket inside now, as staff counted them at the gates. No other figure holds them but `present`.
+    /// People without a ticket who are inside now, as staff counted them at the gates. Of the other figures only
+    /// `present` includes them.
     without_ticket: WithoutTicketView,
-    /// Persons inside now by scans and headcounts: `inside`, `inside_over` and all of `without_ticket`.
+    /// Number of persons inside now by scans and headcounts: `inside`, `inside_over` and all of `without_ticket`
+    /// together.
     present: i64,
-    /// Recounts that hold, the newest first.
+    /// The recounts in force, newest first.
     recounts: Vec<RecountView>,
-    /// Persons let in within their tickets' limits, ever.
+    /// Number of persons let in within their tickets' limits so far.
     entered: i64,
-    /// Persons let out, ever.
+    /// Number of persons let out so far.
     exited: i64,
-    /// Persons let in beyond their tickets' limits, ever.
+    /// Number of persons let in beyond their tickets' limits so far.
     over: i64,
-    /// Tickets with at least one person let in.
+    /// Number of tickets with at least one person let in.
     tickets_entered: i64,
     /// Number of tickets.
     tickets: u64,
-    /// Persons the tickets admit.
+    /// Number of persons whom the tickets admit.
     expected: u64,
-    /// Persons expected at once, where the event says so.
+    /// Number of persons who may be inside at once. Null if the event has no such number.
     capacity: Option<u32>,
     gates: Vec<GateOccupancy>,
-    /// Open incidents, all kinds together.
+    /// Number of open incidents of all kinds.
     open_incidents: u64,
+    /// Number of open incidents by kind.
     open_by_kind: BTreeMap<&'static str, u64>,
-    /// Serial of the event's last change.
+    /// The serial of the event's last change.
     serial: u64,
 }
 
-/// People without a ticket: those who came in less those who went out.
+/// Numbers of people without a ticket: those who came in minus those who went out.
 #[derive(Serialize, ToSchema)]
 struct WithoutTicketView {
     staff: i64,
@@ -71,33 +74,36 @@ struct WithoutTicketView {
 /// A recount: staff counted everybody in an area.
 #[derive(Serialize, ToSchema)]
 struct RecountView {
-    /// The gates that lead to the area.
+    /// The ids of the gates that lead to the area.
     gate_ids: Vec<String>,
-    /// Where staff counted.
+    /// The gate at which staff counted.
     gate_id: String,
     device_id: String,
     scan_id: String,
+    /// When staff counted.
     at: Timestamp,
-    /// Persons inside then, as staff counted them.
+    /// Number of persons inside at that time, as staff counted them.
     inside: u32,
-    /// Persons inside then by scans and headcounts.
+    /// Number of persons inside at that time by scans and headcounts alone.
     counted: i64,
-    /// Persons inside now: `inside`, plus those who went in since, less those who went out.
+    /// Number of persons inside now: `inside`, plus those who went in since, minus those who went out.
     now: i64,
 }
 
-/// Persons through one gate.
+/// Numbers of persons who passed one gate.
 #[derive(Serialize, ToSchema)]
 struct GateOccupancy {
     gate_id: String,
     name: String,
     /// `in`, `out` or `both`.
     direction: &'static str,
-    /// Persons its area holds.
+    /// Number of persons for whom the area behind the gate has room. Null if not set.
     capacity: Option<u32>,
+    /// Number of persons let in here so far.
     entered: i64,
+    /// Number of persons let out here so far.
     exited: i64,
-    /// People without a ticket: those who came in less those who went out.
+    /// Number of people without a ticket: those who came in here minus those who went out.
     without_ticket: i64,
 }
 
@@ -116,10 +122,10 @@ impl From<AreaRecount> for RecountView {
     }
 }
 
-/// Counters of an event and its gates, from one snapshot.
+/// Counters of an event and its gates, all of the same moment.
 #[utoipa::path(get, path = "/api/events/{id}/occupancy", tag = "live",
     params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["read_events"]))), responses(
-    (status = 200, description = "Now", body = OccupancyView),
+    (status = 200, description = "The counters now", body = OccupancyView),
 ))]
 async fn show(
     State(state): State<AppState>,

@@ -20,53 +20,53 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(show))
 }
 
-/// The figures of an event, and what is to be done before its doors open.
+/// The figures of an event, and the steps before its doors open.
 #[derive(Serialize, ToSchema)]
 struct OverviewView {
-    /// Persons that the tickets admit.
+    /// Number of persons whom the tickets admit.
     expected: u64,
-    /// Persons let in, those beyond their tickets' limits included.
+    /// Number of persons let in, including those beyond their tickets' limits.
     admitted: u64,
-    /// Persons inside now, those beyond their tickets' limits included.
+    /// Number of persons inside now, including those beyond their tickets' limits.
     inside: u64,
-    /// Persons that fit in at once, where the event says so.
+    /// Number of persons who may be inside at once. Null if the event has no such number.
     capacity: Option<u32>,
     guests: u64,
     gates: Vec<GateNameView>,
-    /// Devices that are paired to the event and not revoked.
+    /// Number of devices that are paired to the event and not revoked.
     devices: u64,
-    /// Devices it needs: one for each 500 expected persons, and at least one for each gate.
+    /// Number of devices that the event needs: one per 500 expected persons, and at least one per gate.
     devices_needed: u64,
     passes: PassCountsView,
-    /// Codes that were scanned before the event's start, or while it is a draft.
+    /// Number of codes that were scanned before the event's start, or while it is a draft.
     test_scans: u64,
-    /// Of a draft: persons whom practice scans of the last 12 hours let in. They count nothing, unless the person who
-    /// opens the doors says that they were real (`count_practice`).
+    /// For a draft: the number of persons whom practice scans of the last 12 hours let in. They count only if the
+    /// request that opens the doors has `count_practice`.
     practice_persons: u64,
     has_staff_pin: bool,
-    /// Open incidents of the review queue.
+    /// Number of open incidents in the review queue.
     open_incidents: u64,
-    /// The reason why no mail goes out just now; null while it does, and for callers who may not see guests.
+    /// Why no mail is sent now. Null while mail is sent, and for callers who may not see guests.
     mail_problem: Option<MailProblemView>,
-    /// The steps, in the order in which they are done.
+    /// The steps before the doors open, in their order.
     checklist: Vec<ChecklistItemView>,
 }
 
-/// A gate by its name.
+/// A gate with its name.
 #[derive(Serialize, ToSchema)]
 struct GateNameView {
     id: String,
     name: String,
 }
 
-/// Guests by where their newest pass is.
+/// Numbers of guests by the state of their newest pass.
 #[derive(Serialize, ToSchema)]
 struct PassCountsView {
-    /// Passes that were mailed.
+    /// Number of passes that were mailed.
     sent: u64,
-    /// On its way, or to be tried again.
+    /// Number of passes that are under way or wait to be tried again.
     waiting: u64,
-    /// Given up.
+    /// Number of passes that could not be mailed and are no longer tried.
     refused: u64,
 }
 
@@ -75,7 +75,7 @@ struct PassCountsView {
 struct ChecklistItemView {
     /// `event`, `gates`, `guests`, `phones`, `test_scan`, `staff_pin` or `open_doors`.
     key: &'static str,
-    /// `done`, `todo`, or `warn`: done in part, or late.
+    /// `done`, `todo`, or `warn` (done in part, or late).
     state: &'static str,
 }
 
@@ -106,10 +106,12 @@ impl From<Overview> for OverviewView {
     }
 }
 
-/// The figures of an event and its checklist, from one snapshot. It counts; nothing personal is in it.
+/// The figures and the checklist of an event, all of the same moment.
+///
+/// The answer contains counts only and no personal data.
 #[utoipa::path(get, path = "/api/events/{id}/overview", tag = "organisers", params(("id" = String, Path, description = "Event")),
     extensions(("x-actions" = json!(["read_events"]))), responses(
-    (status = 200, description = "Now", body = OverviewView),
+    (status = 200, description = "The figures now", body = OverviewView),
 ))]
 async fn show(
     State(state): State<AppState>,

@@ -21,28 +21,31 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(show)).routes(routes!(approve))
 }
 
-/// A device that asks to be let in.
+/// A device that asks to be paired.
 #[derive(Serialize, ToSchema)]
 struct PairingRequestView {
     device_id: String,
-    /// How it calls itself; may be empty.
+    /// The name that the device gives itself. It may be empty.
     name: String,
     /// `ipad`, `phone`, `desktop` or `terminal`.
     device_type: String,
+    /// When the request expires.
     expires_at: Timestamp,
-    /// State of the device of this id that is known here: `active`, `suspended` or `revoked`; absent for a new one.
+    /// The state of the device, if the organisation knows it already: `active`, `suspended` or `revoked`. Absent for a
+    /// new device.
     #[serde(skip_serializing_if = "Option::is_none")]
     known: Option<&'static str>,
-    /// Since when that one is thought lost: approving it needs `found`.
+    /// The time since which the known device is believed lost. Approving it then needs `found`. Absent if it is not
+    /// lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     lost_since: Option<Timestamp>,
-    /// Where that one stands.
+    /// The event to which the known device is assigned. Absent for a new device.
     #[serde(skip_serializing_if = "Option::is_none")]
     event_id: Option<String>,
-    /// Where that one stands.
+    /// The gate to which the known device is assigned. Absent for a new device.
     #[serde(skip_serializing_if = "Option::is_none")]
     gate_id: Option<String>,
-    /// Somebody here approved it.
+    /// Whether somebody of this organisation has approved the request.
     approved: bool,
 }
 
@@ -63,22 +66,24 @@ impl From<PairingRequest> for PairingRequestView {
     }
 }
 
-/// Where an approved device is to scan. May be left out for a device that is known here: it goes back to where it stood.
+/// The place where an approved device will scan. For a known device both may be absent: it keeps its event and gate.
 #[derive(Default, Deserialize, ToSchema)]
 struct ApproveRequest {
+    /// The event to scan for. Absent only for a known device.
     event_id: Option<EventId>,
+    /// The gate to scan at. Absent only for a known device.
     gate_id: Option<GateId>,
-    /// The device was marked lost and is in your hands again: from now on its scans count, those of the time it was away
-    /// go on waiting for review.
+    /// True if the device was believed lost and is found. Its scans count from now on. Scans from the time it was lost
+    /// still wait for review.
     #[serde(default)]
     found: bool,
 }
 
-/// An approved device.
+/// A device whose pairing request was approved.
 #[derive(Serialize, ToSchema)]
 struct ApprovedView {
     device_id: String,
-    /// How it calls itself; may be empty.
+    /// The name that the device gives itself. It may be empty.
     name: String,
     event_id: String,
     gate_id: String,
@@ -86,9 +91,9 @@ struct ApprovedView {
 
 /// The pairing request behind the token that a device shows.
 #[utoipa::path(get, path = "/api/pairing-requests/{token}", tag = "organisers",
-    params(("token" = String, Path, description = "As the device shows it")),
+    params(("token" = String, Path, description = "The token that the device shows")),
     extensions(("x-actions" = json!(["manage_devices"]))), responses(
-    (status = 200, description = "The device that asks", body = PairingRequestView),
+    (status = 200, description = "The request", body = PairingRequestView),
     (status = 404, description = "No such request, or another organisation approved it"),
     (status = 410, description = "`pairing_token_expired`"),
 ))]
@@ -100,12 +105,14 @@ async fn show(
     Ok(Json(devices::show_request(&state.app, &caller, &token).await?.into()))
 }
 
-/// Lets a device in that asked for itself. Also one that lost its key, was revoked, or is found again: its log goes on.
+/// Approves a device that asked to be paired.
+///
+/// This also works for a device that lost its key, was revoked, or is found again. Its log then continues.
 #[utoipa::path(post, path = "/api/pairing-requests/{token}/approve", tag = "organisers",
-    request_body(content = ApproveRequest, description = "May be left out for a device that is known here"),
-    params(("token" = String, Path, description = "As the device shows it")),
+    request_body(content = ApproveRequest, description = "The body is optional for a device that the organisation knows already"),
+    params(("token" = String, Path, description = "The token that the device shows")),
     extensions(("x-actions" = json!(["manage_devices"]))), responses(
-    (status = 200, description = "Approved: the device fetches its key", body = ApprovedView),
+    (status = 200, description = "Approved. The device can now fetch its key", body = ApprovedView),
     (status = 404, description = "No such request, or another organisation approved it"),
     (status = 409, description = "`already_approved`, `device_lost`"),
     (status = 410, description = "`pairing_token_expired`"),

@@ -21,22 +21,23 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(create))
 }
 
-/// Where a device is to scan.
+/// The gate for which a pairing token is made, and the token's limits.
 #[derive(Deserialize, ToSchema)]
 struct PairingTokenRequest {
+    /// The gate at which the paired devices will scan.
     gate_id: GateId,
-    /// Devices it may pair; 1 where absent.
+    /// Number of devices that the token may pair. 1 if absent.
     uses: Option<u32>,
-    /// How long it is good, in minutes, such as for a printed sheet: 1 to 1,440; 5 where absent.
+    /// How long the token is valid, in minutes, 1 to 1,440. 5 if absent. A printed sheet needs a longer time.
     minutes: Option<u32>,
 }
 
 /// A pairing token.
 #[derive(Serialize, ToSchema)]
 pub struct PairingTokenView {
-    /// Its text, shown this once.
+    /// The token's text. It is shown only in this answer.
     pairing_token: String,
-    /// The link for the QR; the token stands in its fragment, which no server sees.
+    /// The link for the QR code. The token is in the link's fragment, which browsers do not send to servers.
     url: String,
     expires_at: Timestamp,
 }
@@ -49,7 +50,7 @@ impl PairingTokenView {
     }
 }
 
-/// Makes a pairing token, good for five minutes where the request does not say how long.
+/// Makes a pairing token. It is valid for five minutes unless the request gives another time.
 #[utoipa::path(post, path = "/api/events/{id}/pairing-tokens", tag = "organisers", request_body = PairingTokenRequest,
     params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["manage_devices"]))), responses(
     (status = 201, description = "Made", body = PairingTokenView),

@@ -38,12 +38,12 @@ struct PassQuery {
     token: Option<String>,
 }
 
-/// The page of a pass: no script, and it prints.
+/// The page of a pass. It contains no script and can be printed.
 #[utoipa::path(get, path = "/passes", tag = "guests", params(("token" = Option<String>, Query, description = "The pass's token")), responses(
     (status = 200, description = "The pass", body = String, content_type = "text/html"),
-    (status = 404, description = "No such pass; a page that tells nothing", body = String, content_type = "text/html"),
+    (status = 404, description = "No such pass. The page reveals nothing", body = String, content_type = "text/html"),
     (status = 429, description = "Too many wrong tokens from this address", body = String, content_type = "text/html"),
-    (status = 503, description = "Not now"),
+    (status = 503, description = "The server cannot answer now"),
 ))]
 async fn show(
     State(state): State<AppState>,

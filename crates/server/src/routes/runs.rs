@@ -24,25 +24,25 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(show)).routes(routes!(retry)).routes(routes!(retry_all))
 }
 
-/// A run: one pass on its way to one guest.
+/// A run: the work that makes one guest's pass and mails it.
 #[derive(Serialize, ToSchema)]
 pub(super) struct RunView {
     id: String,
-    /// Which workflow: `pass`.
+    /// The kind of workflow: always `pass`.
     kind: String,
     event_id: String,
     guest_id: String,
-    /// `open` (under way, or waiting to be tried again), `done`, or `gave_up`: then a person decides.
+    /// `open` (under way, or waiting to be tried again), `done`, or `gave_up` (a person must decide).
     state: &'static str,
-    /// The step that failed last: `insert-qr-code`, `generate-qr-png`, `upload` or `send-email`.
+    /// The step that failed last: `insert-qr-code`, `generate-qr-png`, `upload` or `send-email`. Null if none failed.
     step: Option<String>,
-    /// How often it failed.
+    /// Number of failed tries of this step.
     tries: u32,
-    /// Why it failed last, in plain words.
+    /// Why this step failed last, in plain words. Null if it did not fail.
     problem: Option<String>,
-    /// Of a run that is done: what there is to say about it, such as that nothing was mailed and why.
+    /// A remark about a run that is done, such as why nothing was mailed. Null without one.
     note: Option<String>,
-    /// When that step is tried again.
+    /// When the server tries this step again. Null if it does not try by itself.
     next_at: Option<Timestamp>,
     created_at: Timestamp,
     updated_at: Timestamp,
@@ -69,13 +69,13 @@ impl From<RunRecord> for RunView {
     }
 }
 
-/// A step that is done.
+/// A finished step of a run.
 #[derive(Serialize, ToSchema)]
 struct StepView {
     name: String,
-    /// Tries it took, the good one included.
+    /// Number of tries of the step, including the successful one.
     tries: u32,
-    /// When the good try began.
+    /// When the successful try began.
     began_at: Timestamp,
     done_at: Timestamp,
 }
@@ -86,7 +86,7 @@ impl From<StepRecord> for StepView {
     }
 }
 
-/// A run and its steps that are done, in their order.
+/// A run with its finished steps, in order.
 #[derive(Serialize, ToSchema)]
 struct RunWithStepsView {
     #[serde(flatten)]
@@ -107,8 +107,8 @@ struct RunQuery {
         ("id" = String, Path, description = "Event"),
         ("limit" = Option<usize>, Query, description = "1–500, 50 by default", minimum = 1, maximum = 500),
         ("cursor" = Option<String>, Query),
-        ("state" = Option<String>, Query, description = "Standing so"),
-        ("guest_id" = Option<String>, Query, description = "About one guest"),
+        ("state" = Option<String>, Query, description = "Only runs in this state"),
+        ("guest_id" = Option<String>, Query, description = "Only runs for this guest"),
     ), extensions(("x-actions" = json!(["read_guests"]))), responses(
     (status = 200, description = "A page", body = List<RunView>),
 ))]
@@ -144,11 +144,11 @@ async fn show(
     Ok(Json(RunWithStepsView { run: run.into(), steps }))
 }
 
-/// Tries a run that gave up, or that waits, again at once. Steps that are done stay done.
+/// Tries a run again at once, if it gave up or waits. Finished steps are not repeated.
 #[utoipa::path(post, path = "/api/events/{id}/runs/{run_id}/retry", tag = "organisers", params(
         ("id" = String, Path, description = "Event"), ("run_id" = String, Path, description = "Run"),
     ), extensions(("x-actions" = json!(["manage_guests"]))), responses(
-    (status = 200, description = "On its way again", body = RunView),
+    (status = 200, description = "The run, which is under way again", body = RunView),
     (status = 404, description = "No such run"),
     (status = 409, description = "`run_done`"),
 ))]
@@ -160,18 +160,18 @@ async fn retry(
     Ok(Json(jobs::retry(&state.app, &caller, event_id, run_id).await?.into()))
 }
 
-/// How many were.
+/// The result of retrying an event's runs.
 #[derive(Serialize, ToSchema)]
 struct RetriedView {
-    /// Runs that had given up and are on their way again.
+    /// Number of runs that had given up and are under way again.
     retried: usize,
 }
 
-/// Tries all runs of an event that gave up again at once. Steps that are done stay done.
+/// Tries all runs of an event that gave up again at once. Finished steps are not repeated.
 #[utoipa::path(post, path = "/api/events/{id}/runs/retry", tag = "organisers", params(
         ("id" = String, Path, description = "Event"),
     ), extensions(("x-actions" = json!(["manage_guests"]))), responses(
-    (status = 200, description = "On their way again", body = RetriedView),
+    (status = 200, description = "Number of runs that are under way again", body = RetriedView),
 ))]
 async fn retry_all(
     State(state): State<AppState>,

@@ -26,25 +26,27 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(list))
 }
 
-/// A scan as its device wrote it, and what the server says to it.
+/// A scan as its device recorded it, with the server's verdict.
 #[derive(Serialize, ToSchema)]
 struct ScanView {
     scan_id: String,
     device_id: String,
     gate_id: String,
-    /// The ticket its code stands for, as far as known now; null for a headcount.
+    /// The ticket of the code, as far as it is known now. Null for a headcount or an unknown code.
     ticket_id: Option<String>,
+    /// The hash of the code. Null if there was no code, or the caller may not see codes.
     barcode_hash: Option<String>,
     /// `entry`, `exit`, `revert` or `headcount`.
     kind: &'static str,
-    /// `claim` or `final`.
+    /// `claim` (the device asks the server first) or `final`.
     stage: &'static str,
     /// `qr`, `manual` or `import`.
     method: &'static str,
-    /// `v1`, `v2` or `s2`.
+    /// The format in which the scan arrived: `v1`, `v2` or `s2`.
     form: &'static str,
-    /// Place in its log.
+    /// The device's log that contains the scan. Null for `v1` and `s2`.
     log_id: Option<String>,
+    /// The scan's place in that log, from 1. Null for `v1` and `s2`.
     seq: Option<u64>,
     /// Number of persons.
     count: u32,
@@ -52,38 +54,42 @@ struct ScanView {
     device_outcome: &'static str,
     /// Whether the door opened.
     opened: bool,
+    /// The name of the person who operated the device. Null if nobody signed on.
     operator: Option<String>,
-    /// Staff's count of people without a ticket; absent in all kinds but `headcount`.
+    /// For `headcount`: the people whom staff counted. Null for other kinds.
     headcount: Option<HeadcountView>,
-    /// Staff set a refusal aside: who, why.
+    /// Who set a refusal aside, and why. Null if nobody did.
     #[serde(rename = "override")]
     set_aside: Option<OverrideView>,
-    /// A revert's target.
+    /// For `revert`: the device of the scan to undo. Null otherwise.
     target_device: Option<String>,
+    /// For `revert`: the id of the scan to undo. Null otherwise.
     target_scan_id: Option<String>,
-    /// Canonical time.
+    /// The scan's time, corrected for the error of the device's clock.
     at: Timestamp,
-    /// ±.
+    /// Half the width of the interval in which the scan's true time lies, in milliseconds.
     uncertainty_ms: u64,
+    /// When the server received the scan.
     received_at: Timestamp,
-    /// `verified`, `bearer` or `unverified`.
+    /// The proof of authorship: `verified` (valid signature), `bearer` (sent with a valid key, counts like `verified`)
+    /// or `unverified`.
     signature: &'static str,
-    /// Version of the list the device decided by.
+    /// The version of the ticket list by which the device decided.
     manifest_version: u64,
-    /// Serial it came in with.
+    /// The serial of the event's change that stored the scan.
     serial: u64,
-    /// The server's word; null for a content that was not taken (another under the same id was).
+    /// The server's verdict. Null if another scan with the same id counts instead of this content.
     verdict: Option<VerdictView>,
 }
 
-/// Staff's count: people of a class who came in (below zero, went out), or everybody inside.
+/// Staff's count: people of a class who came in or went out, or everybody inside.
 #[derive(Default, Serialize, ToSchema)]
 struct HeadcountView {
-    /// `staff`, `crew`, `child` or `other`; null for a recount.
+    /// `staff`, `crew`, `child` or `other`. Null for a recount.
     class: Option<&'static str>,
-    /// Persons; null for a recount.
+    /// Number of persons who came in; below zero, who went out. Null for a recount.
     delta: Option<i32>,
-    /// Persons inside, of a recount alone.
+    /// For a recount: the number of persons inside. Null otherwise.
     inside: Option<u32>,
 }
 
@@ -98,33 +104,39 @@ impl From<Headcount> for HeadcountView {
     }
 }
 
-/// The override: the person who set a refusal aside, and the reason.
+/// The override of a refusal.
 #[derive(Serialize, ToSchema)]
 struct OverrideView {
+    /// The person who set the refusal aside.
     by: String,
+    /// The person's reason.
     reason: String,
 }
 
-/// The reducer's verdict on a scan.
+/// The server's verdict on a scan.
 #[derive(Serialize, ToSchema)]
 struct VerdictView {
-    /// The outcome by the rules at the scan's time.
+    /// The outcome by the rules that were in force at the scan's time.
     outcome: &'static str,
+    /// Why the outcome is not `valid`. Null if it is.
     reason: Option<&'static str>,
-    /// Why it counts nothing: `excluded` or `unverified`.
+    /// Why the scan does not count: `excluded` or `unverified`. Null if it counts.
     left_out: Option<&'static str>,
-    /// Persons let in within the limit.
+    /// Number of persons let in within the ticket's limit.
     within: u32,
-    /// Persons let in beyond it.
+    /// Number of persons let in beyond the ticket's limit.
     over: u32,
-    /// Persons let out.
+    /// Number of persons let out.
     exited: u32,
+    /// Whether the scan collides with another one. Both scans have this mark.
     conflict: bool,
-    /// `double_entry` or `duplicate_scan`.
+    /// The kind of conflict, on the scan that lost: `double_entry` or `duplicate_scan`. Null otherwise.
     conflict_reason: Option<&'static str>,
+    /// Whether persons were let in although the rules refuse the ticket.
     admitted_in_error: bool,
+    /// Whether the door stayed shut although the rules admit the ticket.
     refused_in_error: bool,
-    /// Its time lies outside the event by more than a day.
+    /// Whether the scan's time lies more than a day outside the event.
     implausible: bool,
 }
 

@@ -42,7 +42,7 @@ struct SignIn {
     email: String,
     /// The password.
     password: String,
-    /// One of theirs; the one they joined first where absent.
+    /// One of the user's organisations. If absent, the one that they joined first.
     organization_id: Option<OrganizationId>,
 }
 
@@ -61,15 +61,15 @@ struct Session {
 /// The signed-in user.
 #[utoipa::path(get, path = "/api/session", tag = "organisers", extensions(("x-actions" = json!([]))), responses(
     (status = 200, description = "The caller", body = Session),
-    (status = 401, description = "Nobody"),
+    (status = 401, description = "Not signed in"),
 ))]
 async fn show(State(state): State<AppState>, User(caller): User) -> Result<Json<Session>> {
     Ok(Json(me(&state, &caller).await?))
 }
 
-/// Signs in: the session is a cookie, HttpOnly, good for 14 days.
+/// Signs in. The answer sets an HttpOnly cookie that is valid for 14 days.
 ///
-/// An unknown e-mail and a wrong password are answered alike, in the same time. From one network address 30 may fail in a
+/// An unknown e-mail and a wrong password get the same answer in the same time. One network address may fail 30 times a
 /// minute. The session that the browser had before ends.
 #[utoipa::path(post, path = "/api/session", tag = "organisers", request_body = SignIn, responses(
     (status = 200, description = "Signed in; `Set-Cookie` holds the session", body = Session),
@@ -148,17 +148,19 @@ async fn signed_in(
     Ok(response)
 }
 
-/// A new password of one's own.
+/// A new password for the signed-in user.
 #[derive(Deserialize, ToSchema)]
 struct NewPassword {
-    /// The present one.
+    /// The present password.
     present: String,
-    /// The new one: 10 characters or more.
+    /// The new password, at least 10 characters.
     password: String,
 }
 
-/// Changes the password of the signed-in user, who names the present one. Every session of theirs ends, and the
-/// answer brings a fresh one. API tokens go on. A wrong present password counts as a failed sign-in.
+/// Changes the password of the signed-in user, who must give the present one.
+///
+/// All sessions of the user end, and the answer sets a new one. API tokens stay valid. A wrong present password counts
+/// as a failed sign-in.
 #[utoipa::path(post, path = "/api/session/password", tag = "organisers", request_body = NewPassword,
     extensions(("x-actions" = json!([]))), security(("session" = [])), responses(
     (status = 200, description = "Changed; `Set-Cookie` holds a fresh session", body = Session),
@@ -198,10 +200,10 @@ async fn change_password(
     signed_in(&state, candidate, Some(caller.organization_id)).await
 }
 
-/// Signs out. An API token is withdrawn at `/api/api-tokens`, not here.
+/// Signs out. This does not work for an API token, which is withdrawn at `/api/api-tokens`.
 #[utoipa::path(delete, path = "/api/session", tag = "organisers", extensions(("x-actions" = json!([]))), security(("session" = [])), responses(
     (status = 204, description = "Signed out"),
-    (status = 401, description = "Nobody was"),
+    (status = 401, description = "Not signed in"),
 ))]
 async fn delete(State(state): State<AppState>, User(caller): User, headers: HeaderMap) -> Result<Response> {
     if let Some(secret) = user::secret(&state, &headers) {

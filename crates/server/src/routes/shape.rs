@@ -14,7 +14,7 @@ use crate::error::{ApiError, Result};
 pub struct List<T> {
     /// The items of the page.
     pub items: Vec<T>,
-    /// `?cursor=` of the next page; null on the last.
+    /// The value of `?cursor=` for the next page. Null on the last page.
     pub next_cursor: Option<String>,
 }
 

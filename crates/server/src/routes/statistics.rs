@@ -21,47 +21,47 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(show)).routes(routes!(quarters))
 }
 
-/// The last hour.
+/// The persons who passed the gates in the last hour.
 #[derive(Serialize, ToSchema)]
 struct StatisticsView {
-    /// The first minute's start; there are sixty, the last is the running one.
+    /// The start of the first minute. There are sixty minutes; the last one is still running.
     from: Timestamp,
-    /// One item a gate and minute, by gate, then by time; zeros included.
+    /// One item per gate and minute, by gate and then by time. Minutes without persons are included.
     minutes: Vec<MinuteView>,
 }
 
-/// A minute at a gate.
+/// One minute at one gate.
 #[derive(Serialize, ToSchema)]
 struct MinuteView {
-    /// The minute's start.
+    /// The start of the minute.
     at: Timestamp,
     gate_id: String,
-    /// Persons let in.
+    /// Number of persons let in.
     entered: i64,
-    /// Persons let out.
+    /// Number of persons let out.
     exited: i64,
-    /// Scans whose door stayed shut.
+    /// Number of scans at which the door stayed shut.
     refused: i64,
 }
 
-/// An event by quarter hours.
+/// The persons who passed an event's gates, by quarter hours.
 #[derive(Serialize, ToSchema)]
 struct QuartersView {
-    /// One item a gate and quarter hour in which anything happened there, oldest first.
+    /// One item per gate and quarter hour with at least one scan, oldest first.
     quarters: Vec<QuarterView>,
 }
 
-/// A quarter hour at a gate.
+/// One quarter hour at one gate.
 #[derive(Serialize, ToSchema)]
 struct QuarterView {
-    /// Its start.
+    /// The start of the quarter hour.
     at: Timestamp,
     gate_id: String,
-    /// Persons let in.
+    /// Number of persons let in.
     entered: i64,
-    /// Persons let out.
+    /// Number of persons let out.
     exited: i64,
-    /// Scans whose door stayed shut.
+    /// Number of scans at which the door stayed shut.
     refused: i64,
 }
 
@@ -72,7 +72,7 @@ impl From<MinuteFlow> for QuarterView {
     }
 }
 
-/// Persons a minute per gate, by the scans' own times.
+/// Persons per minute and gate in the last hour, by the scans' own times.
 #[utoipa::path(get, path = "/api/events/{id}/statistics", tag = "live",
     params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["read_events"]))), responses(
     (status = 200, description = "The last hour", body = StatisticsView),
@@ -93,7 +93,8 @@ async fn show(
     Ok(Json(StatisticsView { from: flow.from, minutes: minutes.collect() }))
 }
 
-/// Persons a quarter hour per gate, by the scans' own times, from twelve hours before the event's start on.
+/// Persons per quarter hour and gate, by the scans' own times. The first quarter hour is twelve hours before the
+/// event's start.
 #[utoipa::path(get, path = "/api/events/{id}/statistics/quarters", tag = "live",
     params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["read_events"]))), responses(
     (status = 200, description = "The whole event, 32 days at most", body = QuartersView),

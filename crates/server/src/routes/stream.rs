@@ -40,21 +40,26 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(stream))
 }
 
-/// Live: whole snapshots of `occupancy`, `incidents`, `devices` and `arrivals` (the newest 20), and a `batch` message for every upload.
+/// A live stream of an event, as server-sent events.
 ///
-/// Server-sent events. An event's id is `epoch.serial`: the place up to which every upload was told. After a
-/// reconnect with `Last-Event-ID` the `batch` messages since then come first, then all snapshots anew. After a change
-/// of the server's epoch a `resync` comes before them. A `heartbeat` comes every 15 s; there the stream ends for a
-/// client that may not see it any more. Without the right to read scans there are `occupancy` and `heartbeat` alone.
-/// A device's key opens it for its own `batch` messages only.
+/// The messages `occupancy`, `incidents`, `devices` and `arrivals` (the newest 20) are whole snapshots. A `batch`
+/// message follows every upload. A `heartbeat` comes every 15 s.
 ///
-/// In `occupancy`, `gate_occupancy` is a flow: who entered at the gate of the newest upload less who left there, never
-/// below 0; a gate that leads out only has none. People leave by another gate than they came: who is inside is
-/// `total_occupancy`.
+/// A message's id is `epoch.serial`: the serial up to which every upload was sent. After a reconnect with
+/// `Last-Event-ID`, the `batch` messages since then come first, and all snapshots follow. If the server's epoch
+/// changed, a `resync` message comes before them.
+///
+/// The server checks the client's rights at each heartbeat and ends the stream if they are gone. Without the right to
+/// read scans, a client gets `occupancy` and `heartbeat` only. A device's key gets `batch` messages about its own
+/// uploads only.
+///
+/// In `occupancy`, `gate_occupancy` belongs to the gate of the newest upload. It is the number of persons who entered
+/// there minus those who left there, and never below 0. A gate that only leads out has none. People may leave by
+/// another gate than they came, so `total_occupancy` is the number inside.
 #[utoipa::path(get, path = "/api/events/{id}/stream", tag = "live",
     params(
         ("id" = String, Path, description = "Event"),
-        ("Last-Event-ID" = Option<String>, Header, description = "Set by browsers when they come back"),
+        ("Last-Event-ID" = Option<String>, Header, description = "The id of the last message. Browsers set it when they reconnect"),
     ), extensions(("x-actions" = json!(["read_events"]))), security(("session" = []), ("api_token" = []), ("device_key" = [])), responses(
     (status = 200, description = "The stream", body = String, content_type = "text/event-stream"),
     (status = 401, description = "Not signed in"),

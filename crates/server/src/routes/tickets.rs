@@ -36,39 +36,45 @@ pub fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(show_code))
 }
 
-/// A ticket, its holder, and the sum of its scans. Its code admits a person who has it. So `POST
-/// /api/tickets/{id}/code` shows it, and the ledger says to whom.
+/// A ticket with its holder and the sum of its scans.
+///
+/// The code is not included, because it admits whoever has it. `POST /api/tickets/{id}/code` shows it, and the audit
+/// ledger records to whom.
 #[derive(Serialize, ToSchema)]
 pub(super) struct TicketView {
     id: String,
     event_id: String,
-    /// The end of its code, four characters at most, to tell two tickets apart. Absent for a caller who only looks,
-    /// and where only the code's hash is kept.
+    /// The end of the ticket's code, at most four characters, to tell two tickets apart. Null for callers with
+    /// read-only access, and if only the code's hash is stored.
     code_end: Option<String>,
     zone: String,
-    /// Gates it admits at; empty = any whose zones hold its zone.
+    /// The ids of the gates that admit the ticket. If empty, every gate that admits its zone.
     gate_ids: Vec<GateId>,
     /// Number of persons that the ticket admits.
     entry_limit: u32,
-    /// `active`, `used`, `voided` or `refunded`: set by people or import.
+    /// `active`, `used`, `voided` or `refunded`. A person or an import sets it.
     status: TicketStatus,
+    /// The time from which the ticket is valid. Null for always.
     valid_from: Option<Timestamp>,
+    /// The time at which the ticket expires. Null for never.
     expires_at: Option<Timestamp>,
-    /// The number of the purchase it belongs to; tickets of one order share it.
+    /// The number of the order that the ticket belongs to. Tickets of one order share it. Null without one.
     order_id: Option<String>,
+    /// The guest who holds the ticket. Null if nobody does.
     guest: Option<HolderView>,
-    /// Somebody was let in.
+    /// Whether the ticket let somebody in.
     scanned: bool,
-    /// Scans that let somebody in.
+    /// Number of scans that let somebody in.
     scan_count: usize,
-    /// The last of them.
+    /// When the ticket last let somebody in. Null if it never did.
     scanned_at: Option<Timestamp>,
+    /// The gate of that entry. Null if there was none.
     last_gate_id: Option<String>,
-    /// Persons let in within the limit.
+    /// Number of persons let in within the ticket's limit.
     entered: u32,
-    /// Persons let in beyond it.
+    /// Number of persons let in beyond the ticket's limit.
     over: u32,
-    /// Persons inside now, within the limit.
+    /// Number of persons inside now within the ticket's limit.
     inside: u32,
     created_at: Timestamp,
 }
@@ -106,11 +112,12 @@ impl From<GuestRecord> for HolderView {
 /// The code and the link that admit the holder of a ticket.
 #[derive(Serialize, ToSchema)]
 pub(super) struct CodeView {
-    /// Its code as text, where we may know it.
+    /// The ticket's code as text. Null if the server only knows its hash.
     barcode: Option<String>,
-    /// `sha256:` and 64 digits.
+    /// The hash of the code: `sha256:` and 64 hexadecimal digits.
     barcode_hash: Option<String>,
-    /// Its code as people read it out, such as `K7QF-2M9D`: scanners take it typed.
+    /// The code as people read it out, such as `K7QF-2M9D`. It can be typed into a scanner. Null if the code has no
+    /// such form.
     short_code: Option<String>,
 }
 
@@ -140,12 +147,12 @@ impl NewTicketView {
     }
 }
 
-/// A code that was asked for, and where its pass is.
+/// The code of a ticket, with the address of its pass.
 #[derive(Serialize, ToSchema)]
 struct ShownCodeView {
     #[serde(flatten)]
     code: CodeView,
-    /// The page of its pass, once there is one; a code that was not made here has none.
+    /// The address of the pass's page. Null if there is no pass yet, or the code was not made here.
     pass_url: Option<String>,
 }
 
@@ -186,50 +193,55 @@ fn tickets_to_be<'de, D: Deserializer<'de>>(source: D) -> std::result::Result<Ve
     at_most(source, TICKETS_PER_REQUEST, "tickets")
 }
 
-/// A ticket to be.
+/// The values of a new ticket.
 #[derive(Deserialize, ToSchema)]
 struct TicketRequest {
-    /// 1–512 bytes; a fresh UUID v4 where absent.
+    /// The ticket's code, 1–512 bytes. If absent, the server makes a UUID v4.
     barcode: Option<String>,
-    /// That of the entry type where absent.
+    /// The ticket's zone. If absent, the zone of its entry type.
     zone: Option<String>,
-    /// The event's first where absent.
+    /// The ticket's entry type. If absent, the event's first type.
     entry_type_id: Option<EntryTypeId>,
     #[serde(default)]
     gate_ids: Option<Vec<GateId>>,
-    /// The guest's party where absent, else 1.
+    /// Number of persons whom the ticket admits. If absent, the guest's party size, or 1 without a guest.
     entry_limit: Option<u32>,
-    /// `active` where absent.
+    /// The ticket's status. `active` if absent.
     status: Option<TicketStatus>,
+    /// The time from which the ticket is valid. Always if absent.
     valid_from: Option<Timestamp>,
+    /// The time at which the ticket expires. Never if absent.
     expires_at: Option<Timestamp>,
-    /// The number of the purchase it belongs to, at most 64 characters.
+    /// The number of the order that the ticket belongs to, at most 64 characters.
     order_id: Option<String>,
+    /// The guest who holds the ticket. Nobody if absent.
     guest: Option<GuestRequest>,
 }
 
-/// A guest to be.
+/// The values of a new guest.
 #[derive(Deserialize, ToSchema)]
 pub(super) struct GuestRequest {
     name: String,
     email: Option<String>,
     phone: Option<String>,
-    /// Persons; 1 where absent.
+    /// Number of persons of the guest's party. 1 if absent.
     party_size: Option<u32>,
-    /// Note for the door.
+    /// A note that staff see at the gate.
     note: Option<String>,
-    /// Flag for the door, such as `check ID`.
+    /// A flag that staff see at the gate, such as `check ID`.
     flag: Option<String>,
-    /// Other fields kept of the guest, by name: at most 8 of at most 200 characters; a name has at most 24.
+    /// Other fields of the guest, by name, at most 8. A value has at most 200 characters, a name at most 24.
     #[serde(default)]
     #[schema(value_type = BTreeMap<String, String>)]
     fields: Fields,
-    /// The organiser's own id.
+    /// The organiser's own id of the guest.
     external_id: Option<String>,
+    /// The guest's list. None if absent.
     guest_list_id: Option<GuestListId>,
-    /// The event's first where absent; not read inside a ticket, which has its own.
+    /// The entry type of the guest's ticket. If absent, the event's first type. Ignored inside a ticket, which has its
+    /// own.
     pub(super) entry_type_id: Option<EntryTypeId>,
-    /// The number of the purchase, at most 64 characters; not read inside a ticket, which has its own.
+    /// The order number of the guest's ticket, at most 64 characters. Ignored inside a ticket, which has its own.
     pub(super) order_id: Option<String>,
 }
 
@@ -275,7 +287,7 @@ enum TicketsRequest {
     Many(Vec<TicketRequest>),
 }
 
-/// The ticket made, or all of them.
+/// The new ticket, or all new tickets.
 #[derive(ToSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "describes what `create` answers")]
@@ -284,23 +296,23 @@ enum NewTicketsView {
     Many(Vec<NewTicketView>),
 }
 
-/// The fields to change; absent fields stay.
+/// The fields to change. Absent fields keep their values.
 #[derive(Deserialize, ToSchema)]
 struct TicketPatchRequest {
-    /// `active`, `used`, `voided` or `refunded`.
+    /// The new status: `active`, `used`, `voided` or `refunded`.
     status: Option<TicketStatus>,
     entry_limit: Option<u32>,
     gate_ids: Option<Vec<GateId>>,
     zone: Option<String>,
-    /// Null for always.
+    /// The time from which the ticket is valid. Null for always.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>, format = DateTime)]
     valid_from: Option<Option<Timestamp>>,
-    /// Null for ever.
+    /// The time at which the ticket expires. Null for never.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Option<Timestamp>>,
-    /// `now` (default) or `start`: from when the changes hold.
+    /// From when the changes hold: `now` (default) or `start`, as if the ticket always had these values.
     effective: Option<String>,
 }
 
@@ -321,7 +333,7 @@ struct TicketQuery {
         ("cursor" = Option<String>, Query),
         ("q" = Option<String>, Query, description = "Beginnings of words of a guest's name, in any order, or the start of an id, external id or order number, and unless you only look of a code; or a whole code, or its short code", max_length = 512),
         ("status" = Option<String>, Query, description = "`active`, `used`, `voided`, `refunded`"),
-        ("entered" = Option<bool>, Query, description = "Only those with (or without) anybody let in"),
+        ("entered" = Option<bool>, Query, description = "`true`: only tickets with somebody let in; `false`: only tickets with nobody let in"),
     ), extensions(("x-actions" = json!(["read_guests"]))), responses(
     (status = 200, description = "A page", body = List<TicketView>),
 ))]
@@ -337,13 +349,13 @@ async fn list(
     Ok(Json(List::of(listed, |ticket| TicketView::of(ticket, caller.sees_contacts()))))
 }
 
-/// How many tickets stand where.
+/// Numbers of tickets by their state.
 #[derive(Serialize, ToSchema)]
 struct TicketCountsView {
     all: u64,
-    /// Active, with nobody let in.
+    /// Number of active tickets with nobody let in.
     to_come: u64,
-    /// With somebody let in, ever.
+    /// Number of tickets with somebody let in so far.
     came: u64,
     voided: u64,
     refunded: u64,
@@ -362,7 +374,7 @@ struct CountQuery {
     q: Option<String>,
 }
 
-/// How many tickets stand where, of those that `q` finds.
+/// Numbers of tickets by their state, of those that `q` finds.
 #[utoipa::path(get, path = "/api/events/{id}/tickets/counts", tag = "organisers", params(
         ("id" = String, Path, description = "Event"),
         ("q" = Option<String>, Query, description = "As in the list of tickets", max_length = 512),
@@ -379,10 +391,10 @@ async fn counts(
     Ok(Json(tickets::count(&state.app, &caller, event_id, text).await?.into()))
 }
 
-/// Makes one ticket or many (an array, at most 10,000): all or none.
+/// Makes one ticket, or several from an array of at most 10,000. If one is refused, none is made.
 #[utoipa::path(post, path = "/api/events/{id}/tickets", tag = "organisers", request_body = TicketsRequest,
     params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["manage_guests", "manage_own_guests"]))), responses(
-    (status = 201, description = "Made: a ticket for one, an array for an array", body = NewTicketsView),
+    (status = 201, description = "Made. The answer is one ticket, or an array if the request was one", body = NewTicketsView),
     (status = 409, description = "`barcode_taken`"),
 ))]
 async fn create(
@@ -406,7 +418,7 @@ async fn create(
     Ok((StatusCode::CREATED, Json(view(made))).into_response())
 }
 
-/// All tickets and guests as CSV. Imported again it changes nothing.
+/// All tickets and guests as CSV. Importing the unchanged file again changes nothing.
 #[utoipa::path(get, path = "/api/events/{id}/tickets/export", tag = "organisers",
     params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["manage_guests"]))), responses(
     (status = 200, description = "The file", body = String, content_type = "text/csv"),
@@ -434,7 +446,9 @@ async fn show(
     Ok(Json(TicketView::of(tickets::show(&state.app, &caller, ticket_id).await?, caller.sees_contacts())))
 }
 
-/// Changes a ticket, from now on or from the start; its scans are judged anew.
+/// Changes a ticket, from now on or from the start.
+///
+/// The server judges the ticket's scans again.
 #[utoipa::path(patch, path = "/api/tickets/{id}", tag = "organisers", request_body = TicketPatchRequest,
     params(("id" = String, Path, description = "Ticket")), extensions(("x-actions" = json!(["manage_guests"]))), responses(
     (status = 200, description = "Changed", body = TicketView),
@@ -464,8 +478,10 @@ async fn update(
     Ok(Json(TicketView::of(tickets::show(&state.app, &caller, ticket_id).await?, caller.sees_contacts())))
 }
 
-/// Shows a ticket's code, and the page of its pass. A person who has the code can be let in: the ledger gets a line,
-/// `ticket_code_shown`. A promoter sees those of their own lists.
+/// Shows a ticket's code and the address of its pass.
+///
+/// The code admits whoever has it, so the audit ledger records this as `ticket_code_shown`. A promoter may use it for
+/// tickets of their own lists.
 #[utoipa::path(post, path = "/api/tickets/{id}/code", tag = "organisers", params(("id" = String, Path, description = "Ticket")),
     extensions(("x-actions" = json!(["manage_guests", "manage_own_guests"]))), responses(
     (status = 200, description = "The code", body = ShownCodeView),

@@ -14,10 +14,10 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(time))
 }
 
-/// When the request came and when the answer left, by the database's clock. Needs no key: a device asks before it is
-/// paired.
+/// The times when the request arrived and when the answer left, by the database's clock.
 ///
-/// A device notes its own clock before and after; the four times give its offset and how uncertain that is.
+/// No key is needed, because a device asks before it is paired. A device also notes its own clock before and after.
+/// From the four times it computes its clock's offset and the offset's uncertainty.
 #[utoipa::path(get, path = "/api/scanning/time", tag = "devices", responses(
     (status = 200, description = "The server's times", body = super::scanning::doc::TimeAnswer),
 ))]

@@ -24,23 +24,24 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(update)).routes(routes!(rotate_secret))
 }
 
-/// Which column of the table means what. One that is left out has its usual name; null: it is not read.
+/// Names of the columns of the organiser's table. An absent name means the usual one. Null means that the column is not
+/// read.
 #[derive(ToSchema)]
 #[schema(as = WebhookColumns)]
 #[expect(dead_code, reason = "describes `admit_core::wire::webhooks::WebhookColumns`, which is what is read and sent")]
 struct ColumnsDoc {
-    /// The row's id, by which its guest is found again; `id` where left out.
+    /// The column with the row's id, which identifies the guest in later messages. `id` if absent.
     #[schema(example = "id")]
     external_id: Option<String>,
     name: Option<String>,
     email: Option<String>,
     phone: Option<String>,
     party_size: Option<String>,
-    /// Guest list, by its name; one that is new is made.
+    /// The column with the guest list's name. A list that does not exist is made.
     guest_list: Option<String>,
-    /// Entry type, by its name or id.
+    /// The column with the entry type's name or id.
     entry_type: Option<String>,
-    /// When the row was last changed: an older change than the one known is ignored.
+    /// The column with the time of the row's last change. A change older than the stored one is ignored.
     updated_at: Option<String>,
 }
 
@@ -50,20 +51,20 @@ struct WebhookEndpointView {
     id: String,
     event_id: String,
     name: String,
-    /// Where messages go.
+    /// The address to which messages are sent.
     url: String,
     #[schema(value_type = ColumnsDoc)]
     columns: WebhookColumns,
-    /// Whether it takes messages.
+    /// Whether the endpoint accepts messages.
     enabled: bool,
     created_at: Timestamp,
-    /// Until when the secret before is good as well.
+    /// The time until which the former secret is still accepted. Null if there is none.
     former_secret_until: Option<Timestamp>,
-    /// When the last message was taken in.
+    /// When the endpoint last accepted a message. Null if it never did.
     received_at: Option<Timestamp>,
-    /// When the last signed message was refused.
+    /// When the endpoint last refused a signed message. Null if it never did.
     refused_at: Option<Timestamp>,
-    /// Why it was.
+    /// Why that message was refused. Null if none was.
     problem: Option<String>,
 }
 
@@ -85,10 +86,10 @@ impl WebhookEndpointView {
     }
 }
 
-/// An endpoint with its secret.
+/// A webhook endpoint with its secret.
 #[derive(Serialize, ToSchema)]
 struct ShownSecretView {
-    /// `whsec_…`, shown this once.
+    /// The secret, `whsec_…`. It is shown only in this answer.
     secret: String,
     #[serde(flatten)]
     view: WebhookEndpointView,
@@ -100,7 +101,7 @@ impl ShownSecretView {
     }
 }
 
-/// An endpoint to be.
+/// The values of a new webhook endpoint.
 #[derive(Deserialize, ToSchema)]
 struct WebhookEndpointRequest {
     event_id: EventId,
@@ -110,19 +111,19 @@ struct WebhookEndpointRequest {
     columns: Option<WebhookColumns>,
 }
 
-/// The fields to change; absent fields stay. `columns` are taken whole.
+/// The fields to change. Absent fields keep their values. `columns` replaces all column names.
 #[derive(Deserialize, ToSchema)]
 struct WebhookEndpointPatchRequest {
     name: Option<String>,
     #[schema(value_type = Option<ColumnsDoc>)]
     columns: Option<WebhookColumns>,
-    /// `false`: it takes nothing more, until it is `true` again.
+    /// Whether the endpoint accepts messages.
     enabled: Option<bool>,
 }
 
 /// Webhook endpoints of the organisation, newest first.
 #[utoipa::path(get, path = "/api/webhook-endpoints", tag = "organisers", extensions(("x-actions" = json!(["manage_tokens"]))), responses(
-    (status = 200, description = "All of them", body = List<WebhookEndpointView>),
+    (status = 200, description = "All webhook endpoints", body = List<WebhookEndpointView>),
 ))]
 async fn list(
     State(state): State<AppState>,
@@ -134,10 +135,10 @@ async fn list(
     Ok(Json(List::whole(endpoints.into_iter().map(|one| WebhookEndpointView::of(one, &base_url)).collect())))
 }
 
-/// Makes an endpoint that brings guests of one event.
+/// Makes a webhook endpoint, whose messages create and change guests of one event.
 #[utoipa::path(post, path = "/api/webhook-endpoints", tag = "organisers", request_body = WebhookEndpointRequest,
     extensions(("x-actions" = json!(["manage_tokens"]))), responses(
-    (status = 201, description = "Made; its secret is shown this once", body = ShownSecretView),
+    (status = 201, description = "Made. Only this answer shows the secret", body = ShownSecretView),
     (status = 404, description = "No such event"),
     (status = 422, description = "`too_many_webhook_endpoints`"),
 ))]
@@ -152,7 +153,7 @@ async fn create(
     Ok((StatusCode::CREATED, Json(ShownSecretView::of(shown, &state.settings.base_url(&headers)))))
 }
 
-/// Changes an endpoint, or switches it off and on.
+/// Changes a webhook endpoint, or turns it off or on.
 #[utoipa::path(patch, path = "/api/webhook-endpoints/{id}", tag = "organisers", request_body = WebhookEndpointPatchRequest,
     params(("id" = String, Path, description = "Webhook endpoint")), extensions(("x-actions" = json!(["manage_tokens"]))), responses(
     (status = 200, description = "Changed", body = WebhookEndpointView),
@@ -170,10 +171,12 @@ async fn update(
     Ok(Json(WebhookEndpointView::of(endpoint, &state.settings.base_url(&headers))))
 }
 
-/// Gives an endpoint a new secret. The one before goes on being good for a day; one before that ends at once.
+/// Gives a webhook endpoint a new secret.
+///
+/// The former secret stays valid for one day. An older one is refused at once.
 #[utoipa::path(post, path = "/api/webhook-endpoints/{id}/rotate-secret", tag = "organisers",
     params(("id" = String, Path, description = "Webhook endpoint")), extensions(("x-actions" = json!(["manage_tokens"]))), responses(
-    (status = 200, description = "Its new secret is shown this once", body = ShownSecretView),
+    (status = 200, description = "Only this answer shows the new secret", body = ShownSecretView),
     (status = 404, description = "No such endpoint"),
 ))]
 async fn rotate_secret(

@@ -21,21 +21,23 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(receive))
 }
 
-/// A row that changed, as Supabase's database webhooks tell it; `{"record": {…}}` alone is enough.
+/// A changed row, in the form of Supabase's database webhooks. `{"record": {…}}` alone is enough.
 #[derive(ToSchema)]
 #[schema(as = GuestMessage)]
 #[expect(dead_code, reason = "describes `admit_core::wire::webhooks::GuestMessage`, which is what is read")]
 struct GuestMessageDoc {
-    /// `UPDATE` where absent; `INSERT` is the same. `DELETE` is put on record and voids nothing.
+    /// `INSERT`, `UPDATE` or `DELETE`. `UPDATE` if absent; `INSERT` has the same effect. `DELETE` is recorded and voids
+    /// no ticket.
     #[schema(rename = "type")]
     change: Option<String>,
-    /// The row as it is now, column by column. The endpoint's `columns` say which means what. Numbers keep every digit.
+    /// The row's present values, by column. The endpoint's `columns` give their meanings. Numbers keep every digit.
     #[schema(value_type = Option<Object>)]
     record: Option<serde_json::Value>,
-    /// The row as it was: needed of a deleted one.
+    /// The row's former values. Required for `DELETE`.
     #[schema(value_type = Option<Object>)]
     old_record: Option<serde_json::Value>,
-    /// Place of this change in the sender's outbox: a change below one that came already is ignored.
+    /// The place of this change in the sender's outbox. A change with a lower place than one already received is
+    /// ignored.
     #[schema(minimum = 0)]
     sequence: Option<u64>,
 }
@@ -45,23 +47,25 @@ struct GuestMessageDoc {
 #[schema(as = WebhookAnswer)]
 #[expect(dead_code, reason = "describes `admit_core::wire::webhooks::WebhookAnswer`, which is what is sent")]
 struct WebhookAnswerDoc {
-    /// `created`, `updated`, `unchanged`; `ignored` where a newer change of the row came before; `recorded` of a deleted row.
+    /// `created`, `updated`, `unchanged`, `ignored` (a newer change of the row came before) or `recorded` (the row was
+    /// deleted).
     status: String,
-    /// The row's id.
+    /// The id of the organiser's row.
     external_id: String,
-    /// The guest, where the row has one.
+    /// The guest of the row. Null if there is none.
     guest_id: Option<String>,
-    /// Their ticket.
+    /// The guest's ticket. Null if there is none.
     ticket_id: Option<String>,
 }
 
-/// Takes in a row of an organiser's table of guests: its guest is made, or changed, with a ticket for the party.
+/// Accepts a changed row of an organiser's guest table.
 ///
-/// Signed as Standard Webhooks wants it: `webhook-id`, `webhook-timestamp` (within five minutes), `webhook-signature`. The
-/// same message again gets the same bytes and has no effect; its id with another body gets 409 `webhook_id_reused`.
+/// The server makes or changes the row's guest, with a ticket for the party. Messages are signed as Standard Webhooks
+/// requires: `webhook-id`, `webhook-timestamp` (at most five minutes off) and `webhook-signature`. The same message
+/// again gets the same answer and has no effect. Its id with another body gets 409 `webhook_id_reused`.
 #[utoipa::path(post, path = "/api/webhooks/guests/{endpoint}", tag = "webhooks", security(("webhook_signature" = [])),
     params(("endpoint" = String, Path, description = "Endpoint")), request_body = GuestMessageDoc, responses(
-    (status = 200, description = "Taken in", body = WebhookAnswerDoc),
+    (status = 200, description = "Accepted", body = WebhookAnswerDoc),
     (status = 401, description = "`webhook_not_signed`, `webhook_refused` (no such endpoint, or a wrong signature), `webhook_too_old`, `webhook_too_new`"),
     (status = 409, description = "`webhook_id_reused`"),
     (status = 410, description = "`webhook_endpoint_disabled`"),

@@ -8,16 +8,17 @@ use serde_json::{Value, json};
 
 use super::cost::Cost;
 
-/// How the phones come.
+/// The pattern in which the phones scan and upload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Mode {
-    /// Spread evenly over the time, each phone uploading every few seconds.
+    /// The scans are spread evenly over the time, and each phone uploads every few seconds.
     Steady,
-    /// All come back within one second, with everything they scanned while there was no network.
+    /// All phones come back online within one second, with everything that they scanned without a network.
     Storm,
-    /// As steady, but for the middle third of the time nobody reaches the server: S1 §13.3's resync after an outage.
+    /// Like steady, but no phone reaches the server in the middle third of the time (S1 §13.3's resync after an
+    /// outage).
     Resync,
-    /// As steady, over a network that is hardly there.
+    /// Like steady, over a slow network: 150 ms delay and 16 kB/s in each direction.
     Slow,
 }
 

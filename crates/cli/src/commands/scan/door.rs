@@ -19,23 +19,23 @@ use super::words::asks_count;
 use crate::say::say;
 use crate::serve::Signals;
 
-/// The side that says how many of a party go in.
+/// How many persons of a party go in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Party {
-    /// All of the party that may go in.
+    /// Everybody of the party who may go in.
     All,
-    /// One person a code; the same code again lets the next one in.
+    /// One person per scan. Scanning the same code again lets the next one in.
     One,
-    /// The person at the terminal types the number.
+    /// The terminal asks, and staff type the number.
     Ask,
 }
 
-/// The action where a person would be asked and none is there.
+/// The action in a situation in which the phone's app asks staff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Unasked {
-    /// Nobody goes in.
+    /// Let nobody in.
     Refuse,
-    /// As many go in as --party says.
+    /// Let in as many persons as --party says.
     Admit,
 }
 

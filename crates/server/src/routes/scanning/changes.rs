@@ -36,26 +36,26 @@ const SETTLE: Duration = Duration::from_millis(50);
 #[derive(Debug, Deserialize)]
 struct Asked {
     cursor: Option<Cursor>,
-    /// Version of the list the device has: rule changes up to it are no news.
+    /// The version of the device's ticket list. Rule changes up to this version are not news for the device.
     #[serde(default)]
     manifest_version: u64,
     #[serde(default)]
     wait: u64,
 }
 
-/// Tickets, gates and event values that changed after a cursor, at most 1,000 tickets at a time.
+/// Tickets, gates and event values that changed after a cursor, at most 1,000 tickets per answer.
 ///
-/// With `wait` the answer is held back up to so many seconds until there is news. A cursor of another epoch answers
-/// `resync`.
+/// With `wait` the server holds the answer back until there is news, at most for that many seconds. For a cursor of
+/// another epoch the answer has `resync`.
 #[utoipa::path(get, path = "/api/scanning/events/{id}/changes", tag = "devices",
     params(
         ("id" = String, Path, description = "Event"),
-        ("cursor" = Option<String>, Query, description = "As the last answer gave it; absent: from the start"),
-        ("manifest_version" = Option<u64>, Query, description = "Version of the device's list, if it is of the cursor's epoch: ticket rules that such a list has are left out", maximum = 9007199254740991i64),
+        ("cursor" = Option<String>, Query, description = "The `cursor` of the last answer. If absent, from the start"),
+        ("manifest_version" = Option<u64>, Query, description = "Version of the device's list, if it belongs to the cursor's epoch. Ticket rules in that list are left out of the answer", maximum = 9007199254740991i64),
         ("wait" = Option<u64>, Query, description = "Seconds to wait for news, at most 25", maximum = 25),
     ), security(("device_key" = [])), responses(
     (status = 200, description = "Changes", body = doc::ChangesAnswer),
-    (status = 404, description = "Not this device's event"),
+    (status = 404, description = "This device is not assigned to the event"),
 ))]
 async fn changes(
     State(state): State<AppState>,

@@ -13,42 +13,43 @@ pub use admit_core::wire::scanning::{
 pub use admit_core::wire::scans::{OnlineAnswer, ScanError, ScanS2, ScansSyncRequest, Summary};
 use utoipa::ToSchema;
 
-/// A device that asked for itself waits for an organiser.
+/// The answer to a device whose pairing request no organiser has approved yet.
 #[derive(ToSchema)]
 pub struct PairingWaiting {
-    /// `waiting`.
+    /// Always `waiting`.
     status: String,
-    /// The end of its code.
+    /// When the pairing request expires.
     expires_at: String,
 }
 
-/// An upload.
+/// An upload of scans.
 #[derive(ToSchema)]
 pub struct SyncRequest {
-    /// Must be the authenticated device.
+    /// The id of the device that sends the request. Its key must belong to it.
     device_id: String,
-    /// Idempotency key of the batch.
+    /// An id that the device chooses for the batch. A repeat with the same id has no effect.
     sync_batch_id: String,
-    /// Absent or 1: S1's items; 2: items with every field of ours.
+    /// The format of `scans`: 1 for S1's form, 2 for Admit's own form. 1 if absent.
     format: Option<u8>,
-    /// When this attempt was made.
+    /// When the device made this attempt, by its own clock.
     batch_created_at: Option<String>,
-    /// S1: server time − device time, seconds.
+    /// For format 1: server time minus device time, in seconds.
     offset_seconds: Option<i64>,
-    /// Ours: the sender's log.
+    /// For format 2: the id of the device's log.
     log_id: Option<String>,
-    /// Ours: highest `seq` of that log.
+    /// For format 2: the highest `seq` of that log.
     head: Option<u64>,
     scans: Vec<SyncItem>,
 }
 
-/// An item of an upload: S1's form, or with `"format": 2` ours. Each is read alone.
+/// One scan of an upload: in S1's form, or in Admit's own form with `"format": 2`. A wrong one does not stop the
+/// others.
 #[derive(ToSchema, serde::Deserialize)]
 #[serde(untagged)]
 pub enum SyncItem {
-    /// A scan of our form.
+    /// A scan in Admit's own form.
     V2(Box<ScanV2>),
-    /// S1's.
+    /// A scan in S1's form.
     V1(ScanV1),
 }
 
@@ -56,82 +57,103 @@ pub enum SyncItem {
 #[derive(ToSchema, serde::Deserialize)]
 pub struct ScanV1 {
     scan_id: String,
+    /// The ticket that the device found for the code. Absent if it found none.
     ticket_id: Option<String>,
-    /// `sha256:` and 64 hexadecimal digits.
+    /// The hash of the code: `sha256:` and 64 hexadecimal digits.
     barcode_hash: String,
-    /// RFC 3339, the device's clock.
+    /// The time by the device's clock, RFC 3339.
     scanned_at: String,
     gate_id: String,
-    /// `valid`, `duplicate`, `invalid`, `gate_access_denied` or `expired`.
+    /// The outcome that the screen showed: `valid`, `duplicate`, `invalid`, `gate_access_denied` or `expired`.
     outcome: String,
-    /// `HMAC-SHA256=` and 64 hexadecimal digits.
+    /// The scan's signature: `HMAC-SHA256=` and 64 hexadecimal digits.
     signature: String,
 }
 
-/// A scan in our form.
+/// A scan in Admit's own form.
 #[derive(ToSchema, serde::Deserialize)]
 pub struct ScanV2 {
     scan_id: String,
     device_id: String,
     log_id: String,
-    /// Place in the log, from 1.
+    /// The scan's place in the log, from 1.
     seq: u64,
-    /// First 16 bytes of the digest of the scan before, hexadecimal.
+    /// The first 16 bytes of the digest of the scan before, as 32 hexadecimal digits. Zeros for the first scan.
     prev: String,
+    /// The key of the signature.
     key_id: String,
     event_id: String,
     gate_id: String,
     /// `entry`, `exit`, `revert` or `headcount`.
     kind: String,
-    /// `claim` or `final`.
+    /// `claim` (the device asks the server first) or `final`.
     stage: String,
-    /// `qr`, `manual` or `import`.
+    /// How the device came to the ticket: `qr`, `manual` or `import`.
     method: String,
+    /// The hash of the code as it matched in the list. Absent without a code.
     barcode_hash: Option<String>,
+    /// The hash of the code as it was read. Absent without a code.
     raw_hash: Option<String>,
+    /// The ticket that the device found for the code. Absent if it found none.
     ticket_id: Option<String>,
-    /// Persons; 1 when absent.
+    /// Number of persons. 1 if absent.
     #[schema(minimum = 1, maximum = 10000)]
     count: Option<u32>,
+    /// The outcome that the screen showed.
     outcome: String,
+    /// Whether the door opened.
     opened: bool,
-    /// Taken while the list said draft: it counts nothing. False when absent.
+    /// Whether the scan was made while the device's list said `draft`. Such a scan counts only if a person accepts it.
+    /// False if absent.
     practice: Option<bool>,
     #[serde(rename = "override")]
     override_: Option<OverrideDoc>,
+    /// The guest whom staff added with this scan. Absent if they added none.
     walk_in: Option<WalkInDoc>,
+    /// The people without a ticket whom staff counted. Absent unless `kind` is `headcount`.
     headcount: Option<HeadcountDoc>,
+    /// The name of the person who operated the device. Absent if nobody signed on.
     operator: Option<String>,
+    /// For `revert`: the device of the scan to undo. Absent otherwise.
     target_device: Option<String>,
+    /// For `revert`: the id of the scan to undo. Absent otherwise.
     target_scan_id: Option<String>,
+    /// For `revert`: the number of persons who stay counted. 0 if absent.
     keep: Option<u32>,
-    /// Signed time, milliseconds since 1970.
+    /// The signed time, in milliseconds since 1970.
     at_ms: i64,
-    /// ± milliseconds.
+    /// Half the width of the interval in which the true time lies, in milliseconds.
     uncertainty_ms: u64,
     clock: ClockDoc,
+    /// The epoch of `manifest_version` and `cursor`. Absent if the device knew none.
     epoch: Option<String>,
+    /// The version of the device's ticket list. 0 if absent.
     manifest_version: Option<u64>,
+    /// The serial of the device's changes cursor. 0 if absent.
     cursor: Option<u64>,
     #[schema(value_type = Option<Object>)]
     basis: Option<()>,
-    /// `HMAC-SHA256-V2=` and 64 hexadecimal digits.
+    /// The scan's signature: `HMAC-SHA256-V2=` and 64 hexadecimal digits.
     signature: String,
 }
 
-/// A refusal set aside by staff.
+/// A refusal that staff set aside.
 #[derive(ToSchema, serde::Deserialize)]
 #[schema(as = Override)]
 pub struct OverrideDoc {
+    /// The person who set it aside.
     by: String,
+    /// The person's reason.
     reason: String,
 }
 
-/// A device's raw clock evidence.
+/// The device's clocks at the time of the scan.
 #[derive(ToSchema, serde::Deserialize)]
 #[schema(as = ClockEvidence)]
 pub struct ClockDoc {
+    /// The wall clock, in milliseconds since 1970.
     wall_ms: i64,
+    /// The monotonic clock, in milliseconds.
     mono_ms: i64,
     session_id: String,
     corrected: Option<bool>,
@@ -141,19 +163,20 @@ pub struct ClockDoc {
 #[derive(ToSchema)]
 pub struct ChangesAnswer {
     items: Vec<ChangedTicket>,
-    /// The event's values, when one of them changed.
+    /// The event's values. Absent if none of them changed.
     #[schema(value_type = Option<Object>)]
     event: Option<()>,
-    /// All gates, when one of them changed.
+    /// All gates. Absent if none of them changed.
     gates: Option<Vec<ChangedGate>>,
-    /// The other devices whose scans stand in `items`, as staff call them.
+    /// The names of the other devices whose scans are in `items`. Absent if there are none.
     devices: Option<Vec<NamedDevice>>,
+    /// The version up to which this answer contains rule changes.
     manifest_version: u64,
-    /// Ask from here next.
+    /// The cursor for the next request.
     cursor: String,
-    /// There is more: ask again at once.
+    /// Whether there are more changes. If true, the device should ask again at once.
     more: bool,
-    /// The cursor was of another epoch: begin anew.
+    /// True if the request's cursor belongs to another epoch. The device must start without a cursor. Absent otherwise.
     resync: Option<bool>,
     server_time: String,
 }
@@ -165,15 +188,15 @@ pub struct ChangedTicket {
     #[schema(value_type = Object)]
     rules: (),
     barcode_hashes: Vec<String>,
-    /// The sum of the scans before those of `scans`.
+    /// The sum of the ticket's older scans, which `scans` leaves out.
     #[schema(value_type = Object)]
     prefix: (),
-    /// The newest scans that count, at most 16.
+    /// The ticket's newest scans that count, at most 16.
     #[schema(value_type = Vec<Object>)]
     scans: (),
 }
 
-/// A gate and its newest rules.
+/// A gate with its newest rules.
 #[derive(ToSchema)]
 pub struct ChangedGate {
     gate_id: String,
@@ -181,56 +204,63 @@ pub struct ChangedGate {
     rules: (),
 }
 
-/// The signed list (S1 §2.2 and the members of spec §5).
+/// The signed ticket list (S1 §2.2 and the members of spec §5).
 #[derive(ToSchema)]
 pub struct Manifest {
     event_id: String,
     event_name: String,
     manifest_version: u64,
     organization_id: String,
-    /// `sha256:` over all codes.
+    /// A hash over all codes of the list: `sha256:` and 64 hexadecimal digits.
     content_hash: String,
     starts_at: String,
     ends_at: String,
     #[schema(value_type = Option<Object>)]
     staff_pin: Option<()>,
-    /// `never`, `after_gap`, `after_exit` or `daily`.
+    /// Re-entry mode: `never`, `after_gap`, `after_exit` or `daily`.
     re_entry: String,
+    /// The least time between two entries in the mode `after_gap`, in seconds.
     min_gap_seconds: u32,
     /// `draft` (scans are practice), `live`, `ended` or `archived` (nobody is let in).
     status: String,
-    /// Persons whom staff may add at the doors; absent: no number.
+    /// The most persons whom staff may add at all gates together. Absent for no limit.
     walk_ins: Option<u32>,
-    /// Instants at which days begin; absent where nothing is daily.
+    /// The times at which days begin. Absent if no re-entry mode is `daily`.
     days: Option<Vec<String>>,
-    /// By zone: `{re_entry, per_gate, uses}`, each absent where the event's own holds; absent without any.
+    /// Limits by zone: `{re_entry, per_gate, uses}`. A member is absent if the event's own value holds. `limits` is
+    /// absent without any.
     #[schema(value_type = Option<Object>)]
     limits: Option<()>,
-    /// The clocks of the event's zone: `{zone, offsets: [{from, offset_s}]}`. Each offset, in seconds ahead of UTC, holds from
-    /// its moment on; the first holds before that too.
+    /// The event's time zone: `{zone, offsets: [{from, offset_s}]}`. Each offset, in seconds ahead of UTC, holds from
+    /// its time `from` on. The first also holds before.
     #[schema(value_type = Option<Object>)]
     clock: Option<()>,
-    /// Kinds of codes that cameras read beside QR; absent where there are none.
+    /// Kinds of codes that cameras read in addition to QR. Absent if there are none.
     barcode_kinds: Option<Vec<String>>,
-    /// How staff call each zone: `{zone: name}`; absent where no zone has a name.
+    /// The names that staff use for zones: `{zone: name}`. Absent if no zone has a name.
     #[schema(value_type = Option<Object>)]
     zone_names: Option<()>,
     gates: Vec<ManifestGate>,
-    /// All of them; a delta has `since`, `upserts` and `tombstones` instead.
+    /// All codes of the list. Absent in a delta, which has `since`, `upserts` and `tombstones` instead.
     tickets: Option<Vec<ManifestTicket>>,
+    /// In a delta: the version on which it is based. Absent otherwise.
     since: Option<u64>,
+    /// In a delta: the new and changed codes. Absent otherwise.
     upserts: Option<Vec<ManifestTicket>>,
+    /// In a delta: the removed codes. Absent otherwise.
     tombstones: Option<Vec<String>>,
     generated_at: String,
+    /// From this time on, the device must treat the list as outdated.
     expires_at: String,
+    /// Server time minus device time, in seconds.
     offset_seconds: i64,
     epoch: String,
     serial: u64,
-    /// HMAC of the body with this member cut out.
+    /// HMAC of the body without this member.
     signature: String,
 }
 
-/// A code in a list.
+/// A code in the ticket list.
 #[derive(ToSchema)]
 pub struct ManifestTicket {
     ticket_id: String,
@@ -250,36 +280,40 @@ pub struct Names {
     event_id: String,
     organization_id: String,
     names_version: u64,
-    /// `sha256:` over all names.
+    /// A hash over all names: `sha256:` and 64 hexadecimal digits.
     content_hash: String,
-    /// Labels of the guests' fields that verdicts show; absent where they show none.
+    /// The labels of the guest fields that verdicts show. Absent if verdicts show none.
     labels: Option<Vec<String>>,
-    /// All of them; a delta has `since` and `upserts` instead.
+    /// All names. Absent in a delta, which has `since` and `upserts` instead.
     names: Option<Vec<GuestName>>,
+    /// In a delta: the version on which it is based. Absent otherwise.
     since: Option<u64>,
+    /// In a delta: the new and changed names. Absent otherwise.
     upserts: Option<Vec<GuestName>>,
     generated_at: String,
     epoch: String,
     serial: u64,
-    /// HMAC of the body with this member cut out.
+    /// HMAC of the body without this member.
     signature: String,
 }
 
-/// A guest added at the door: what is signed, and beside it the name that the signed digest is of.
+/// A guest whom staff added at the gate. The signature covers a digest of the name, and the name stands beside it.
 #[derive(ToSchema, serde::Deserialize)]
 #[schema(as = WalkIn)]
 pub struct WalkInDoc {
+    /// The zone of the guest's ticket.
     zone: String,
     #[schema(minimum = 1, maximum = 10000)]
     party: u32,
-    /// SHA-256 of the salt and the name behind it, hexadecimal.
+    /// SHA-256 of the salt followed by the name, as hexadecimal digits.
     name_digest: String,
+    /// The guest's name. Absent if it was erased.
     name: Option<String>,
-    /// 16 random bytes, hexadecimal.
+    /// 16 random bytes, as hexadecimal digits. Absent if the name was erased.
     salt: Option<String>,
 }
 
-/// Staff's count: `change` or `recount`, never both.
+/// Staff's count. It has either `change` or `recount`, never both.
 #[derive(ToSchema, serde::Deserialize)]
 #[schema(as = Headcount)]
 pub struct HeadcountDoc {
@@ -287,18 +321,18 @@ pub struct HeadcountDoc {
     recount: Option<RecountDoc>,
 }
 
-/// People without a ticket who came in, or went out.
+/// People without a ticket who came in or went out.
 #[derive(ToSchema, serde::Deserialize)]
 #[schema(as = HeadcountChange)]
 pub struct HeadcountChangeDoc {
     /// `staff`, `crew`, `child` or `other`.
     class: String,
-    /// Persons who came in, 1 to 50; below zero, who went out.
+    /// Number of persons who came in, 1 to 50; below zero, who went out.
     #[schema(minimum = -50, maximum = 50)]
     delta: i32,
 }
 
-/// Everybody in the area behind the gate.
+/// A count of everybody in the area behind the gate.
 #[derive(ToSchema, serde::Deserialize)]
 #[schema(as = Recount)]
 pub struct RecountDoc {
@@ -306,36 +340,36 @@ pub struct RecountDoc {
     inside: u32,
 }
 
-/// The question: a scan in S2's form, or a signed claim of ours.
+/// A scan that the server is asked about: in S2's form, or a signed claim in Admit's own form.
 #[derive(ToSchema, serde::Deserialize)]
 #[serde(untagged)]
 pub enum OnlineRequest {
-    /// A claim: `stage` is `claim`.
+    /// A scan in Admit's own form whose `stage` is `claim`.
     Claim(Box<ScanV2>),
-    /// S2's form.
+    /// A scan in S2's form.
     S2(ScanS2),
 }
 
-/// The result of a batch. A repeat brings `message` beside.
+/// The result of a batch. For a repeated batch it also has `message`.
 #[derive(ToSchema)]
 pub struct ScansSyncAnswer {
     batch_id: String,
-    /// `completed`, or `partial_success` where an error is other than `already_scanned`.
+    /// `completed`, or `partial_success` if there is an error other than `already_scanned`.
     status: String,
-    /// Scans without an error.
+    /// Number of scans without an error.
     processed_count: u64,
-    /// Scans listed in `errors`.
+    /// Number of scans listed in `errors`.
     error_count: u64,
     summary: Summary,
-    /// The scans with an error. A listed scan is stored all the same: being listed is a receipt.
+    /// The scans with an error. These scans are stored too, and being listed confirms that.
     errors: Vec<ScanError>,
-    /// Times of the oldest and the newest scan.
+    /// The times of the oldest and the newest scan.
     #[schema(min_items = 2, max_items = 2)]
     timestamp_range: Vec<String>,
     #[schema(format = DateTime)]
     timestamp: String,
     sync_duration_seconds: f64,
-    /// `Batch already synced (idempotent)`, for a repeat only.
+    /// For a repeated batch: `Batch already synced (idempotent)`. Absent otherwise.
     message: Option<String>,
 }
 

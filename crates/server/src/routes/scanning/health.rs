@@ -22,13 +22,14 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(heartbeat)).routes(routes!(log_status))
 }
 
-/// A device tells how it is, every 30 s while online; it hears what it should know without asking.
+/// A device reports its state, every 30 s while it is online.
 ///
-/// The event of the path is the one the device believes to be assigned to; the answer names the one it is.
+/// The answer tells the device what changed for it. The path names the event to which the device believes to be
+/// assigned. The answer names the event to which it is assigned.
 #[utoipa::path(post, path = "/api/scanning/events/{id}/heartbeat", tag = "devices",
     params(("id" = String, Path, description = "Event")), security(("device_key" = [])),
     request_body = doc::HeartbeatRequest, responses(
-    (status = 200, description = "Noted", body = doc::HeartbeatAnswer),
+    (status = 200, description = "The report is stored", body = doc::HeartbeatAnswer),
     (status = 403, description = "`device_revoked`"),
 ))]
 async fn heartbeat(
@@ -52,7 +53,9 @@ async fn heartbeat(
     Ok(response)
 }
 
-/// The part of a device's log that the server lacks. A device asks for it after the server's epoch changed.
+/// The scans of a device's log that the server lacks.
+///
+/// A device asks for them after the server's epoch changed.
 #[utoipa::path(post, path = "/api/scanning/log-status", tag = "devices", security(("device_key" = [])),
     request_body = doc::LogStatusRequest, responses(
     (status = 200, description = "Missing ranges, both ends included", body = doc::LogStatusAnswer),

@@ -33,27 +33,27 @@ struct Asked {
     since: Option<u64>,
 }
 
-/// The signed list of a device's event: every ticket's code as a hash, gates, times, the staff PIN's hash.
+/// The signed ticket list of a device's event: the hash of every code, gates, times and the hash of the staff PIN.
 ///
 /// `signature`, the body's last member, is the HMAC of the body with `,"signature":"…"` cut out. The header
-/// `X-Signature` is that of the whole body after content decoding. Both are made with the API key. With `since` only
-/// changes after that version are sent, as `upserts` and `tombstones`, unless the version is unknown. The header
-/// `Accept: application/vnd.admit.manifest` asks for the compact form. It says the same in half the bytes and ends in
-/// its signature's 32 bytes.
+/// `X-Signature` is the HMAC of the whole body after content decoding. Both use the API key. With `since` the body
+/// contains only changes after that version, as `upserts` and `tombstones`. If the version is unknown, it contains the
+/// whole list. The header `Accept: application/vnd.admit.manifest` asks for the compact form. It has the same content
+/// in half the bytes and ends in the 32 bytes of its signature.
 #[utoipa::path(get, path = "/api/scanning/events/{id}/manifest", tag = "devices",
     params(
         ("id" = String, Path, description = "Event"),
         ("since" = Option<u64>, Query, description = "Version the device has", maximum = 9007199254740991i64),
         ("If-None-Match" = Option<String>, Header, description = "ETag of the list the device has"),
-        ("X-Device-Time" = Option<String>, Header, description = "The device's wall clock, RFC 3339: answered as `offset_seconds`"),
+        ("X-Device-Time" = Option<String>, Header, description = "The device's wall clock, RFC 3339. From it the server computes `offset_seconds`"),
     ), security(("device_key" = [])), responses(
     (status = 200, description = "The list", content((doc::Manifest = "application/json"), (Vec<u8> = "application/vnd.admit.manifest")), headers(
         ("ETag" = String, description = "`W/\"epoch.version\"`"),
         ("X-Signature" = String, description = "HMAC-SHA256= and 64 hexadecimal digits"),
     )),
-    (status = 304, description = "The device has the newest"),
+    (status = 304, description = "The device has the newest list"),
     (status = 403, description = "`device_revoked`"),
-    (status = 404, description = "Not this device's event"),
+    (status = 404, description = "This device is not assigned to the event"),
 ))]
 async fn manifest(
     State(state): State<AppState>,

@@ -28,11 +28,11 @@ struct Asked {
     since: Option<u64>,
 }
 
-/// The holders of tickets: name, party size, note and flag for the door, and the fields that the organiser chose for
-/// verdicts; never e-mail or phone.
+/// The names of ticket holders, with party size, note, flag and the fields that verdicts show.
 ///
-/// Only for a device at a gate with `names_on_devices`. Signed like the list, with an ETag of its own. With `since` only
-/// names that changed after that version are sent, as `upserts`, unless the version is unknown.
+/// The answer never contains e-mail or phone. Only a device at a gate with `names_on_devices` may ask. The body is
+/// signed like the ticket list and has an ETag of its own. With `since` it contains only names that changed after that
+/// version, as `upserts`. If the version is unknown, it contains all names.
 #[utoipa::path(get, path = "/api/scanning/events/{id}/names", tag = "devices",
     params(
         ("id" = String, Path, description = "Event"),
@@ -43,9 +43,9 @@ struct Asked {
         ("ETag" = String, description = "`W/\"names.epoch.version\"`"),
         ("X-Signature" = String, description = "HMAC-SHA256= and 64 hexadecimal digits"),
     )),
-    (status = 304, description = "The device has the newest"),
+    (status = 304, description = "The device has the newest names"),
     (status = 403, description = "`names_not_allowed`, `device_revoked`"),
-    (status = 404, description = "Not this device's event"),
+    (status = 404, description = "This device is not assigned to the event"),
 ))]
 async fn names(
     State(state): State<AppState>,

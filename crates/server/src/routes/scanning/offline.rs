@@ -27,11 +27,12 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(sync))
 }
 
-/// Uploads up to 10,000 scans of S2's form, in one transaction.
+/// Uploads up to 10,000 scans in S2's form, in one transaction.
 ///
-/// Every scan is stored; `errors` tells which ones let nobody in. A malformed scan refuses the whole batch, with its
-/// path. The same batch again gets the stored answer with `message` beside; the same id with other content 409
-/// `batch_id_reused`. Counted by the sync limit, together with `/api/scanning/sync`.
+/// Every scan is stored, and `errors` lists those that let nobody in. If one scan is malformed, the whole batch is
+/// refused, and the error names the scan's path. The same batch again gets the stored answer and `message`. The same id
+/// with other content gets 409 `batch_id_reused`. The request counts for the sync limit, together with
+/// `/api/scanning/sync`.
 #[utoipa::path(post, path = "/api/scans/sync", tag = "devices", security(("device_key" = [])),
     request_body = doc::ScansSyncRequest, responses(
     (status = 200, description = "Stored", body = doc::ScansSyncAnswer),
@@ -42,7 +43,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
     (status = 413, description = "`body_too_large`, `body_too_deep`"),
     (status = 422, description = "`event_not_live`"),
     (status = 429, description = "`rate_limited`, with Retry-After"),
-    (status = 503, description = "`busy`, with Retry-After: more comes than there is room for"),
+    (status = 503, description = "`busy`, with Retry-After: too many uploads are being judged"),
 ))]
 async fn sync(State(state): State<AppState>, Device(caller): Device, request: Request) -> Result<Response> {
     let started = state.app.clock.monotonic_ms();

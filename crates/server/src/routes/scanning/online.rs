@@ -25,10 +25,10 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(scan))
 }
 
-/// Asks about one scan, in S2's form or as a signed claim: judged by the rules as they are now, and stored.
+/// Asks the server about one scan, in S2's form or as a signed claim.
 ///
-/// The same scan again gets the original answer. Outside the sync limit; after too many unknown codes in a minute 429,
-/// whatever is asked.
+/// The server judges the scan by the present rules and stores it. The same scan again gets the first answer. The sync
+/// limit does not include these requests. After too many unknown codes in a minute, every request gets 429.
 #[utoipa::path(post, path = "/api/scans", tag = "devices", security(("device_key" = [])),
     request_body = doc::OnlineRequest, responses(
     (status = 200, description = "Stored, with the server's verdict", body = doc::OnlineAnswer),

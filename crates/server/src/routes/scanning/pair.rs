@@ -29,11 +29,12 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(pair)).routes(routes!(place)).routes(routes!(ask))
 }
 
-/// Pairs a device with the token from the organiser's screen, or with its own once an organiser approved it.
+/// Pairs a device with a token from the organiser's screen, or with its own token after an organiser's approval.
 ///
-/// The key is shown this once. A repeat with the same token and device within 5 minutes, before the key's first use,
-/// gets a fresh key and ends the former. A device that was paired before brings its key as bearer, or asks for itself
-/// and is approved. With a token of its own it brings the claim secret too, and hears 202 until somebody approved.
+/// The key is shown only in this answer. Before the key's first use, the same token and device may repeat the request
+/// within 5 minutes. The answer then has a new key, and the former one ends. A device that was paired before sends its
+/// key as bearer, or asks for approval. With its own token a device also sends the claim secret. Until somebody
+/// approves, the answer is 202.
 #[utoipa::path(post, path = "/api/scanning/pair", tag = "devices", request_body = doc::PairRequest, responses(
     (status = 200, description = "Paired", body = doc::PairAnswer),
     (status = 202, description = "Nobody approved it yet: ask again", body = doc::PairingWaiting),
@@ -137,29 +138,30 @@ fn check_token(pairing_token: &str) -> Result<()> {
     Ok(())
 }
 
-/// A pairing token whose place is asked for.
+/// A pairing token that a device asks about.
 #[derive(Deserialize, ToSchema)]
 struct PlaceRequest {
-    /// From the organiser's screen or sheet.
+    /// The token from the organiser's screen or printed sheet.
     pairing_token: String,
 }
 
-/// Where a token pairs a device, before it does.
+/// The event and gate to which a token would pair a device.
 #[derive(Serialize, ToSchema)]
 struct PlaceView {
     event_id: String,
     event_name: String,
     gate_id: String,
     gate_name: String,
-    /// A name that no device of the event has: the gate's and a number. `/api/scanning/pair` gives the next one where another
-    /// device took it meanwhile.
+    /// A name that no device of the event has: the gate's name and a number. If another device takes it meanwhile,
+    /// `/api/scanning/pair` gives the next one.
     device_name: String,
+    /// When the token expires.
     expires_at: Timestamp,
 }
 
-/// Tells what a pairing token is for, and uses nothing of it up: the event, the gate, and a name for the device.
+/// Shows the event and gate of a pairing token, and a free name for the device. It does not use the token up.
 #[utoipa::path(post, path = "/api/scanning/pairing-place", tag = "devices", request_body = PlaceRequest, responses(
-    (status = 200, description = "It is good", body = PlaceView),
+    (status = 200, description = "The token is valid", body = PlaceView),
     (status = 404, description = "No such token, or one of a device's own request"),
     (status = 410, description = "`pairing_token_used`, `pairing_token_expired`"),
     (status = 429, description = "`rate_limited`: too many wrong tokens from this address, with Retry-After"),
@@ -192,12 +194,12 @@ async fn place(
     }))
 }
 
-/// A device asks to be let in: it shows the token, and an organiser approves it.
+/// Makes a pairing request for a device. The device shows the token, and an organiser approves it.
 ///
-/// The token alone opens nothing: `/api/scanning/pair` wants the claim secret with it, which the device keeps to
-/// itself. Both are good for five minutes.
+/// The token alone is not enough: `/api/scanning/pair` also needs the claim secret, which the device shows to nobody.
+/// Both are valid for five minutes.
 #[utoipa::path(post, path = "/api/scanning/pairing-requests", tag = "devices", request_body = doc::PairingAsk, responses(
-    (status = 201, description = "Noted: ask `/api/scanning/pair` until somebody approved", body = doc::PairingTicket),
+    (status = 201, description = "Stored. Ask `/api/scanning/pair` until somebody approves", body = doc::PairingTicket),
     (status = 429, description = "`rate_limited`: too many from this address, with Retry-After"),
     (status = 503, description = "`too_many_pairing_requests`, with Retry-After"),
 ))]

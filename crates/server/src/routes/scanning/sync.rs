@@ -26,11 +26,11 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(sync))
 }
 
-/// Uploads scans: at most 50 of S1's form, or 1,000 with `"format": 2`.
+/// Uploads scans: at most 50 in S1's form, or 1,000 with `"format": 2`.
 ///
-/// `processed` names every scan that is now stored, new or known: a receipt. A malformed envelope is refused whole, a
-/// malformed item alone. The same batch again gets the same bytes; the same id with other content gets 409
-/// `batch_id_reused`.
+/// `processed` names every scan that is stored now, whether it was new or known. That confirms the scan. A malformed
+/// request is refused as a whole, and a malformed scan alone. The same batch again gets the same bytes. The same id
+/// with other content gets 409 `batch_id_reused`.
 #[utoipa::path(post, path = "/api/scanning/sync", tag = "devices", security(("device_key" = [])),
     request_body = doc::SyncRequest, responses(
     (status = 200, description = "Stored", body = doc::SyncAnswer),
@@ -38,7 +38,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
     (status = 403, description = "`device_revoked` with `kept`, `rejected` and `quota_left`; `device_suspended` with `kept` and `rejected`"),
     (status = 409, description = "`batch_id_reused`"),
     (status = 429, description = "`rate_limited`, with Retry-After"),
-    (status = 503, description = "`busy`, with Retry-After: more comes than there is room for"),
+    (status = 503, description = "`busy`, with Retry-After: too many uploads are being judged"),
 ))]
 async fn sync(State(state): State<AppState>, Device(caller): Device, request: Request) -> Result<Response> {
     let started = state.app.clock.monotonic_ms();
