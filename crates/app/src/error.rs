@@ -8,7 +8,7 @@ use serde_json::Value;
 pub struct FieldError {
     /// Path of the field, such as `tickets[3].entry_limit`.
     pub path: String,
-    /// What is wrong and what the field must be, in words.
+    /// The fault and the right value of the field, in words.
     pub message: String,
 }
 
@@ -28,7 +28,7 @@ pub enum Error {
     Unauthenticated {
         /// A stable word for programs.
         code: &'static str,
-        /// What happened, in plain words.
+        /// The refusal, in plain words.
         message: String,
     },
     /// The caller is known, but not allowed to do this (403).
@@ -36,7 +36,7 @@ pub enum Error {
     Denied {
         /// A stable word for programs.
         code: &'static str,
-        /// What happened, in plain words.
+        /// The refusal, in plain words.
         message: String,
         /// Further members of the answer, such as `kept` and `quota_left` (spec D10). Absent if there are none.
         details: Option<Box<Value>>,
@@ -52,7 +52,7 @@ pub enum Error {
     Gone {
         /// A stable word for programs.
         code: &'static str,
-        /// What happened, in plain words.
+        /// The refusal, in plain words.
         message: String,
     },
     /// The request conflicts with what is stored (409).
@@ -60,7 +60,7 @@ pub enum Error {
     Conflict {
         /// A stable word for programs.
         code: &'static str,
-        /// What happened, in plain words.
+        /// The refusal, in plain words.
         message: String,
     },
     /// The request is well-formed, but the present state does not allow it (422).
@@ -68,7 +68,7 @@ pub enum Error {
     Unprocessable {
         /// A stable word for programs.
         code: &'static str,
-        /// What happened, in plain words.
+        /// The refusal, in plain words.
         message: String,
     },
     /// The server cannot do this now. The caller should try again later. `rate_limited` is answered with 429, any other

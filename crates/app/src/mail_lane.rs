@@ -13,7 +13,7 @@ const OWN_AFTER: u32 = 3;
 /// Most letters whose refusals are remembered.
 const REMEMBERED: usize = 1_000;
 
-/// What this process knows of the mail lane.
+/// The knowledge of this process about the mail lane.
 #[derive(Debug, Default)]
 pub struct MailLane {
     stopped: AtomicBool,

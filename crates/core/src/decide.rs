@@ -112,7 +112,7 @@ pub struct Question<'a> {
     pub area_inside: u32,
 }
 
-/// What [`decide`] answers.
+/// The answer of [`decide`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
     /// The outcome that the screen shows.

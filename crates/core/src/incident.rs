@@ -92,7 +92,7 @@ impl IncidentKind {
     }
 }
 
-/// What scans are about: a ticket, or a code that no ticket ever held (spec §4 "Which ticket").
+/// The subject of scans: a ticket, or a code that no ticket ever held (spec §4 "Which ticket").
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Subject {
     /// A ticket.
@@ -126,7 +126,7 @@ impl Subject {
     }
 }
 
-/// What a cause is about.
+/// The subject of a cause.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CauseSubject {
     /// A ticket or an unknown code.

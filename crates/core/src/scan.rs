@@ -12,7 +12,7 @@ use crate::time::Timestamp;
 use crate::words::words;
 
 words! {
-    /// What a scan does to the counts.
+    /// The effect of a scan on the counts.
     ScanKind {
         /// Persons go in.
         Entry = "entry",
@@ -191,7 +191,7 @@ pub struct ClockEvidence {
     pub corrected: bool,
 }
 
-/// What the device knew of the ticket when it decided. The server repeats the decision from it (invariant I25).
+/// The device's knowledge of the ticket when it decided. The server repeats the decision from it (invariant I25).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Basis {
     /// Persons that already counted against the limit.
@@ -274,7 +274,7 @@ pub struct Scan {
     pub manifest_version: u64,
     /// The serial of the device's `changes` cursor.
     pub cursor: u64,
-    /// What the device knew of the ticket. Absent if it did not decide by a ticket, as for an undo or a headcount.
+    /// The device's knowledge of the ticket. Absent if it did not decide by a ticket, as for an undo or a headcount.
     pub basis: Option<Basis>,
 }
 

@@ -13,7 +13,7 @@
 use crate::limits;
 use crate::normalize::{APOSTROPHE, HYPHEN, Letters, letters, words_in_order};
 
-/// What a search needs of a name, computed once and stored with the name.
+/// The form of a name that a search compares, computed once and stored with the name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchName {
     /// The text that names are sorted by, as `normalize::for_search` writes it. It has at most [`limits::NAME_CHARS`]

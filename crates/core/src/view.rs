@@ -19,7 +19,7 @@ use crate::time::Timestamp;
 /// last.
 type Place<'a> = (bool, Timestamp, &'a DeviceId, &'a ScanId);
 
-/// What the server says about a ticket: its older scans as a sum, the newest as a list.
+/// The server's word about a ticket: its older scans as a sum, the newest as a list.
 #[derive(Debug, Clone, Copy)]
 pub struct Served<'a> {
     /// The sum of the older scans.

@@ -99,7 +99,7 @@ pub struct Signed<'a> {
 pub struct HeaderError {
     /// The header's name.
     pub header: &'static str,
-    /// What the header must be, in words.
+    /// The right value of the header, in words.
     pub message: String,
 }
 

@@ -42,7 +42,7 @@ mod door;
 pub struct Target {
     /// The target's name, which is also the name of its folders.
     pub name: &'static str,
-    /// What the target reads, in words.
+    /// The input of the target, in words.
     pub about: &'static str,
     /// Runs the target on an input. It panics if a promise is broken.
     pub run: fn(&[u8]),

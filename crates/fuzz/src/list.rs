@@ -22,7 +22,7 @@ use crate::server::{Server, ticket};
 /// The key with which everything here is signed.
 pub const KEY: &str = "admit_dk_5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a";
 
-/// What is done with the input before it is read, as the first byte chooses.
+/// The change of the input before it is read, as the first byte chooses.
 const RAW: u8 = 0;
 const JSON: u8 = 1;
 const COMPACT: u8 = 2;

@@ -25,9 +25,9 @@ pub struct Finding {
     pub name: &'static str,
     /// The condition of the service.
     pub condition: Condition,
-    /// What the check saw, as one sentence.
+    /// The result of the check, as one sentence.
     pub says: String,
-    /// What the operator should do; `None` if nothing is needed.
+    /// The fix for the operator; `None` if nothing is needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<&'static str>,
 }

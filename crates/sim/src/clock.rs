@@ -28,11 +28,11 @@ impl PhoneClock {
     fn drifted(&self, ms: i64) -> i64 {
         ms + ms * self.drift_ppm / 1_000_000
     }
-    /// What the wall clock reads at true time `now_ms`.
+    /// The reading of the wall clock at true time `now_ms`.
     pub fn wall_ms(&self, now_ms: i64) -> i64 {
         self.since_ms + self.offset_ms + self.drifted(now_ms - self.since_ms)
     }
-    /// What the session's monotonic clock reads at true time `now_ms`.
+    /// The reading of the session's monotonic clock at true time `now_ms`.
     pub fn mono_ms(&self, now_ms: i64) -> i64 {
         self.drifted(now_ms - self.started_ms)
     }

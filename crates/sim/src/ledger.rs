@@ -15,7 +15,7 @@ use crate::server::{Request, Response};
 pub struct Violation {
     /// The number of the invariant of trust §3, such as `I3`.
     pub invariant: &'static str,
-    /// What was found.
+    /// The findings.
     pub what: String,
 }
 

@@ -149,7 +149,7 @@ impl ModelServer {
         }
     }
 
-    /// Begins a new epoch. What devices knew from the lost part of the old epoch is void (spec §3).
+    /// Begins a new epoch. Knowledge of devices from the lost part of the old epoch is void (spec §3).
     fn begin_epoch(&mut self, now_ms: i64, after: Epoch) {
         let restored_at_ms = now_ms.max(after.restored_at_ms + 1).max(self.state.epoch.restored_at_ms + 1);
         let random = self.rng.draw();

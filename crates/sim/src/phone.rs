@@ -112,7 +112,7 @@ pub struct Phone {
     sessions: u64,
 }
 
-/// What was wrong with rows read from the disk.
+/// The faults of rows read from the disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WentBack(pub String);
 

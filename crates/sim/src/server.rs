@@ -181,7 +181,7 @@ pub struct Truth {
     pub serial: u64,
 }
 
-/// What a person may review.
+/// The incidents that a person may review.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reviewable {
     /// Every stored content.
@@ -190,7 +190,7 @@ pub struct Reviewable {
     pub open: Vec<(Subject, IncidentKind)>,
 }
 
-/// What was found after a server died inside a transaction and started again (I6).
+/// The findings after a server died inside a transaction and started again (I6).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Deaths {
     /// The number of checks.
@@ -218,7 +218,7 @@ pub trait Server {
     fn begun(&self) -> &[Epoch];
     /// Begins an epoch that a device of another organisation caused by proving a roll-back.
     fn begin(&mut self, epoch: Epoch);
-    /// What the people of an organisation may review.
+    /// The incidents that the people of an organisation may review.
     fn reviewable(&self, org: u64) -> Reviewable;
     /// The content of an organisation.
     fn truth(&self, org: u64) -> Truth;
@@ -226,7 +226,7 @@ pub trait Server {
     fn contents(&self) -> Contents {
         Contents::default()
     }
-    /// What the server's deaths left half done.
+    /// The work that the server's deaths left half done.
     fn deaths(&self) -> Deaths {
         Deaths::default()
     }

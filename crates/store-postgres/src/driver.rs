@@ -46,7 +46,7 @@ pub(crate) fn busy() -> Error {
     Error::Later { code: "store_busy", retry_after_ms: 1_000 }
 }
 
-/// What a PostgreSQL error means for the caller and for the connection. `what` names the failed statement.
+/// The meaning of a PostgreSQL error for the caller and for the connection. `what` names the failed statement.
 pub(crate) fn meaning(what: &str, error: &tokio_postgres::Error) -> (Error, Trouble) {
     let Some(db) = error.as_db_error() else {
         let lost = error.is_closed() || error.source().is_some_and(|source| source.is::<std::io::Error>());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use admit_app::error::Error;
 
-/// What the commit hook does to a commit.
+/// The effect of the commit hook on a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommitFault {
     /// No fault: the commit runs normally.
@@ -16,7 +16,7 @@ pub enum CommitFault {
     LostAck,
 }
 
-/// What the statement hook does to a statement.
+/// The effect of the statement hook on a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatementFault {
     /// No fault: the statement runs normally.

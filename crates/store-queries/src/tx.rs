@@ -14,7 +14,7 @@ use crate::driver::{Asked, Bulk, Driver, RunFor, Stmt};
 use crate::heads::{self, EventHead, OrganizationHead};
 use crate::value::{Row, Value};
 
-/// What a transaction knows while it holds the heads of its events or reads a snapshot, and the rows that it must
+/// The knowledge of a transaction while it holds the heads of its events or reads a snapshot, and the rows that it must
 /// store at its end. Writes that share a transaction pass it from one to the next.
 #[derive(Clone, Default)]
 pub(crate) struct Held {

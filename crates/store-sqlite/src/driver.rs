@@ -13,7 +13,7 @@ use rusqlite::{CachedStatement, Connection, ErrorCode, ffi};
 
 use crate::options::{Options, StatementFault};
 
-/// What an error means for the whole store.
+/// The meaning of an error for the whole store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Harm {
     /// Only this operation failed.
@@ -33,7 +33,7 @@ pub(crate) fn storage_full() -> Error {
     Error::Later { code: "storage_full", retry_after_ms: 30_000 }
 }
 
-/// What an SQLite error means for the caller and for the whole store. `what` names the failed statement.
+/// The meaning of an SQLite error for the caller and for the whole store. `what` names the failed statement.
 pub(crate) fn meaning(what: &str, error: &rusqlite::Error) -> (Error, Harm) {
     let bug = || Error::Bug(format!("{what}: {error}"));
     let rusqlite::Error::SqliteFailure(failure, message) = error else { return (bug(), Harm::None) };

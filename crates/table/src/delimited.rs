@@ -115,7 +115,7 @@ fn every_quote_ends(text: &str, delimiter: u8, first_line: u64) -> Result<(), Re
     }
 }
 
-/// What a byte outside of quotes is.
+/// The kind of a byte outside of quotes.
 enum Mark {
     Delimiter,
     LineEnd,

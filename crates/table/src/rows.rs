@@ -48,7 +48,7 @@ pub struct Rows {
     pub lines: Vec<Line>,
 }
 
-/// What a caller knows about a file better than its bytes show.
+/// The caller's knowledge about a file beyond its bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Hints {
     /// The file's encoding. Absent means that it is detected.

@@ -22,7 +22,7 @@ use crate::scans::office::name_of;
 /// that uploads an hour of scans after an outage does not push the people of this minute off the list.
 const LOOKED_AT: usize = 200;
 
-/// What happened at the door.
+/// The event at the door.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArrivalKind {
     /// Persons were let in.

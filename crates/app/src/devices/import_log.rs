@@ -32,7 +32,7 @@ use crate::seeded_ids::SeededIds;
 pub struct WrongLine {
     /// The number of the line, from 1.
     pub line: usize,
-    /// What is wrong with the line, in words.
+    /// The fault of the line, in words.
     pub message: String,
 }
 

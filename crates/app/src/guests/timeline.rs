@@ -17,7 +17,7 @@ use crate::ports::{App, ScanFilter, Tx, read};
 use crate::records::{GuestRecord, Page, TicketRecord};
 use crate::scans::office::name_of;
 
-/// What happened at a moment of a guest's history.
+/// One moment of a guest's history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum What {
     /// The guest was added.
@@ -57,7 +57,7 @@ pub enum What {
 pub struct Moment {
     /// When it happened.
     pub at: Timestamp,
-    /// What happened.
+    /// The kind of the moment.
     pub what: What,
     /// Who did it: a member's name, the operator at the door, or the webhook endpoint. Absent if unknown.
     pub by: Option<String>,

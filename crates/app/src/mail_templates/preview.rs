@@ -15,7 +15,7 @@ use crate::picture;
 use crate::ports::{App, read};
 use crate::records::MailKind;
 
-/// What to show.
+/// The form of the preview.
 #[derive(Debug, Clone, Default)]
 pub struct Draft {
     /// Parts that differ from the saved ones.

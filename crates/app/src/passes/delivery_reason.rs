@@ -16,7 +16,7 @@ pub enum DeliveryReason {
     Changed,
     /// A person asked for the mail.
     Resend,
-    /// The guest's ticket is active again. What was not mailed meanwhile goes out, for the reason it had then.
+    /// The guest's ticket is active again. A mail that was held back meanwhile goes out, for the reason it had then.
     GoodAgain,
 }
 

@@ -374,7 +374,7 @@ pub trait TxFacts {
     fn insert_scans(&mut self, scans: &[NewScan]) -> Result<()>;
     /// Stores what later deliveries prove.
     fn insert_deliveries(&mut self, deliveries: &[NewDelivery]) -> Result<()>;
-    /// What the deliveries so far prove of these contents: (device, scan, digest) → best signature and offset.
+    /// The proof of these contents by the deliveries so far: (device, scan, digest) → best signature and offset.
     #[allow(clippy::type_complexity, reason = "one row, named by its parts")]
     fn proven(
         &mut self,

@@ -46,7 +46,7 @@ pub struct MemberRecord {
     pub created_at: Timestamp,
 }
 
-/// What a secret gives access to: an account, a device or an endpoint. It is found only by the secret's SHA-256, before
+/// The thing that a secret gives access to: an account, a device or an endpoint. It is found only by the secret's SHA-256, before
 /// the organisation is known. So its table is one of three without a tenant policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CredentialRecord {

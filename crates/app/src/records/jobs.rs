@@ -13,7 +13,7 @@ pub struct RunRecord {
     pub kind: String,
     /// The event of the run.
     pub event_id: EventId,
-    /// What the run is about: a guest's id.
+    /// The subject of the run: a guest's id.
     pub subject: String,
     /// The input of the run. Only its workflow writes and reads it.
     pub input: String,

@@ -21,7 +21,7 @@ pub struct NewScan {
     pub batch_id: Option<BatchId>,
     /// The device that sent the scan.
     pub carrier: DeviceId,
-    /// What came with the scan in addition to its content.
+    /// Evidence that came with the scan in addition to its content.
     pub evidence: Evidence,
 }
 

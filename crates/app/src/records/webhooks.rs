@@ -29,7 +29,7 @@ pub struct WebhookEndpointRecord {
     pub health: WebhookHealth,
 }
 
-/// What became of an endpoint's signed messages. It is stored separately, so that a message and an organiser's change
+/// The fate of an endpoint's signed messages. It is stored separately, so that a message and an organiser's change
 /// don't overwrite each other.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WebhookHealth {

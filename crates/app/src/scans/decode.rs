@@ -27,7 +27,7 @@ pub type Keys = BTreeMap<KeyId, (DeviceId, [u8; 32])>;
 pub struct Item {
     /// The fact.
     pub fact: Fact,
-    /// What came with the scan in addition to its content.
+    /// Evidence that came with the scan in addition to its content.
     pub evidence: Evidence,
 }
 
@@ -93,7 +93,7 @@ impl Batch {
     }
 }
 
-/// What reading a batch needs to know of the sender and the receipt.
+/// The facts about sender and receipt that reading a batch needs.
 #[derive(Debug, Clone)]
 pub struct Context {
     /// The event to which the device is assigned, since S1's scans name none.

@@ -194,7 +194,7 @@ impl<'b> Before<'b> {
         let here = self.stored.iter().filter(|one| one.known.event_id == *self.event_id);
         here.filter(|one| self.contents.contains_key(&(&one.known.device_id, &one.known.scan_id)))
     }
-    /// What the deliveries so far prove of each content.
+    /// The proof of each content by the deliveries so far.
     fn proven(&self) -> BTreeMap<(&DeviceId, &ScanId, Digest), (SignatureState, i64)> {
         self.stored_of_authors()
             .map(|one| {

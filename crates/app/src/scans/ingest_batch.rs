@@ -48,7 +48,7 @@ pub struct IngestAnswer {
     pub head: Option<Head>,
 }
 
-/// What the transaction hands to the code after the commit.
+/// The result that the transaction hands to the code after the commit.
 #[derive(Clone)]
 struct Done {
     answer: IngestAnswer,
@@ -159,7 +159,7 @@ pub(super) fn read_keys(tx: &mut dyn Tx, secret: &crate::secret::Secret, names: 
     Ok(keys)
 }
 
-/// What arrives in the lane.
+/// The upload as it arrives in the lane.
 struct Arriving<'a> {
     caller: &'a DeviceCaller,
     /// Batches of one event each. The first is the home.

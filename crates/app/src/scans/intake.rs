@@ -78,7 +78,7 @@ impl Allowed<'_> {
     pub const ALL_SCANS: Self = Self { room: u64::MAX, refused: &[] };
 }
 
-/// What a batch changed in one event.
+/// The changes by a batch in one event.
 #[derive(Debug, Clone)]
 pub(super) struct Arrived {
     pub event_id: EventId,

@@ -26,7 +26,7 @@ use crate::seeded_ids::SeededIds;
 /// node may answer then.
 const OUTDATED_MS: i64 = 5_000;
 
-/// What a rejudging changed.
+/// The changes by a rejudging.
 #[derive(Debug, Default)]
 pub struct Rejudged {
     /// The reducer's result for every subject asked about, by key.

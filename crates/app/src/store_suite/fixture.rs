@@ -1,4 +1,4 @@
-//! What the contracts are tested with: an organisation, an event, tickets, scans.
+//! The fixture of the contracts: an organisation, an event, tickets, scans.
 
 use std::sync::Arc;
 

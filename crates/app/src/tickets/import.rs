@@ -353,7 +353,7 @@ fn carry_out(
 pub(crate) struct PutRow {
     /// Whether the row created a ticket.
     pub created: bool,
-    /// What the row changed. Absent if the stored data already agrees.
+    /// The change by the row. Absent if the stored data already agrees.
     pub brought: Option<Brought>,
 }
 

@@ -14,7 +14,7 @@ use crate::records::WebhookRowRecord;
 /// The content of a message about one row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Row {
-    /// What happened to the row.
+    /// The change of the row.
     pub change: RowChange,
     /// The row's id.
     pub external_id: String,

@@ -1,4 +1,4 @@
-//! Organisations are isolated. What one names of another's does not exist for it, and nothing of the other's changes
+//! Organisations are isolated. A thing of another organisation does not exist for the one that names it, and nothing of the other's changes
 //! (trust.md, I13).
 
 use admit_app::api_tokens::{self, ApiTokenWish};

@@ -78,10 +78,10 @@ pub struct Scan {
     /// How many persons of a party go in. Without it a terminal asks, and any other input lets one in.
     #[arg(long, value_enum)]
     party: Option<Party>,
-    /// What to do if the area behind the gate is full.
+    /// Behaviour if the area behind the gate is full.
     #[arg(long, value_enum, default_value_t = Unasked::Refuse)]
     full: Unasked,
-    /// What to do if the guest has a flag, for which staff should look at the guest first.
+    /// Behaviour if the guest has a flag, for which staff should look at the guest first.
     #[arg(long, value_enum, default_value_t = Unasked::Refuse)]
     check: Unasked,
     /// Print each verdict as one line of JSON.

@@ -32,7 +32,7 @@ pub struct Story {
     scanner: Scanner,
 }
 
-/// What the story leaves after its server has stopped.
+/// The traces of the story after its server has stopped.
 pub struct Told {
     pub folder: Folder,
     pub log: String,

@@ -109,7 +109,7 @@ impl State {
         self.refuse("pairing_failed", why);
     }
 
-    /// Takes a new pairing or assignment into use. What belonged to the former event is dropped, and everything is
+    /// Takes a new pairing or assignment into use. Data of the former event are dropped, and everything is
     /// asked for at once. `before` is the event of the device until now, absent if it had none.
     pub fn settled(&mut self, before: Option<EventId>) {
         self.pairing = None;

@@ -176,7 +176,7 @@ pub(super) struct Pairing {
     pub own: Option<Own>,
 }
 
-/// What a pairing needs that waits for an organiser's approval.
+/// The data of a pairing that waits for an organiser's approval.
 #[derive(Debug, Clone)]
 pub(super) struct Own {
     pub claim_secret: String,
@@ -422,7 +422,7 @@ impl State {
         Some(flight.after)
     }
 
-    /// Handles an append that failed. What staff waited for counts as never done. Rows that nobody waited for are tried
+    /// Handles an append that failed. An act that staff waited for counts as never done. Rows that nobody waited for are tried
     /// again.
     pub fn append_failed(&mut self, append: u64, reason: String) {
         let Some(mut flight) = self.writer.flight.take_if(|flight| flight.append == append) else { return };

@@ -15,7 +15,7 @@ use crate::wire::journal::Entry;
 use crate::wire::scanning::Named;
 
 impl State {
-    /// What the screen needs to add guests here. `None` if this gate adds none.
+    /// The data with which the screen adds guests here. `None` if this gate adds none.
     pub fn walk_ins_view(&self) -> Option<WalkInsView> {
         let gate = self.gate().filter(|gate| gate.walk_ins && self.direction() == Direction::In)?;
         let number = self.list.as_ref().and_then(|list| list.event.walk_ins);

@@ -543,7 +543,7 @@ pub struct View {
     /// When an organiser last looked for this device, if that was a moment ago. The app rings once for each such time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rung_at: Option<Timestamp>,
-    /// What the screen needs to add guests. Absent if this gate adds none.
+    /// The data with which the screen adds guests. Absent if this gate adds none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub walk_ins: Option<WalkInsView>,
     /// This device's count of people without a ticket. Absent until it is paired.

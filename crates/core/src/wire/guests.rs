@@ -34,7 +34,7 @@ pub struct FoundGuest {
     pub of_booking: bool,
 }
 
-/// What the screen needs to add guests at this gate (door.md "Walk-ins").
+/// The data with which the screen adds guests at this gate (door.md "Walk-ins").
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WalkInsView {
     /// Zones that the gate admits.

@@ -6,7 +6,7 @@ use serde::ser::{Serialize, Serializer};
 
 /// Writes a text. The call is shared, so that its code is not repeated for three dozen types.
 #[inline(never)]
-fn put<S: Serializer>(to: S, text: &str) -> Result<S::Ok, S::Error> {
+pub(super) fn put<S: Serializer>(to: S, text: &str) -> Result<S::Ok, S::Error> {
     to.serialize_str(text)
 }
 
@@ -14,7 +14,7 @@ macro_rules! as_text {
     ($text:ident: $($path:path),* $(,)?) => {$(
         impl Serialize for $path {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                put(serializer, &self.$text())
+                $crate::wire::ids::put(serializer, &self.$text())
             }
         }
         impl<'de> Deserialize<'de> for $path {
@@ -34,6 +34,7 @@ macro_rules! as_text {
         }
     )*};
 }
+pub(super) use as_text;
 
 as_text! {
     as_str: crate::ids::OrganizationId, crate::ids::UserId, crate::ids::EventId, crate::ids::GateId, crate::ids::TicketId,

@@ -290,7 +290,7 @@ pub struct EventSummary {
     pub admitted: u32,
 }
 
-/// What identifies a list.
+/// The identity of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListSummary {
     /// The epoch of the list.

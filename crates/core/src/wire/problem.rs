@@ -12,7 +12,7 @@ use super::tree::Tree;
 pub struct FieldError {
     /// The path of the field, such as `scans[3].count`. Empty for the document itself.
     pub path: String,
-    /// What the field must be, in words that follow the field's name: "must be 1 to 10000".
+    /// The right value of the field, in words that follow the field's name: "must be 1 to 10000".
     pub message: String,
 }
 
@@ -45,7 +45,7 @@ pub struct Problem {
     pub status: u16,
     /// A stable word for programs, such as `batch_id_reused`.
     pub code: String,
-    /// What is wrong this time, in plain words.
+    /// The fault of this request, in plain words.
     pub detail: String,
     /// The fields that are wrong. Empty if the problem is another.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -13,6 +13,7 @@ pub use self::figures::{Figures, MOST_BUCKETS, Observed};
 pub use self::item::{Evidence, Named, Readable, ScanV1, ScanV2, SentTime, WalkInItem, raw_item};
 use super::bounded::at_most;
 use super::hex;
+use super::ids::as_text;
 use super::problem::FieldError;
 use super::text::from_json;
 use crate::barcode::{BarcodeHash, unhex_into};
@@ -587,19 +588,6 @@ pub struct ChangedGate {
     pub rules: GateRules,
 }
 
-macro_rules! words_as_text {
-    ($($name:ident),*) => {$(
-        impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(self.as_str())
-            }
-        }
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
-                text.parse().map_err(serde::de::Error::custom)
-            }
-        }
-    )*};
+as_text! {
+    as_str: ConflictResult, ConflictSeverity, DeviceType,
 }
-words_as_text!(ConflictResult, ConflictSeverity, DeviceType);

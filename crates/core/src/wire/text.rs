@@ -12,7 +12,7 @@ use super::tree::Tree;
 pub struct StoredError {
     /// The kind of value that was being read.
     pub what: &'static str,
-    /// What is wrong with the text.
+    /// The fault of the text.
     pub why: String,
 }
 

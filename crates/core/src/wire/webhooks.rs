@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use crate::words::words;
 
 words! {
-    /// What happened to a row.
+    /// The change of a row.
     RowChange {
         /// The row is new.
         Insert = "INSERT",
@@ -65,7 +65,7 @@ pub type Cells = BTreeMap<String, Cell>;
 /// A message: the body of Supabase's database webhooks. `{"record": {…}}` alone is enough.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct GuestMessage {
-    /// What happened to the row. Absent means an update. New and changed rows are handled alike.
+    /// The change of the row. Absent means an update. New and changed rows are handled alike.
     #[serde(rename = "type", default)]
     pub change: Option<String>,
     /// The row as it is now. Null or absent for a deleted row.

@@ -1,4 +1,4 @@
-//! What follows when the server refuses an upload: the fate of its scans, and the size of the next upload (spec D2, §5;
+//! Tests of uploads that the server refuses: the fate of its scans, and the size of the next upload (spec D2, §5;
 //! trust fault 4).
 
 use admit_core::limits;

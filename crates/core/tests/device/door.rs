@@ -1,4 +1,4 @@
-//! What the screen shows for a code, and the scan that the phone records.
+//! Tests of the screen for a code, and the scan that the phone records.
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::decide::Screen;

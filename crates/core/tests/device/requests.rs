@@ -1,4 +1,4 @@
-//! What every request carries, and what every answer says in addition to its content (spec §3 "Epoch and witness",
+//! Tests of the parts that every request and every answer has in addition to its content (spec §3 "Epoch and witness",
 //! D10).
 
 use admit_core::manifest::compact;

@@ -57,7 +57,7 @@ fn counted(reduced: &Reduced) -> impl Iterator<Item = &ScanVerdict> {
 fn persons(all: &[(Subject, Reduced)]) -> u32 {
     all.iter().map(|(_, reduced)| reduced.state.persons()).sum()
 }
-/// What a scan did at the door, without the findings about its neighbours.
+/// The effect of a scan at the door, without the findings about its neighbours.
 fn deed(verdict: &ScanVerdict) -> impl PartialEq + std::fmt::Debug + use<> {
     (id_of(verdict), verdict.outcome, verdict.reason, verdict.within, verdict.over, verdict.exited, verdict.exited_over)
 }

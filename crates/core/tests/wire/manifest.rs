@@ -415,7 +415,7 @@ fn no_compact_list_with_a_flipped_bit_or_a_cut_end_is_believed() {
 }
 
 proptest! {
-    /// What the holder of a key signs is not trusted to be well-formed: reading it never panics.
+    /// A signed list is not trusted to be well-formed: reading it never panics.
     #[test]
     fn no_signed_compact_bytes_make_reading_panic(at in 0_usize..900, with in prop::collection::vec(any::<u8>(), 0..40)) {
         let made = made(6);

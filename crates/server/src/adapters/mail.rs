@@ -44,7 +44,7 @@ impl Mail for Smtp {
     }
 }
 
-/// What a refusal of a letter to `to` means for that letter and for all others.
+/// The meaning of a refusal of a letter to `to`, for that letter and for all others.
 fn meaning(refusal: &Refusal, to: &str) -> Unsent {
     let (stage, error) = match refusal {
         Refusal::TooSlow => return Unsent::Stopped("the mail server takes too long".to_owned()),

@@ -20,7 +20,7 @@ pub enum Stage {
     Content,
 }
 
-/// What a refusal is about.
+/// The subject of a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum About {
     /// The guest's address. No further letter to it makes sense.
@@ -34,7 +34,7 @@ pub enum About {
 /// Codes that always concern the account: closing the channel, a temporary sign-in failure, and requests to sign in.
 const OF_THE_ACCOUNT: [u16; 6] = [421, 454, 530, 534, 535, 538];
 
-/// What a refusal with this code and text is about.
+/// The subject of a refusal with this code and text.
 pub fn about(stage: Stage, code: u16, text: &str) -> About {
     let said = Said { is_permanent: code >= 500, code, status: status(code, text), text: text.to_lowercase() };
     match stage {

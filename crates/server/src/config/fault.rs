@@ -6,6 +6,6 @@
 pub struct SettingError {
     /// The setting's name in the environment.
     pub name: &'static str,
-    /// What is wrong and what the right value looks like, as a sentence.
+    /// The fault and the form of the right value, as a sentence.
     pub message: String,
 }

@@ -76,7 +76,7 @@ struct ClosedLogView {
 struct WrongLineView {
     /// The line's number in the file, from 1.
     line: usize,
-    /// What is wrong with the line, in words.
+    /// The fault of the line, in words.
     message: String,
 }
 

@@ -369,7 +369,7 @@ struct ShownGuestView {
 #[derive(Serialize, ToSchema)]
 pub(super) struct MomentView {
     at: Timestamp,
-    /// What happened: `added`, `changed`, `received`, `row_deleted`, `resent`, `remade`, `opened`, `entered`,
+    /// The kind of the moment: `added`, `changed`, `received`, `row_deleted`, `resent`, `remade`, `opened`, `entered`,
     /// `refused`, `left`, `undone` or `erased`.
     ///
     /// `received` and `row_deleted` are messages about the guest's row in the organiser's own table. `resent` means

@@ -41,7 +41,7 @@ struct Check {
     name: &'static str,
     /// The condition of the service.
     condition: Condition,
-    /// What the operator should do. Absent if nothing is needed.
+    /// The fix for the operator. Absent if nothing is needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     fix: Option<&'static str>,
 }

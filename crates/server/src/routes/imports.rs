@@ -198,7 +198,7 @@ struct ImportError {
     line: u64,
     /// The name of the wrong column.
     field: String,
-    /// What is wrong and which value is right, in plain words.
+    /// The fault and the right value, in plain words.
     message: String,
 }
 

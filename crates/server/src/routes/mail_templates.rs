@@ -188,7 +188,7 @@ async fn preview(
     Ok(Json(mail_templates::preview(&state.app, &caller, MailKind::Pass, request.into()).await?.into()))
 }
 
-/// What the preview's form sends. A text that it leaves out is as it is saved.
+/// The fields of the preview's form. A text that it leaves out is as it is saved.
 #[derive(Deserialize)]
 struct PreviewForm {
     html: Option<String>,

@@ -1,4 +1,4 @@
-//! What the end of an epoch does to scans that claim knowledge which the server lost (spec §3 "Epoch and witness"), on
+//! The effect of an epoch's end on scans that claim knowledge which the server lost (spec §3 "Epoch and witness"), on
 //! both stores.
 
 use admit_app::epochs;

@@ -17,7 +17,7 @@ pub trait HttpServer {
 /// Makes the HTTP part around use cases, once for each life of a process.
 pub type Open = Arc<dyn Fn(App) -> Box<dyn HttpServer> + Send + Sync>;
 
-/// What the answers over HTTP have shown.
+/// The knowledge from the answers over HTTP.
 #[derive(Default)]
 pub(super) struct Seen {
     /// The batches that were answered.

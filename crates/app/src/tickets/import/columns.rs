@@ -285,7 +285,7 @@ impl Columns {
             self.seen[place].becomes = None;
         }
     }
-    /// What the user said about columns, by their number (`#1`), as a [`Mapping`] has it.
+    /// The user's answers about columns, by their number (`#1`), as a [`Mapping`] has it.
     pub fn said(&self) -> BTreeMap<String, String> {
         let said = self.seen.iter().enumerate().filter(|(_, one)| one.by == By::Said);
         let word = |one: &Seen| one.word().unwrap_or_else(|| IGNORE.to_owned());

@@ -1,4 +1,4 @@
-//! What a user says about a file: the meaning of each column, and answers to what the file leaves open.
+//! The user's answers about a file: the meaning of each column, and answers to what the file leaves open.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub const IGNORE: &str = "ignore";
 /// The prefix of a field's name that the user gives: `field:Table`.
 const FIELD: &str = "field:";
 
-/// What a user says about a file. Every part may be absent. In that case it is guessed, or the user is asked.
+/// The user's answers about a file. Every part may be absent. In that case it is guessed, or the user is asked.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Mapping {
@@ -33,13 +33,13 @@ pub struct Mapping {
     /// Whether `11/12/2026` is the 11th of December. Absent means that the file's dates decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub day_first: Option<bool>,
-    /// What to do with rows without a code, in a file where others have one. Absent means that the user is asked.
+    /// The treatment of rows without a code, in a file where others have one. Absent means that the user is asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing_codes: Option<MissingCodes>,
-    /// What `NULL` or `None` means in a name column. Absent means that the user is asked.
+    /// The meaning of `NULL` or `None` in a name column. Absent means that the user is asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub empty_words_in_names: Option<EmptyWords>,
-    /// What to do with entry types that the event lacks. Absent means that they are created.
+    /// The treatment of entry types that the event lacks. Absent means that they are created.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub new_entry_types: Option<NewTypes>,
     /// The file's encoding, such as `Windows-1252`. Absent means that it is detected.
@@ -50,7 +50,7 @@ pub struct Mapping {
     pub sheet: Option<String>,
 }
 
-/// What to do with rows that have no code.
+/// The treatment of rows that have no code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MissingCodes {
@@ -60,7 +60,7 @@ pub enum MissingCodes {
     LeaveOut,
 }
 
-/// What `NULL` means in a name column.
+/// The meaning of `NULL` in a name column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EmptyWords {
@@ -70,7 +70,7 @@ pub enum EmptyWords {
     Name,
 }
 
-/// What to do with an entry type that the event lacks.
+/// The treatment of an entry type that the event lacks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NewTypes {

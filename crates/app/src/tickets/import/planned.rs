@@ -22,7 +22,7 @@ pub struct RowError {
     pub line: u64,
     /// The column's name, such as `party_size`.
     pub field: String,
-    /// What is wrong and what the field must be, in words.
+    /// The fault and the right value of the field, in words.
     pub message: String,
 }
 

@@ -29,7 +29,7 @@ pub struct ImportReport {
     pub export: Option<&'static str>,
     /// The file's columns, in order.
     pub columns: Vec<ColumnReport>,
-    /// What the user said about the file, now or for the last file with this header: columns by their number.
+    /// The user's answers about the file, now or for the last file with this header: columns by their number.
     pub mapping: Mapping,
     /// Number of rows that created a ticket.
     pub created: usize,

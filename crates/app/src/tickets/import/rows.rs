@@ -132,7 +132,7 @@ impl WantedGuest {
     }
 }
 
-/// What a row without wrong fields is.
+/// The meaning of a row without wrong fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
     /// The row asks for a ticket or a guest.
@@ -160,13 +160,13 @@ pub enum LeftOut {
     Nobody,
 }
 
-/// What is needed to read rows.
+/// The input for reading rows.
 pub struct Reading<'a> {
     /// The file's table.
     pub sheet: &'a Sheet,
     /// The meanings of the file's columns.
     pub columns: &'a Columns,
-    /// What the user said about the file.
+    /// The user's answers about the file.
     pub mapping: &'a Mapping,
     /// The destination of the rows.
     pub into: &'a Destination,

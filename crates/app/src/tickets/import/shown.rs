@@ -7,7 +7,7 @@ use admit_core::limits::IMPORT_SHOWN;
 
 use super::rows::{Cell, LeftOut, Wanted};
 
-/// What a row does.
+/// The effect of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Becomes {
     /// It creates a ticket.
@@ -43,7 +43,7 @@ impl Becomes {
 pub struct ShownRow {
     /// The line of the file.
     pub line: u64,
-    /// What the row does.
+    /// The effect of the row.
     pub becomes: Becomes,
     /// The guest's name. Absent if the row could not be read.
     pub name: Option<String>,

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::records::EntryTypeRecord;
 use crate::seeded_ids::SeededIds;
 
-/// What a name in a file means.
+/// The meaning of a name in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meant<'a> {
     /// This entry type, which the event has or gets.
@@ -34,7 +34,7 @@ pub struct Types {
     known: Vec<EntryTypeRecord>,
     /// Types that the event lacks, in the order in which the file names them.
     pub new: Vec<EntryTypeRecord>,
-    /// What to do with unknown names. Absent means that an unknown name is an error.
+    /// The treatment of unknown names. Absent means that an unknown name is an error.
     policy: Option<NewTypes>,
 }
 
@@ -87,7 +87,7 @@ impl Types {
         Ok(out)
     }
 
-    /// What a name means.
+    /// The meaning of a name.
     pub fn meant(&self, text: &str) -> Meant<'_> {
         let is_it = |one: &&EntryTypeRecord| {
             for_identity(&one.name) == for_identity(text) || one.entry_type_id.as_str() == text

@@ -36,7 +36,7 @@ pub struct Undone {
     pub kept: usize,
 }
 
-/// What is stored about an import so that it can be undone.
+/// The record of an import by which it can be undone.
 #[derive(Debug, Serialize, Deserialize)]
 struct Kept {
     created: Vec<TicketId>,

@@ -1,4 +1,4 @@
-//! A device hangs up while its upload is being stored. What is committed counts all the same.
+//! A device hangs up while its upload is being stored. A committed upload counts all the same.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! What a device learns by lists, changes and epochs.
+//! Lists, changes and epochs, as a device learns of them.
 
 use admit_app::changes::{self, ChangesCommand};
 use admit_app::epochs;

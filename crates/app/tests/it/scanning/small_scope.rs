@@ -1,4 +1,4 @@
-//! The small-scope proof: of a small alphabet of facts about one ticket, every set of a few comes to the same state, in
+//! The small-scope proof. Its alphabet has twelve facts about one ticket. Every set of a few comes to the same state, in
 //! every order and in every split into batches.
 //!
 //! The laws of `crates/core` sample large histories. This test leaves nothing out of small ones. It asks the whole
@@ -98,7 +98,7 @@ fn orders(steps: &[Step]) -> Vec<Vec<Step>> {
     out
 }
 
-/// An order in every split into batches. What an organiser does stands alone.
+/// An order in every split into batches. An act of an organiser stands alone.
 fn splits(order: &[Step]) -> Vec<History> {
     let cuts = order.len() - 1;
     let split = |mask: u32| {

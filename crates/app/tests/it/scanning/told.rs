@@ -1,4 +1,4 @@
-//! What a batch leaves in addition to its scans: its row, the incidents about it, and the hints after the commit.
+//! Traces of a batch in addition to its scans: its row, the incidents about it, and the hints after the commit.
 
 use std::sync::{Arc, Mutex};
 

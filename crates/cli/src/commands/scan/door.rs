@@ -44,9 +44,9 @@ pub enum Unasked {
 pub struct Answers {
     /// How many persons of a party go in.
     pub party: Party,
-    /// What happens if the area is full.
+    /// Behaviour if the area is full.
     pub full: Unasked,
-    /// What happens if the guest has a flag, for which staff should look at the guest first.
+    /// Behaviour if the guest has a flag, for which staff should look at the guest first.
     pub check: Unasked,
 }
 

@@ -78,7 +78,7 @@ impl Told {
         }
     }
 
-    /// What the phone's screen says about the record: stored here, or confirmed. `None` if nothing was recorded.
+    /// The words of the phone's screen about the record: stored here, or confirmed. `None` if nothing was recorded.
     pub fn record(&self) -> Option<&'static str> {
         if self.verdict.practice {
             return Some("Practice · nothing counts");

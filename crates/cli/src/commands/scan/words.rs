@@ -18,7 +18,7 @@ pub struct Words {
     pub flag: Option<String>,
     /// The reasons, one per line.
     pub lines: Vec<String>,
-    /// What staff should do next; empty if the guest simply goes in.
+    /// The next act for staff; empty if the guest simply goes in.
     pub next: String,
 }
 

@@ -58,7 +58,7 @@ pub struct ScanV1 {
     pub signature: String,
 }
 
-/// What came with a scan in addition to its content. It is kept as evidence, and no verdict uses it.
+/// The data that came with a scan in addition to its content. They are kept as evidence, and no verdict uses it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Evidence {
     /// The signature as sent. `None` if the form has none, or if it is longer than any signature.
@@ -264,7 +264,7 @@ pub struct ScanV2 {
     /// The serial of the device's changes cursor. 0 without one.
     #[serde(default)]
     pub cursor: u64,
-    /// What the device decided from: `{within, inside, spent, last_entry_at, status}`. Absent if it decided by no
+    /// The facts from which the device decided: `{within, inside, spent, last_entry_at, status}`. Absent if it decided by no
     /// ticket.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub basis: Option<Basis>,
@@ -556,7 +556,7 @@ impl TryFrom<ScanV2> for Scan {
     }
 }
 
-/// What can still be read of a malformed item. It is enough to list the item, and to know that its place in the log is
+/// The readable part of a malformed item. It is enough to list the item, and to know that its place in the log is
 /// not lost. Such an item counts as received and is listed as rejected (spec §3 "Log").
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Readable {
