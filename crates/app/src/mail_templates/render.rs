@@ -71,8 +71,25 @@ pub(crate) fn render_mail(kind: MailKind, own: &MailTemplateRecord, values: &Mai
     Ok(RenderedMail { subject, text, html, problems })
 }
 
+/// Statements of the engine that a mail has no use for. A build of the whole workspace turns them on.
+const NOT_OFFERED: [&str; 7] = ["macro", "call", "include", "import", "from", "extends", "block"];
+
+/// The problem of the first statement that templates of mails may not use.
+fn statement_not_offered(template: &str) -> Option<Problem> {
+    template.match_indices("{%").find_map(|(at, open)| {
+        let rest = template[at + open.len()..].trim_start_matches(['-', '+']).trim_start();
+        let word = NOT_OFFERED.iter().find(|word| rest.split(|c: char| !c.is_alphanumeric()).next() == Some(**word))?;
+        let line = template[..at].matches('\n').count() + 1;
+        let message = format!("has an error in line {line}: `{word}` is not offered in mails");
+        Some(Problem { line: Some(line), reason: "syntax", message })
+    })
+}
+
 /// The text of one part.
 pub(super) fn render(part: MailPart, template: &str, values: &MailValues) -> std::result::Result<String, Problem> {
+    if let Some(problem) = statement_not_offered(template) {
+        return Err(problem);
+    }
     let engine = engine(part);
     let made = engine.template_from_str(template).and_then(|template| template.render(values.context()));
     let made = made.map_err(|error| Problem::of(&error))?;
@@ -179,6 +196,8 @@ mod tests {
             "{% include 'x' %}",
             "{% import 'x' as y %}",
             "{% macro a() %}{% endmacro %}",
+            "{%-macro a() %}{% endmacro %}",
+            "{% block a %}{% endblock %}",
             "{{ debug() }}",
             "{{ guest.name }}",
             "{{ nothing }}",

@@ -223,7 +223,7 @@ impl<'w> Scope<'w> {
         let added = self.scan(case, AddsGuest).0.ticket_id.unwrap();
         let known = self.known(&[self.tickets[case].clone(), added.clone()]);
         let known = known.replace(self.tickets[case].as_str(), "<ticket>").replace(added.as_str(), "<added>");
-        let known = known.replace(&format!("\"{case}-"), "\"");
+        let known = known.replace(&format!("({case}-"), "(");
         digests.into_iter().fold(known, |text, (digest, step)| text.replace(&digest, &step))
     }
     /// States, verdicts and open incidents of these tickets.
