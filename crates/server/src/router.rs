@@ -107,7 +107,8 @@ pub fn document(state: &AppState) -> utoipa::openapi::OpenApi {
 
 /// The whole server: API, documents and both web apps, inside the middleware.
 pub fn router(state: AppState) -> Router {
-    let (routes, described) = api(&state).split_for_parts();
+    let (routes, mut described) = api(&state).split_for_parts();
+    openapi::finish(&mut described);
     let known = Arc::new(KnownNames::of(&serde_json::to_value(described).unwrap_or_default()));
     let csrf = csrf(&state);
     let compress = DefaultPredicate::new().and(SizeAbove::new(COMPRESS_FROM)).and(not_finished);

@@ -290,8 +290,8 @@ fn a_flagged_guest_asks_staff_before_the_door_opens_by_code_or_by_hand() {
     assert_eq!(phone.last_shown().screen, Screen::Check);
 }
 
-/// S0 "Smart merge protection": a check-in on this phone survives a list that does not have it yet. What else the list
-/// brings still arrives.
+/// S0 "Smart merge protection": a check-in on this phone survives a list that does not have it yet. Everything else in the list
+/// still arrive.
 #[test]
 fn a_guest_scanned_offline_stays_in_when_the_list_is_refreshed_with_stale_data() {
     let (mut phone, mut server) = ready();

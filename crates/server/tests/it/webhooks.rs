@@ -328,7 +328,7 @@ async fn a_guest_from_a_file_and_from_the_database_is_one_by_their_id() {
     assert_eq!(guests(&server).await, [guest("Ana", 4, "7")]);
 }
 
-/// The site writes `last_login`, and the trigger sends the whole row. What the organiser corrected in Admit stays.
+/// The site writes `last_login`, and the trigger sends the whole row. The organiser's correction in Admit stays.
 #[tokio::test]
 async fn a_change_of_one_column_leaves_what_a_person_mended_in_the_others() {
     let server = TestServer::start().await;
