@@ -223,6 +223,8 @@ test("a review card tells the facts, keys decide, a decision can be taken back, 
 
   // Several are decided at once.
   await page.getByTestId("chip-decided").click();
+  // The list may still show the case that was taken back before.
+  await until("one to be listed", async () => (await page.getByTestId("decided-one").count()) === 1);
   await page.getByTestId("take-back").first().click();
   await page.getByTestId("chip-open").click();
   await until("both to wait again", async () => (await cards.count()) === 2);

@@ -291,7 +291,7 @@ fn a_flagged_guest_asks_staff_before_the_door_opens_by_code_or_by_hand() {
 }
 
 /// S0 "Smart merge protection": a check-in on this phone survives a list that does not have it yet. Everything else in the list
-/// still arrive.
+/// still arrives.
 #[test]
 fn a_guest_scanned_offline_stays_in_when_the_list_is_refreshed_with_stale_data() {
     let (mut phone, mut server) = ready();
