@@ -47,8 +47,8 @@ impl Planning<'_> {
         let ticket = stored.tickets.get(&row.identity)?;
         let guest = ticket.guest_id.as_ref().and_then(|id| stored.guests.get(id));
         let list = guest.and_then(|guest| guest.guest_list_id.as_ref());
-        let foreign = list.is_some() && list == self.into.list.as_ref().map(|list| &list.guest_list_id);
-        (!foreign).then_some(("external_id", "is given to a guest of another list already"))
+        let is_own = list.is_some() && list == self.into.list.as_ref().map(|list| &list.guest_list_id);
+        (!is_own).then_some(("external_id", "is given to a guest of another list already"))
     }
 
     pub fn create(&self, row: &Wanted, plan: &mut Plan, seeded: &mut SeededIds) -> Result<()> {
