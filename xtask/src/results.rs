@@ -13,7 +13,9 @@ use std::sync::LazyLock;
 
 /// How much of a failure's own words the end of a run repeats: a log is often read from its end, and only there.
 const LINES: usize = 16;
+/// The most characters of a failure that are repeated.
 const LETTERS: usize = 2_000;
+
 /// The result of a test. Of several runs the worst counts; the worst is the first.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -39,6 +41,15 @@ struct Ran {
     why: String,
 }
 
+/// The place in cargo's output.
+#[derive(Debug, Default)]
+pub struct Place {
+    /// The file of the program that runs.
+    file: String,
+    /// A test that began on a line whose end another program wrote. Its result stands on a later line.
+    begun: Option<String>,
+}
+
 /// All of them.
 #[derive(Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 pub struct Results {
@@ -47,26 +58,34 @@ pub struct Results {
 
 impl Results {
     /// Adds a line of cargo's: `Running tests/it/main.rs (target/proof/deps/it-0a1b)`, whose file `roots` knows, or `Doc-tests
-    /// admit_core`, or `test the::name ... ok` of the program named last, which `file` keeps.
-    pub fn cargo_line(&mut self, line: &str, roots: &BTreeMap<String, String>, file: &mut String) {
+    /// admit_core`, or `test the::name ... ok` of the program named last.
+    pub fn cargo_line(&mut self, line: &str, roots: &BTreeMap<String, String>, place: &mut Place) {
         let line = line.trim();
         if let Some((_, program)) = line.strip_prefix("Running ").and_then(|rest| rest.rsplit_once('(')) {
             let program = program.trim_end_matches(')');
-            *file = roots.get(program).map_or(program, String::as_str).to_owned();
+            roots.get(program).map_or(program, String::as_str).clone_into(&mut place.file);
         } else if line.starts_with("Doc-tests ") {
-            line.clone_into(file);
+            line.clone_into(&mut place.file);
         }
-        // A program that a test started may have left the begin of a line.
-        static ENDED: LazyLock<Regex> = LazyLock::new(|| {
-            Regex::new(r"\btest (\S+|\S+ - .*\(line \d+\))(?: - [a-z ]+)? \.\.\. (\w+)").expect("a constant")
+        // A test or a program that it started may write to the same terminal, before a line of cargo's or inside it.
+        static BEGUN: LazyLock<Regex> = LazyLock::new(|| {
+            Regex::new(r"\btest (\S+|\S+ - .*\(line \d+\))(?: - [a-z ]+)? \.\.\. (.*)").expect("a constant")
         });
-        let Some(ended) = ENDED.captures(line) else { return };
-        let result = match &ended[2] {
-            "ok" => Outcome::Passed,
-            "ignored" => Outcome::Skipped,
-            _ => Outcome::Failed,
+        let words = match BEGUN.captures(line) {
+            Some(begun) => {
+                place.begun = Some(begun[1].to_owned());
+                begun.get(2).map_or("", |words| words.as_str())
+            }
+            None => line,
         };
-        self.tests.push(Ran { file: file.clone(), test: ended[1].to_owned(), result, why: String::new() });
+        let result = match words.split([' ', ',']).next() {
+            Some("ok") => Outcome::Passed,
+            Some("ignored") => Outcome::Skipped,
+            Some("FAILED") => Outcome::Failed,
+            _ => return,
+        };
+        let Some(test) = place.begun.take() else { return };
+        self.tests.push(Ran { file: place.file.clone(), test, result, why: String::new() });
     }
 
     /// Adds a vitest report in JSON. A file that failed as a whole counts as one test.
@@ -209,14 +228,15 @@ mod tests {
     }
 
     fn results() -> Results {
-        let output = "   Compiling a\n     Running unittests src/lib.rs (target/proof/deps/core-1)\n\nrunning 3 tests\n\
-                      test rate::tests::holds ... ok\ninitdb: test sign::tests::holds ... FAILED\ntest wrapped::kept ... ok\n\n\
+        let output = "   Compiling a\n     Running unittests src/lib.rs (target/proof/deps/core-1)\n\nrunning 4 tests\n\
+                      test rate::tests::holds ... ok\ninitdb: test sign::tests::holds ... FAILED\ntest wrapped::kept ... ok\n\
+                      test rate::tests::speaks ... admit: the reader is gone\nok\n\n\
                       \u{20}    Running tests/it/main.rs (target/proof/deps/it-2)\n\ntest scans::sync::twice ... ok\n\
                       test scans::panics - should panic ... ok\n   Doc-tests core\ntest a.rs - b (line 4) ... ignored\n";
         let root = |program: &str, root: &str| (format!("target/proof/deps/{program}"), root.to_owned());
         let roots = [root("core-1", "crates/core/src/lib.rs"), root("it-2", "crates/app/tests/it/main.rs")].into();
-        let (mut results, mut file) = (Results::default(), String::new());
-        output.lines().for_each(|line| results.cargo_line(line, &roots, &mut file));
+        let (mut results, mut place) = (Results::default(), Place::default());
+        output.lines().for_each(|line| results.cargo_line(line, &roots, &mut place));
         results
     }
 
@@ -225,6 +245,7 @@ mod tests {
         let results = results();
         for (path, name, expected) in [
             ("crates/core/src/rate.rs", "holds", Some(Outcome::Passed)),
+            ("crates/core/src/rate.rs", "speaks", Some(Outcome::Passed)),
             ("crates/core/src/sign.rs", "holds", Some(Outcome::Failed)),
             ("crates/app/tests/it/scans/sync.rs", "twice", Some(Outcome::Passed)),
             ("crates/app/tests/it/scans.rs", "panics", Some(Outcome::Passed)),
@@ -235,7 +256,7 @@ mod tests {
             assert_eq!(results.one(&test(path, name)), expected, "{path}: {name}");
         }
         let count = [Outcome::Passed, Outcome::Failed, Outcome::Skipped].map(|outcome| results.count_of(outcome));
-        assert_eq!(count, [4, 1, 1]);
+        assert_eq!(count, [5, 1, 1]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `check`, `test` and `test-long`: the steps in the order in which they find mistakes cheapest.
 
 use crate::product::{PACKAGES, PROFILE, built, simulator};
-use crate::results::{Outcome, Results};
+use crate::results::{Outcome, Place, Results};
 use crate::{conformance, contract, dist, exec, setup, tidy, wasm, web};
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
@@ -131,8 +131,8 @@ impl Run {
         let roots = programs(&args)?;
         let mut command = exec::cargo();
         command.arg("test").args(&args).envs(self.settings()).envs(env.iter().copied());
-        let mut file = String::new();
-        exec::run_reading(command, self.patience(), |line| self.results.cargo_line(line, &roots, &mut file))
+        let mut place = Place::default();
+        exec::run_reading(command, self.patience(), |line| self.results.cargo_line(line, &roots, &mut place))
     }
 
     fn settings(&self) -> Vec<(&'static str, &'static str)> {

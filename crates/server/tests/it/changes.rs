@@ -148,6 +148,9 @@ async fn a_duplicate_names_the_device_it_came_on_first() {
         scanner.feed(Input::Pair { code, name: name.into() }, &[]);
     }
     until(&mut scanners, "both to be ready", Scanner::is_ready).await;
+    // A scanner is ready before it has its list. Without the list it would not know the ticket.
+    let list = format!("manifest:{}", server.home.event_id);
+    until(&mut scanners, "the list", |scanner| scanner.caches.contains_key(&list)).await;
     let code = &server.home.barcodes[0];
     assert!(scanners[0].scan(code).opened);
     // If the list comes later than the first changes, these contain every ticket, not only this one.
