@@ -1,9 +1,9 @@
-//! A ticket as one device sees it (spec §4, the device's law). It is what the server folded and listed at the device's
-//! changes cursor, plus the device's own scans with no receipt at or below that cursor. It uses the rules that the
-//! device has now.
+//! The view: a ticket's state as one device sees it (spec §4). It has two parts. The first is the server's sum and list
+//! of scans at the device's changes cursor. The second is the device's own scans without a receipt at or below that
+//! cursor. The view uses the rules that the device has now.
 //!
-//! The fold is the reducer's, over what a device has. Refused scans never change a count, so only scans that opened a
-//! door are here. `tests/device/view_law.rs` compares the result with that of [`crate::reduce::reduce`].
+//! The fold is the reducer's, over the scans of both parts. Refused scans never change a count, so only scans that
+//! opened a door are here. `tests/device/view_law.rs` compares the result with that of [`crate::reduce::reduce`].
 
 use std::collections::BTreeMap;
 

@@ -187,7 +187,7 @@ pub struct Head {
     pub epoch: Epoch,
 }
 
-/// A place in the event's order that a write takes. The store sets it (law 6).
+/// The serial that a write takes in its event, with its time. The store sets both (law 6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     /// The serial of this write.
