@@ -1,4 +1,4 @@
-//! The store contract: what every backend must do. Each store crate's tests run it (architecture §1).
+//! The store contract: what every backend must do. Each store crate's tests run it (ARCHITECTURE.md §2).
 //!
 //! Each function takes an empty store. [`crate::store_suite!`] makes one test of each.
 

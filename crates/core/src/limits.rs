@@ -12,9 +12,9 @@ pub const NAME_CHARS: usize = 200;
 pub const NOTE_CHARS: usize = 2_000;
 /// Most days that guests' personal data is kept after an event whose organiser sets a time.
 pub const RETENTION_DAYS: u32 = 3_650;
-/// Most days of an event (door.md "Limits").
+/// Most days of an event (decision 034).
 pub const DAYS: usize = 400;
-/// Most own fields of a guest, in addition to those that every guest has (door.md "Names and fields at the door").
+/// Most own fields of a guest, in addition to those that every guest has (decision 040).
 pub const FIELDS: usize = 8;
 /// Longest name of such a field, in characters: it labels the value at the door.
 pub const FIELD_NAME_CHARS: usize = 24;
@@ -137,7 +137,7 @@ pub const PIN_PAUSE_MS: i64 = 30_000;
 /// Rounds of PBKDF2 for the staff PIN (spec D18). No number protects a PIN of 4–8 digits from brute force. The rounds
 /// slow a thief who holds a phone, and must stay quick on a cheap phone.
 pub const PIN_ITERATIONS: u32 = 60_000;
-/// Most waiting requests that a store groups into one transaction (architecture §4).
+/// Most waiting requests that a store groups into one transaction (ARCHITECTURE.md §4).
 pub const LANE_REQUESTS: usize = 32;
 /// Most devices that one pairing token may pair.
 pub const PAIRING_TOKEN_USES: u32 = 500;
@@ -301,7 +301,8 @@ pub const WAITING_INPUTS: usize = 32;
 pub const SAME_TICKET_MS: i64 = 60_000;
 /// The shortest time between two exits of one party, in milliseconds. A code held before the camera counts as one exit.
 pub const NEXT_EXIT_MS: i64 = 5_000;
-/// A restarted scanner shows its last scan again if the scan is younger than this, in milliseconds (architecture §5).
+/// A restarted scanner shows its last scan again if the scan is younger than this, in milliseconds. Staff may not have
+/// seen it.
 pub const SHOW_AGAIN_MS: i64 = 300_000;
 /// How long a received scan stays in a phone's journal after its event's end, in milliseconds (spec §3 "Log").
 pub const JOURNAL_KEEP_MS: i64 = 30 * 24 * 3_600_000;

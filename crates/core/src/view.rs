@@ -45,8 +45,7 @@ struct Step<'a> {
 /// have lowered. If the server lists only the scan's claim, the device's own final is taken. An own revert acts on
 /// listed and own scans alike.
 pub fn fold_view(event: &EventRules, ticket: Option<&TicketRules>, served: Served<'_>, own: &[&Scan]) -> TicketState {
-    // While the event is a draft, a device counts its practice scans. Otherwise it counts none of them (door.md "Event
-    // status").
+    // While the event is a draft, a device counts its practice scans. Otherwise it counts none of them (decision 034).
     let is_draft = event.status == EventStatus::Draft;
     let own: Vec<&Scan> = own.iter().copied().filter(|scan| scan.practice == is_draft).collect();
     let own = chosen(&own);

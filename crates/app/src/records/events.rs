@@ -176,7 +176,7 @@ pub struct NewAuditOwned {
     pub metadata: String,
 }
 
-/// An event's head: the row that orders every change of the event (architecture §4 "Event head").
+/// An event's head: the row that orders every change of the event (ARCHITECTURE.md §4).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
     /// The serial of the last committed change.

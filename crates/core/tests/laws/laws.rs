@@ -319,8 +319,7 @@ fn with_a_constant_limit_each_mode_keeps_its_promise() {
     });
 }
 
-/// door.md "Event status": a practice scan that nobody accepted changes nothing, except for causes that a person must
-/// look at.
+/// Decision 034: a practice scan that nobody accepted changes nothing, except for causes that a person must look at.
 #[test]
 fn practice_that_nobody_accepted_counts_nothing() {
     for_all(|_, History { case, .. }| {
