@@ -296,8 +296,7 @@ pub const CLOCK_GAP_MS: i64 = 7 * 24 * 3_600_000;
 pub const CLOCK_EVERY_MS: i64 = 600_000;
 /// Most inputs that wait while a journal append is under way. Beyond this number staff are told to read the code again.
 pub const WAITING_INPUTS: usize = 32;
-/// Within this time a repeat of an admitted code on the same device is the same ticket again, in milliseconds
-/// (experience §7.2).
+/// Within this time a repeat of an admitted code on the same device is the same ticket again, in milliseconds.
 pub const SAME_TICKET_MS: i64 = 60_000;
 /// The shortest time between two exits of one party, in milliseconds. A code held before the camera counts as one exit.
 pub const NEXT_EXIT_MS: i64 = 5_000;
