@@ -122,7 +122,8 @@ pub const FUTURE_MS: i64 = 120_000;
 pub const CLOCK_SUSPECT_MS: i64 = 2_000;
 /// A backward clock correction up to this size is slewed instead of stepped, in milliseconds (spec §4).
 pub const SLEW_MS: i64 = 2_000;
-/// Within this time a second read of a code by the same device is S2's double read, in milliseconds (spec §4 step 4).
+/// If the device of a ticket's last entry reads the code again within this time, S2 calls it a double read, in
+/// milliseconds (spec §4 step 4).
 pub const DOUBLE_READ_MS: i64 = 300_000;
 /// Default `min_gap_seconds` of re-entry (spec D7).
 pub const MIN_GAP_SECONDS: u32 = 300;

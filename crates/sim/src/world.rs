@@ -86,7 +86,7 @@ pub(crate) struct Side {
     pub last_code: Option<String>,
     /// Counts everything that may change the server's answers to this organisation.
     pub stirred: u64,
-    /// Whether this part is at rest: nothing of it happens any more.
+    /// Whether this side is at rest. The simulator then ends its run.
     rests: bool,
     events: u64,
 }
