@@ -1,4 +1,4 @@
-//! Caches the large parts of manifests, so that each is built once per version (architecture §4 "Manifest").
+//! Caches the large parts of manifests, so that each is built once per version.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -18,7 +18,7 @@ pub(crate) const EMAIL_CHARS: usize = 254;
 const PHONE_CHARS: usize = 40;
 /// Longest flag for the door, in characters: it must fit a verdict screen.
 const FLAG_CHARS: usize = 80;
-/// Longest number of an order, in characters (door.md "Bookings").
+/// Longest number of an order, in characters (decision 035).
 const ORDER_CHARS: usize = 64;
 /// Longest name of a time zone, in characters.
 const TIME_ZONE_CHARS: usize = 64;

@@ -2,8 +2,7 @@
 //!
 //! The modules stand in reading order. A file imports only from those above it (law 12).
 //!
-//! The head of the crate `admit_core` says what `spec`, S0, S1, S2, D- and I-numbers and laws are. `docs/glossary.md`
-//! defines the words.
+//! `docs/glossary.md` defines the words and says what `spec §4`, S1, D3, I7 and the like are.
 
 pub mod error;
 pub mod records;

@@ -1,4 +1,4 @@
-//! Converts times on the clocks of a zone to moments (door.md "Limits").
+//! Converts times on the clocks of a zone to moments (decision 034).
 
 use admit_core::time::Timestamp;
 use jiff::civil::DateTime;

@@ -1,6 +1,6 @@
 //! Changes rules, by the same three steps for a ticket, a gate, the event or a device (spec §3 "Rules are facts too").
 //!
-//! 1. The rules are stored at the write's place in the event's order.
+//! 1. The rules are stored under the write's serial.
 //! 2. The scans that they touch are judged again in the same transaction.
 //! 3. After the commit a hint wakes the clients that watch the event.
 

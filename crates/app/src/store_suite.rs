@@ -1,6 +1,7 @@
-//! The store contract: what every backend must do. Each store crate's tests run it (architecture §1).
+//! The store contract: what every backend must do. Each store crate's tests run it (ARCHITECTURE.md §2).
 //!
-//! Each function takes an empty store. [`crate::store_suite!`] makes one test of each.
+//! Each function takes an empty store, and its comment names the methods of [`Store`](crate::ports::Store) and
+//! [`Tx`](crate::ports::Tx) under test. [`crate::store_suite!`] makes one test of each function.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a contract fails by panicking")]
 

@@ -4,7 +4,7 @@ use admit_core::time::Timestamp;
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 
 /// The text on one line, unable to change the direction of the text around it. Control characters become spaces, and
-/// marks that change the text's direction are left out (trust.md §5 row 36).
+/// marks that change the text's direction are left out (docs/faults.md, row 36).
 pub fn plain(text: &str) -> String {
     let turns =
         |c: char| matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{200E}' | '\u{200F}' | '\u{061C}');

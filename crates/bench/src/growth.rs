@@ -26,7 +26,7 @@ const POINTS: [usize; 3] = [1_000_000, 2_000_000, 5_000_000];
 const QUICK: [usize; 1] = [200_000];
 /// The longest time that one database is filled. Numbers of scans that it did not reach are not measured.
 const FILLING: Duration = Duration::from_secs(360);
-/// The largest allowed ratio of a batch's time at the end to its time at the beginning (anchors.md §3).
+/// The largest allowed ratio of a batch's time at the end to its time at the beginning (docs/performance.md).
 const MOST: f64 = 1.3;
 /// Scans per batch.
 const BATCH: usize = 1_000;

@@ -1,4 +1,5 @@
-//! The cost of verifying signatures while a server takes scans: it must never be the bottleneck (anchors.md §3).
+//! The cost of verifying signatures while a server takes scans: it must never be the bottleneck. The target is at most
+//! 5 % of the server's time for a scan (docs/performance.md).
 
 use admit_core::sign::verify_v2;
 use anyhow::{Context, Result, ensure};

@@ -28,7 +28,7 @@ struct Case {
     phones: usize,
     /// Batches that each phone uploads in one run, one after another.
     batches: usize,
-    /// The least share of the raw limit that is the target (anchors.md §3).
+    /// The least share of the raw limit that is the target (docs/performance.md).
     share: f64,
 }
 

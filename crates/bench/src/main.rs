@@ -2,6 +2,8 @@
 //!
 //! Each measurement is a module with a function `measure`, which takes the settings of the run and gives rows. Nothing
 //! here asserts a time: a missed target is only a line of the report.
+//!
+//! `docs/glossary.md` defines the words and says what `spec §4`, S1, D3, I7 and the like are.
 
 mod row;
 mod table;

@@ -16,7 +16,7 @@ use crate::sample::{median, percentile};
 use crate::server::Server;
 
 const PHONES: usize = 32;
-/// The target for the 99th percentile of the answer time, in milliseconds (anchors.md §3).
+/// The target for the 99th percentile of the answer time, in milliseconds (docs/performance.md).
 const P99_MS: f64 = 15.0;
 
 /// Measures each of the run's stores.

@@ -112,7 +112,7 @@ fn alone(organiser: &mut Organiser, server: &Server, place: &Place, guests: usiz
     Ok(seconds)
 }
 
-/// The row of the undisturbed import: durable steps against bare steps (anchors.md §3).
+/// The row of the undisturbed import: durable steps against bare steps (docs/performance.md).
 fn undisturbed(store: Store, guests: usize, seconds: f64, bare: &Bare) -> Row {
     let name = format!("{} guests imported at once, {store}, nobody scans: passes", number(guests as f64));
     let input = "from the file's first byte to the last letter, three steps each kept by a commit; limit: picture, storing and \

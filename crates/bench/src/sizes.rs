@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use crate::row::{Row, Target};
 use crate::run::Run;
 
-/// Measures the sizes that have a target in experience.md §13.
+/// Measures the sizes that have a target (docs/performance.md).
 pub fn measure(run: &Run) -> Result<Vec<Row>> {
     let scanner = files(&run.root.join("web/scanner/dist"))?;
     let is_decoder = |name: &str| name.starts_with("decoder") || name.starts_with("zxing");

@@ -1,4 +1,6 @@
 //! The one binary. Only this crate names the implementations of the ports: store, clock, web apps.
+//!
+//! `docs/glossary.md` defines the words and says what `spec §4`, S1, D3, I7 and the like are.
 
 mod say;
 mod outcome;

@@ -1,4 +1,4 @@
-//! The scanner without IO (spec §3 Log, §4, §5; architecture §6 walk 1).
+//! The scanner without IO (spec §3 Log, §4, §5; ARCHITECTURE.md §6 walk 1).
 //!
 //! [`Engine::handle`] takes what happened outside ([`crate::wire::engine::Input`]) and answers with what to do
 //! ([`crate::wire::engine::Effect`]). The engine's journal holds everything that must survive a restart. The state

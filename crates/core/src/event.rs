@@ -26,7 +26,7 @@ words! {
         AfterGap = "after_gap",
         /// A person may enter again after leaving through an exit.
         AfterExit = "after_exit",
-        /// Each person enters once per day. [`Days`] says when a day begins (door.md "Limits").
+        /// Each person enters once per day. [`Days`] says when a day begins (decision 034).
         Daily = "daily",
     }
 }
@@ -103,7 +103,7 @@ pub struct Offset {
 }
 
 /// The clock of the event's zone, used for every time that a device shows. The server computes the offsets. So a phone
-/// that lacks the zone's data, or is in another zone, shows the same time (door.md "Time on screens").
+/// that lacks the zone's data, or is in another zone, shows the same time (decision 040).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ZoneClock {
     /// IANA name, such as `Europe/Berlin`.
@@ -119,7 +119,7 @@ pub struct DoorSettings {
     /// The event's clock. Absent if the server did not say.
     pub clock: Option<ZoneClock>,
     /// Names of the guest's fields that a verdict shows, in this order. They are shown only on devices that carry names
-    /// (door.md "Names and fields at the door").
+    /// (decision 040).
     pub verdict_fields: Vec<String>,
     /// Kinds of codes that cameras read in addition to QR, each once. A phone's own setting may add others.
     pub barcode_kinds: Vec<BarcodeKind>,
@@ -130,7 +130,7 @@ pub struct DoorSettings {
 /// The display name of each zone, by zone id.
 pub type ZoneNames = BTreeMap<String, String>;
 
-/// How often the persons of a zone's tickets may enter, as far as it differs from the event's rule (door.md "Limits").
+/// How often the persons of a zone's tickets may enter, as far as it differs from the event's rule (decision 034).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Re-entry mode of the zone. Absent if the event's mode holds.

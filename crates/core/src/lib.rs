@@ -2,11 +2,10 @@
 //!
 //! The modules stand in reading order. A file imports only from those above it (law 12).
 //!
-//! The comments name their sources. `spec`, `architecture`, `trust`, `door.md` and `experience` are the design documents
-//! from which Admit was built; they are not in this repository. S0, S1 and S2 are three documents whose demands Admit
-//! meets (`docs/conformance.md`): S0 about passes and the door, S1 the scanner offline sync protocol, S2 the workflow for
-//! offline sync. D1–D19 are decisions of `spec`, and I1–I27 are invariants of `trust`. The laws are those of
-//! `ARCHITECTURE.md` §3. `docs/glossary.md` defines the words.
+//! The comments name their sources, and `docs/glossary.md` says what each name is. `spec`, `trust` and `experience` are
+//! design documents, and S0, S1 and S2 are the source documents whose requirements Admit meets (`docs/conformance.md`).
+//! None of these is in this repository. D1–D19 are decisions of `spec`, and I1–I31 are invariants that the simulator
+//! checks. `decision 034` is `docs/decisions/034-….md`. The laws are those of `ARCHITECTURE.md` §3.
 
 mod words;
 pub mod normalize;

@@ -12,9 +12,9 @@ pub const NAME_CHARS: usize = 200;
 pub const NOTE_CHARS: usize = 2_000;
 /// Most days that guests' personal data is kept after an event whose organiser sets a time.
 pub const RETENTION_DAYS: u32 = 3_650;
-/// Most days of an event (door.md "Limits").
+/// Most days of an event (decision 034).
 pub const DAYS: usize = 400;
-/// Most own fields of a guest, in addition to those that every guest has (door.md "Names and fields at the door").
+/// Most own fields of a guest, in addition to those that every guest has (decision 040).
 pub const FIELDS: usize = 8;
 /// Longest name of such a field, in characters: it labels the value at the door.
 pub const FIELD_NAME_CHARS: usize = 24;
@@ -122,7 +122,8 @@ pub const FUTURE_MS: i64 = 120_000;
 pub const CLOCK_SUSPECT_MS: i64 = 2_000;
 /// A backward clock correction up to this size is slewed instead of stepped, in milliseconds (spec §4).
 pub const SLEW_MS: i64 = 2_000;
-/// Within this time a second read of a code by the same device is S2's double read, in milliseconds (spec §4 step 4).
+/// If the device of a ticket's last entry reads the code again within this time, S2 calls it a double read, in
+/// milliseconds (spec §4 step 4).
 pub const DOUBLE_READ_MS: i64 = 300_000;
 /// Default `min_gap_seconds` of re-entry (spec D7).
 pub const MIN_GAP_SECONDS: u32 = 300;
@@ -137,7 +138,7 @@ pub const PIN_PAUSE_MS: i64 = 30_000;
 /// Rounds of PBKDF2 for the staff PIN (spec D18). No number protects a PIN of 4–8 digits from brute force. The rounds
 /// slow a thief who holds a phone, and must stay quick on a cheap phone.
 pub const PIN_ITERATIONS: u32 = 60_000;
-/// Most waiting requests that a store groups into one transaction (architecture §4).
+/// Most waiting requests that a store groups into one transaction (ARCHITECTURE.md §4).
 pub const LANE_REQUESTS: usize = 32;
 /// Most devices that one pairing token may pair.
 pub const PAIRING_TOKEN_USES: u32 = 500;
@@ -296,12 +297,12 @@ pub const CLOCK_GAP_MS: i64 = 7 * 24 * 3_600_000;
 pub const CLOCK_EVERY_MS: i64 = 600_000;
 /// Most inputs that wait while a journal append is under way. Beyond this number staff are told to read the code again.
 pub const WAITING_INPUTS: usize = 32;
-/// Within this time a repeat of an admitted code on the same device is the same ticket again, in milliseconds
-/// (experience §7.2).
+/// Within this time a repeat of an admitted code on the same device is the same ticket again, in milliseconds.
 pub const SAME_TICKET_MS: i64 = 60_000;
 /// The shortest time between two exits of one party, in milliseconds. A code held before the camera counts as one exit.
 pub const NEXT_EXIT_MS: i64 = 5_000;
-/// A restarted scanner shows its last scan again if the scan is younger than this, in milliseconds (architecture §5).
+/// A restarted scanner shows its last scan again if the scan is younger than this, in milliseconds. Staff may not have
+/// seen it.
 pub const SHOW_AGAIN_MS: i64 = 300_000;
 /// How long a received scan stays in a phone's journal after its event's end, in milliseconds (spec §3 "Log").
 pub const JOURNAL_KEEP_MS: i64 = 30 * 24 * 3_600_000;

@@ -1,5 +1,5 @@
-//! Counts who is inside: the part that each subject has in an event's counters (spec §3, architecture §4 "Counters
-//! change by Δ").
+//! Counts who is inside: the part that each subject has in an event's counters (spec §3). If a subject changes, the
+//! store adds the difference between its new part and its old one.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,8 +38,8 @@ impl GateFlow {
     }
 }
 
-/// People without a ticket, as staff counted them: those who came in less those who went out (door.md "People without a
-/// ticket"). No ticket's figure holds any of them.
+/// People without a ticket, as staff counted them: those who came in less those who went out (decision 037). No
+/// ticket's figure holds any of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WithoutTicket {
     /// Persons who work for the venue or the organiser.
@@ -228,7 +228,7 @@ impl Occupancy {
 
     /// The base of the count of the area behind a gate. It is the newest recount there, or an empty area when the day
     /// begins, whichever is later. A day begins with an empty area only if the event is daily and no scan ever let
-    /// anybody out of the area. In such an event, yesterday's guests went home without a scan (door.md "Limits").
+    /// anybody out of the area. In such an event, yesterday's guests went home without a scan (decision 034).
     pub fn area_base<G: Borrow<GateRules>>(
         &self,
         gate_id: &GateId,

@@ -1,8 +1,14 @@
 //! Computes a ticket's state from three sets: its rules, its reviews and its scans (spec §4 "reduce").
 //!
-//! The result is the same in whatever order the facts arrive, however often, and in whatever batches. The laws are
-//! property tests in `tests/laws/`. There are three steps. `choose` says which content is taken, whether it counts, and
-//! what was reverted. Then `fold` counts persons in and out. Last, `find` finds what a person must look at.
+//! The result is the same in whatever order the facts arrive, however often, and in whatever batches. Property tests in
+//! `tests/laws/` check this. The steps have the numbers of spec §4:
+//!
+//! 1. `choose` takes one content of each scan, and leaves out the scans that do not count.
+//! 2. `choose` also computes how many persons the reverts leave of each scan.
+//! 3. `fold` puts the scans in order.
+//! 4. `fold` counts persons in and out along that order.
+//!
+//! After them, `find` finds the causes: what a person must look at.
 
 use crate::ids::{DeviceId, ScanId};
 use crate::incident::{IncidentKind, Role, Subject};
@@ -73,8 +79,8 @@ pub fn reduce(subject: &Subject, rules: Rules<'_>, reviews: &[Review], facts: &[
 }
 
 /// The guest whom a counted scan added at a door, with the scan's device and id. If no import made the ticket, its
-/// rules come from this scan, whether the server has stored the ticket's row yet or not (door.md "Walk-ins"). `None` if
-/// no scan added a guest.
+/// rules come from this scan, whether the server has stored the ticket's row yet or not (decision 036). `None` if no
+/// scan added a guest.
 fn made_by(taken: &[&Chosen<'_>]) -> Option<(DeviceId, ScanId, WalkIn)> {
     let scan = taken.iter().map(|chosen| &chosen.fact.scan).find(|scan| scan.walk_in.is_some())?;
     Some((scan.device_id.clone(), scan.scan_id.clone(), scan.walk_in.clone()?))

@@ -1,4 +1,4 @@
-//! The review: a person's decision about a scan. It is a fact with a place in the event's order (spec §4 step 1).
+//! The review: a person's decision about a scan. It is a fact with a serial of its event (spec §4 step 1).
 
 use crate::ids::{DeviceId, ScanId};
 use crate::scan::Digest;
@@ -19,7 +19,7 @@ words! {
 /// One decision about one content of one scan. Of several decisions the one with the highest serial holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Review {
-    /// The review's place in the event's order.
+    /// The serial of the write that stored the review.
     pub serial: u64,
     /// The device that made the scan.
     pub device_id: DeviceId,

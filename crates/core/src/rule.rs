@@ -128,9 +128,9 @@ pub enum DeviceChange {
 /// A rule: a field's value from a moment on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
-    /// The rule's place in the event's one order. All rules of a transaction share it.
+    /// The serial of the write that stored the rule. All rules of a transaction share it.
     pub serial: u64,
-    /// The rule's place within its transaction.
+    /// The rule's number within its transaction.
     pub ordinal: u32,
     /// The moment from which the rule holds.
     pub effective_at: Effective,
@@ -277,8 +277,8 @@ pub struct DeviceBook {
 }
 
 impl DeviceBook {
-    /// Whether the device was believed lost at the moment of a scan: after its loss and before it was found again. What
-    /// the device knew plays no part, since a thief's device need not know what the server knows.
+    /// Whether the device was believed lost at the moment of a scan: after its loss and before it was found again. The
+    /// device's own knowledge plays no part, since a thief's device need not know what the server knows.
     pub fn is_lost_at(&self, at: Timestamp) -> bool {
         self.lost_since.at(at, 0).is_some_and(|since| since.is_some_and(|since| at >= since))
     }

@@ -20,7 +20,7 @@ words! {
         Exit = "exit",
         /// The scan undoes another scan (spec D9).
         Revert = "revert",
-        /// Staff counted people who have no ticket (door.md "People without a ticket").
+        /// Staff counted people who have no ticket (decision 037).
         Headcount = "headcount",
     }
     /// The classes of people whom staff count without a ticket.
@@ -94,8 +94,8 @@ pub struct Override {
     pub reason: String,
 }
 
-/// A guest whom staff added at the door (door.md "Walk-ins"). The scan is the guest's entry. The server makes the
-/// ticket from it.
+/// A guest whom staff added at the door (decision 036). The scan is the guest's entry. The server makes the ticket from
+/// it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WalkIn {
     /// The ticket's zone.
@@ -131,7 +131,7 @@ impl WalkIn {
     }
 }
 
-/// A count of people by staff at a gate (door.md "People without a ticket"). It admits nobody and moves no ticket.
+/// A count of people by staff at a gate (decision 037). It admits nobody and moves no ticket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Headcount {
     /// People without a ticket came in, or went out.
@@ -246,7 +246,7 @@ pub struct Scan {
     /// Whether the door opened.
     pub opened: bool,
     /// Whether the scan was taken while the device's list said `draft`. Such a scan counts nothing unless a person
-    /// accepts it (door.md "Event status").
+    /// accepts it (decision 034).
     pub practice: bool,
     /// Who set a refusal aside, and why. Absent if nobody did.
     pub override_: Option<Override>,

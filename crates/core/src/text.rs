@@ -27,7 +27,7 @@ fn is_joiner(c: char) -> bool {
 }
 
 /// Cleans a name, an address or another text for people. Letters are composed (NFC), invisible characters go, and
-/// spaces become ordinary ones. The ends have none. Line breaks stay.
+/// spaces become ordinary ones. Spaces at both ends are removed. Line breaks stay.
 pub fn clean_text(text: &str) -> Cow<'_, str> {
     let text = text.trim_matches(is_nothing);
     if text.is_ascii() {

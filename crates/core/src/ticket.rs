@@ -22,7 +22,7 @@ words! {
 }
 
 /// The booking of a ticket, as devices know it. Tickets of one order of one event share it. It does not reveal the
-/// order's number (door.md "Bookings").
+/// order's number (decision 035).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Group(pub [u8; Group::BYTES]);
 

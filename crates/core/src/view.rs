@@ -1,9 +1,9 @@
-//! A ticket as one device sees it (spec §4, the device's law). It is what the server folded and listed at the device's
-//! changes cursor, plus the device's own scans with no receipt at or below that cursor. It uses the rules that the
-//! device has now.
+//! The view: a ticket's state as one device sees it (spec §4). It has two parts. The first is the server's sum and list
+//! of scans at the device's changes cursor. The second is the device's own scans without a receipt at or below that
+//! cursor. The view uses the rules that the device has now.
 //!
-//! The fold is the reducer's, over what a device has. Refused scans never change a count, so only scans that opened a
-//! door are here. `tests/device/view_law.rs` compares the result with that of [`crate::reduce::reduce`].
+//! The fold is the reducer's, over the scans of both parts. Refused scans never change a count, so only scans that
+//! opened a door are here. `tests/device/view_law.rs` compares the result with that of [`crate::reduce::reduce`].
 
 use std::collections::BTreeMap;
 
@@ -45,8 +45,7 @@ struct Step<'a> {
 /// have lowered. If the server lists only the scan's claim, the device's own final is taken. An own revert acts on
 /// listed and own scans alike.
 pub fn fold_view(event: &EventRules, ticket: Option<&TicketRules>, served: Served<'_>, own: &[&Scan]) -> TicketState {
-    // While the event is a draft, a device counts its practice scans. Otherwise it counts none of them (door.md "Event
-    // status").
+    // While the event is a draft, a device counts its practice scans. Otherwise it counts none of them (decision 034).
     let is_draft = event.status == EventStatus::Draft;
     let own: Vec<&Scan> = own.iter().copied().filter(|scan| scan.practice == is_draft).collect();
     let own = chosen(&own);

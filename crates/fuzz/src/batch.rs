@@ -64,7 +64,7 @@ fn sync(json: &[u8]) {
     let keys: BTreeMap<KeyId, _> =
         authors(&request).into_iter().map(|key_id| (key_id, (caller.device_id.clone(), key))).collect();
     let Ok(batch) = decode(&request, &caller, &keys, &context) else { return };
-    // Law of the outbox: each item is either a scan or is refused by its index, never both and never neither.
+    // `decode` either reads an item as a scan or refuses it by its index, never both and never neither.
     assert_eq!(batch.items.len() + batch.rejected.len(), request.scans.len());
     assert!(batch.rejected.iter().all(|refused| refused.index < request.scans.len()));
     for item in &batch.items {

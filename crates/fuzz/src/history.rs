@@ -1,4 +1,4 @@
-//! Fuzz target: the laws of `reduce`, checked on histories that the fuzzer searches for.
+//! Fuzz target: checks the properties of `reduce` on histories that the fuzzer generates.
 
 use admit_core::incident::Subject;
 use admit_core::reduce::{Reduced, ScanVerdict, TicketState, merge_deliveries};

@@ -4,6 +4,8 @@
 //! every seed, and every input that once broke a promise. A target returns nothing: it panics if a promise is broken.
 //!
 //! Modules in reading order: how bytes become choices, then the targets by what they read.
+//!
+//! `docs/glossary.md` defines the words and says what `spec §4`, S1, D3, I7 and the like are.
 
 // Shared with the core's own tests: a server that only keeps facts, a phone around the engine, histories.
 #[allow(dead_code, reason = "the core's tests use the rest")]

@@ -1,6 +1,8 @@
 //! The HTTP server: routes, extractors, the live stream, adapters. Only this crate uses HTTP.
 //!
 //! Modules are listed in reading order; a file imports only from those above it (law 12).
+//!
+//! `docs/glossary.md` defines the words and says what `spec §4`, S1, D3, I7 and the like are.
 
 pub mod config;
 pub mod telemetry;

@@ -1,4 +1,4 @@
-//! Refuses JSON fields and query parameters that the organiser's API does not know (door.md "The API's manners").
+//! Refuses JSON fields and query parameters that the organiser's API does not know (decision 029).
 //!
 //! The known names come from the document that `/openapi.json` serves. So a route that is described is strict without
 //! code of its own. The extractors [`User`](crate::auth::user::User) and [`JsonBody`](crate::body::JsonBody) call this

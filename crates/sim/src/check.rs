@@ -1,5 +1,5 @@
 //! The checkers: one function per invariant of trust §3. They compare what a server holds, what the phones hold, and
-//! the simulator's own record of what really happened (the ledger).
+//! the simulator's own record of what really happened ([`crate::ledger`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ use crate::rng::Rng;
 use crate::server::{Reply, Request, Response, Server, Truth};
 use crate::world::{Side, World};
 
-/// The invariants that are checked for every organisation at rest. A few others need more and are checked apart.
+/// The invariants that are checked for every side at rest. The others are checked elsewhere in this crate.
 const AT_REST: &[&str] = &[
     "I2", "I4", "I7", "I8", "I9", "I12", "I14", "I15", "I17", "I18", "I19", "I20", "I23", "I24", "I26", "I28", "I29",
     "I30",

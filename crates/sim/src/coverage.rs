@@ -1,4 +1,4 @@
-//! Counts the rare paths that a run reached (trust I28). A path that is never reached is never tested.
+//! Counts the rare paths that a run reached (I31). A path that is never reached is never tested.
 
 use std::collections::BTreeMap;
 

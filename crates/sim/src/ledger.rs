@@ -1,4 +1,5 @@
-//! The checkers' own record of what really happened, which nobody inside the world can know.
+//! The simulator's own record of what really happened. No server and no phone can read it. It is not the ledger of an
+//! event: see `docs/glossary.md`, *world*.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +20,7 @@ pub struct Violation {
     pub what: String,
 }
 
-/// The record of one organisation.
+/// The record of one side: of the phones and requests of one organisation.
 #[derive(Debug, Clone, Default)]
 pub struct Ledger {
     /// Contents of scans that a device of ours ever had on stable storage, with their device and scan id.

@@ -1,6 +1,8 @@
 //! The simulator (trust §3): virtual devices with the real engine, a faulty network, wrong clocks, disks that lose
 //! unflushed data, crashes at any place, restores of the server. Each seed runs on one thread in virtual time, and all
 //! randomness comes from the seed. A run has four phases: faults, healing, quiet, checks.
+//!
+//! `docs/glossary.md` defines the words and says what `spec §4`, S1, D3, I7 and the like are.
 
 pub mod rng;
 mod regressions;

@@ -260,8 +260,8 @@ impl Org {
         book
     }
 
-    /// These subjects, and all subjects of other contents under the same scan ids. A variant may move a scan between
-    /// subjects.
+    /// These subjects, and all subjects of other contents under the same scan ids. Another content of a scan may belong
+    /// to another subject, so both subjects must be reduced again.
     fn with_variants(&self, touched: &BTreeSet<Subject>) -> BTreeSet<Subject> {
         let mut all = touched.clone();
         for contents in self.facts.values().filter(|contents| contents.len() > 1) {

@@ -125,8 +125,8 @@ pub struct RealServer {
     seed: u64,
     /// The number of requests so far, for each organisation and for the server itself.
     served: Vec<u64>,
-    /// The store. It is the last field: it goes to another seed when it is dropped, and must not be in use by this one
-    /// then.
+    /// The store. It is the last field. Dropping it keeps the store open for another seed, so nothing of this seed may
+    /// use it then.
     behind: Box<dyn StoreBehind>,
 }
 

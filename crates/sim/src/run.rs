@@ -100,7 +100,7 @@ impl Report {
         self.failed.truncate(20);
     }
 
-    /// The paths that a long run must reach and that this run did not (I28).
+    /// The paths that a long run must reach and that this run did not (I31).
     pub fn unreached(&self) -> Vec<&'static str> {
         // Above level 0 only paths outside of the use cases are counted.
         let inside = |name: &&str| self.level > 0 && INSIDE.contains(name);

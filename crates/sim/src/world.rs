@@ -69,7 +69,7 @@ impl Ev {
 /// order with or without another (trust I13).
 type When = (i64, u64, u64);
 
-/// One organisation's part of the world.
+/// A side: one organisation's part of the world.
 pub(crate) struct Side {
     pub org: u64,
     pub rng: Rng,
@@ -86,7 +86,7 @@ pub(crate) struct Side {
     pub last_code: Option<String>,
     /// Counts everything that may change the server's answers to this organisation.
     pub stirred: u64,
-    /// Whether this part is at rest: nothing of it happens any more.
+    /// Whether this side is at rest. The simulator then ends its run.
     rests: bool,
     events: u64,
 }
@@ -459,7 +459,7 @@ impl<S: Server> World<S> {
         self.input(side, phone, generation, input, Vec::new());
     }
 
-    /// Puts rows on stable storage and records them in the ledger.
+    /// Puts rows on stable storage and notes them in the simulator's record.
     pub(crate) fn make_durable(&mut self, side: usize, phone: usize, writing: &Writing) -> bool {
         let strict = !self.planted.is(Mutant::RelaxedJournal);
         let Side { phones, ledger, .. } = &mut self.sides[side];

@@ -3,6 +3,8 @@
 //!
 //! Input and output are JSON, in the shapes of [`admit_core::wire::engine`]. The bytes of an answer or a cached body
 //! are passed separately, so that a list of megabytes is never text inside text.
+//!
+//! `docs/glossary.md` defines the words and says what `spec §4`, S1, D3, I7 and the like are.
 
 use admit_core::device::Engine;
 use admit_core::wire::engine::{Input, Now};

@@ -1,5 +1,6 @@
-//! Every hour the organisation's ledger notes where the ledgers of its events end (spec D14). An attacker who cuts off
-//! the last lines of an event's ledger, and changes the event's head, must therefore rewrite a second ledger too.
+//! Anchors ledgers: every hour a line in the organisation's ledger notes where the ledgers of its events end (spec
+//! D14). An attacker who cuts off the last lines of an event's ledger, and changes the event's head, must therefore
+//! rewrite a second ledger too.
 
 use admit_core::barcode::{hex, unhex};
 use admit_core::ids::{EventId, OrganizationId};

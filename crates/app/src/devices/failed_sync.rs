@@ -94,7 +94,7 @@ fn is_of_failures(incident: &IncidentRecord) -> bool {
 }
 
 /// Opens or clears the incident about a device's row of failures. All other incidents of the device stay unchanged.
-/// Takes the write's place in the event's order.
+/// Takes the write's serial in its event.
 pub(crate) fn settle(
     tx: &mut dyn Tx,
     event_id: &EventId,

@@ -1,5 +1,5 @@
-//! Changes an entry type's name, and how often its persons may enter, if that differs from the event's rule (door.md
-//! "Limits").
+//! Changes an entry type's name, and how often its persons may enter, if that differs from the event's rule (decision
+//! 034).
 
 use std::collections::{BTreeMap, BTreeSet};
 

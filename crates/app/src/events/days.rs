@@ -1,4 +1,4 @@
-//! Computes when an event's days begin (door.md "Limits"), from its zone, the hour at which they begin, and its times.
+//! Computes when an event's days begin (decision 034), from its zone, the hour at which they begin, and its times.
 
 use admit_core::event::{Days, ReEntry, ZoneLimits};
 use admit_core::limits;

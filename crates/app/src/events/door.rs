@@ -1,4 +1,4 @@
-//! The event's settings for its devices that are not rules (door.md "Time on screens", "Names and fields at the door").
+//! The event's settings for its devices that are not rules (decision 040).
 
 use admit_core::event::{DoorSettings, Offset, ZoneClock, ZoneNames};
 use admit_core::limits;

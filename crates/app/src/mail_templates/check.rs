@@ -58,7 +58,7 @@ fn known_names_only(kind: MailKind, part: MailPart, template: &str) -> Result<()
     let Ok(read) = engine.template_from_str(template) else { return Ok(()) };
     let known = variables(kind);
     let named = read.undeclared_variables(false);
-    // Of several, the same one is told every time.
+    // If several names are unknown, every save reports the first by alphabet.
     let Some(unknown) = named.iter().filter(|name| !known.iter().any(|one| one.name == **name)).min() else {
         return Ok(());
     };

@@ -176,7 +176,7 @@ pub struct NewAuditOwned {
     pub metadata: String,
 }
 
-/// An event's head: the row that orders every change of the event (architecture §4 "Event head").
+/// An event's head: the row that orders every change of the event (ARCHITECTURE.md §4).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
     /// The serial of the last committed change.
@@ -187,7 +187,7 @@ pub struct Head {
     pub epoch: Epoch,
 }
 
-/// A place in the event's order that a write takes. The store sets it (law 6).
+/// The serial that a write takes in its event, with its time. The store sets both (law 6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     /// The serial of this write.

@@ -153,7 +153,7 @@ pub struct ImportRecord {
     pub import_id: String,
     /// The event of the import.
     pub event_id: EventId,
-    /// The write's place in the event's order.
+    /// The serial of the write in its event.
     pub serial: u64,
     /// The user who imported.
     pub user_id: UserId,

@@ -20,7 +20,9 @@ fn credential(kind: CredentialKind, holder: &str, byte: u8) -> CredentialRecord 
     }
 }
 
-/// An organisation begins with its owner, who signs in.
+/// `create_organization` stores an organisation with its owner as the only member. `sign_in` then returns the owner and
+/// their organisations for the owner's e-mail, and `None` for an unknown e-mail. A second organisation with the same id
+/// fails with `organization_exists` and stores nothing.
 pub async fn an_organization_begins_with_its_owner(store: TestStore) {
     with_organization(&store, "o").await;
     assert_eq!(look(&store, |tx| tx.organization()).await, organization("o"));
@@ -35,7 +37,8 @@ pub async fn an_organization_begins_with_its_owner(store: TestStore) {
     assert_eq!(store.sign_in("another@example.org".into()).await.unwrap(), None, "nothing of it was kept");
 }
 
-/// An e-mail belongs to one user in the whole server.
+/// `insert_member` and `create_organization` fail with `email_taken` if any user of the server has the e-mail, also a
+/// user of another organisation.
 pub async fn an_email_signs_in_once_in_the_whole_server(store: TestStore) {
     with_organization(&store, "o").await;
     with_organization(&store, "p").await;
@@ -47,7 +50,8 @@ pub async fn an_email_signs_in_once_in_the_whole_server(store: TestStore) {
     assert_eq!(conflict(store.create_organization(organization("q"), taken).await), "email_taken");
 }
 
-/// A member who leaves leaves no key, and the e-mail is free again.
+/// `remove_member` deletes the sessions and API tokens of that member, and no device key. Another user may then take
+/// the e-mail. For an unknown user it fails with `NotFound`. `set_member_role` changes the role that `member` returns.
 pub async fn a_member_who_leaves_leaves_no_key_behind(store: TestStore) {
     with_organization(&store, "o").await;
     write(&*store, Scope::organization(&id("o")), |tx| {
@@ -74,7 +78,8 @@ pub async fn a_member_who_leaves_leaves_no_key_behind(store: TestStore) {
     assert_eq!(result, Err(Error::NotFound { what: "member" }));
 }
 
-/// A new password ends the user's sessions. Nothing else of this user or of others ends.
+/// `set_password` deletes the sessions of that user, and nothing else of that user or of others. `password_hash`
+/// returns the new hash for a member of the own organisation, and `None` for any other user.
 pub async fn a_new_password_ends_its_users_sessions(store: TestStore) {
     with_organization(&store, "o").await;
     with_organization(&store, "p").await;
@@ -101,7 +106,8 @@ pub async fn a_new_password_ends_its_users_sessions(store: TestStore) {
     assert_eq!(result, Err(Error::NotFound { what: "user" }));
 }
 
-/// A secret is found by its hash alone, and only its own organisation can delete it.
+/// `credential` finds a secret by its hash, without an organisation. `delete_credential` deletes it only for its own
+/// organisation. For another organisation it changes nothing.
 pub async fn a_secret_is_found_by_its_hash_alone(store: TestStore) {
     with_organization(&store, "o").await;
     with_organization(&store, "p").await;
@@ -116,7 +122,8 @@ pub async fn a_secret_is_found_by_its_hash_alone(store: TestStore) {
     assert_eq!(store.credential(hash(1)).await.unwrap(), None);
 }
 
-/// API tokens are listed newest first, and revoked once.
+/// `api_tokens` returns the tokens newest first, and `api_token` the one with a hash. `revoke_api_token` notes the time
+/// of the first call only, and deletes the token's credential.
 pub async fn api_tokens_are_listed_and_withdrawn(store: TestStore) {
     with_organization(&store, "o").await;
     let token = |name: &str, byte: u8| ApiTokenRecord {
@@ -156,7 +163,8 @@ pub async fn api_tokens_are_listed_and_withdrawn(store: TestStore) {
     assert!(store.credential(hash(2)).await.unwrap().is_some());
 }
 
-/// A pass's token keeps its first holder, however often it is stored, and whichever holder tries next.
+/// `keep_pass` stores a pass's token for its first holder. It returns whether the token belongs to the given holder
+/// now. A later call for another holder, or from another organisation, returns `false` and changes nothing.
 pub async fn a_pass_is_kept_once(store: TestStore) {
     with_organization(&store, "o").await;
     with_organization(&store, "p").await;
@@ -171,7 +179,8 @@ pub async fn a_pass_is_kept_once(store: TestStore) {
     assert_eq!(store.credential(hash(1)).await.unwrap(), Some(pass));
 }
 
-/// A letterhead is the server's default until it is stored, and then holds only for its organisation.
+/// `letterhead` returns the default until `put_letterhead` stores one, and then the newest. Another organisation still
+/// gets the default.
 pub async fn a_letterhead_is_overwritten(store: TestStore) {
     with_organization(&store, "o").await;
     with_organization(&store, "p").await;
@@ -189,7 +198,8 @@ pub async fn a_letterhead_is_overwritten(store: TestStore) {
     assert_eq!(read(&*store, &id("p"), |tx| tx.letterhead()).await.unwrap(), LetterheadRecord::default());
 }
 
-/// Templates of mails are the server's own until they are put, and an organisation's alone.
+/// `mail_template` returns no text until the organisation stores one by `put_mail_template`, and then the newest. No
+/// other organisation gets that text.
 pub async fn mail_templates_are_overwritten(store: TestStore) {
     with_organization(&store, "o").await;
     with_organization(&store, "p").await;

@@ -35,7 +35,10 @@ pub fn device(name: &str, created_at: i64) -> DeviceRecord {
     }
 }
 
-/// A device, its health and its keys are read back unchanged. A key's text finds its device, also after revocation.
+/// `device`, `devices`, `device_keys` and `device_key` return every field as `insert_device`, `update_device`,
+/// `put_health`, `insert_device_key` and `update_device_key` stored it. `credential` finds the device by a key's hash,
+/// also after the key was revoked. `put_health` fails with `NotFound` for an unknown device, and `insert_device` with
+/// `device_exists` for a known id.
 pub async fn a_device_and_its_keys_come_back(store: TestStore) {
     with_event(&store).await;
     let key = |name: &str, byte: u8| DeviceKeyRecord {
@@ -97,7 +100,8 @@ pub async fn a_device_and_its_keys_come_back(store: TestStore) {
     assert_eq!(conflict(on_event(&store, |tx| tx.insert_device(&device("d1", 1))).await), "device_exists");
 }
 
-/// A pairing token finds its event, and keeps which devices used it.
+/// `pairing_token` returns the token with the devices that used it, as `update_pairing_token` stored them. `credential`
+/// finds the token's event by the hash of the token.
 pub async fn a_pairing_token_remembers_who_used_it(store: TestStore) {
     with_event(&store).await;
     let token = PairingTokenRecord {
@@ -129,7 +133,8 @@ pub async fn a_pairing_token_remembers_who_used_it(store: TestStore) {
     assert_eq!(opened.expires_at, Some(at(300_000)));
 }
 
-/// Storing a log replaces all of it.
+/// `put_log` replaces the whole row of a log. `log` returns one log, and `logs` those of an event. For another device
+/// `log` returns `None`.
 pub async fn logs_are_overwritten(store: TestStore) {
     with_event(&store).await;
     let log = LogRecord {
@@ -151,7 +156,8 @@ pub async fn logs_are_overwritten(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.log(&id("d2"), &id("log1"))).await, None);
 }
 
-/// Writes of two events about one device run one after the other. Neither overwrites what the other read and changed.
+/// Writes of two events about one device run one after the other once they called `device`. So no `put_health` or
+/// `put_log` overwrites a value that another write changed after this one read it.
 pub async fn a_device_and_its_log_are_changed_by_one_at_a_time(store: TestStore) {
     with_event(&store).await;
     make_event(&store, "o", event("f", 1)).await;
@@ -186,8 +192,8 @@ pub async fn a_device_and_its_log_are_changed_by_one_at_a_time(store: TestStore)
     assert_eq!(log.map(|log| log.head), Some(60));
 }
 
-/// A phone that moved to another event is still listed in the event where it has a log. Its logs are listed where it is
-/// now. The missing scans may belong to either event.
+/// `devices` lists a device in the event to which it is assigned, and in each event where it has a log. `logs` lists
+/// its logs in the same events. The missing scans may belong to either event.
 pub async fn a_device_is_listed_where_it_is_and_where_its_log_is(store: TestStore) {
     with_event(&store).await;
     make_event(&store, "o", event("f", 1)).await;
@@ -215,7 +221,8 @@ pub async fn a_device_is_listed_where_it_is_and_where_its_log_is(store: TestStor
     assert!(look(&store, |tx| tx.logs(&id("g"))).await.is_empty());
 }
 
-/// A place of a log with two contents is a fork. Other logs don't count.
+/// `forked` returns those of the given places of a log at which two contents are stored. Scans of other logs don't
+/// count.
 pub async fn forks_are_places_with_two_contents(store: TestStore) {
     with_event(&store).await;
     let at_place = |scan_id: &str, seq: u64| Scan { seq: Some(seq), ..scan("e", scan_id, "t1") };
@@ -226,7 +233,9 @@ pub async fn forks_are_places_with_two_contents(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.forked(&id("d1"), &id("log1"), &[])).await, Vec::<u64>::new());
 }
 
-/// A batch is stored once per device and endpoint, with the answer that its repeats get.
+/// `insert_batch` stores a batch once per device and endpoint. A second call with the same id fails with
+/// `batch_exists`. `batch` returns it with the answer that its repeats get. `insert_rejected` stores items that nobody
+/// can read, with or without a place in a log.
 pub async fn a_batch_is_stored_once(store: TestStore) {
     with_event(&store).await;
     let batch = BatchRecord {
@@ -265,8 +274,8 @@ pub async fn a_batch_is_stored_once(store: TestStore) {
     on_event(&store, move |tx| tx.insert_rejected(&id("e"), &twice)).await.unwrap();
 }
 
-/// Uploads are found in the event's order, all or one device's, a page at a time. Scans asked online are not among
-/// them.
+/// `batches_after` returns the uploads of an event after a serial, in order of their serials, at most `limit`. It takes
+/// all devices or one. Scans that a device asked about online are not among them.
 pub async fn batches_come_in_the_events_order(store: TestStore) {
     with_event(&store).await;
     let batch = |name: &str, device: &str, endpoint: &str, serial: u64| BatchRecord {
@@ -313,7 +322,8 @@ pub async fn batches_come_in_the_events_order(store: TestStore) {
     assert_eq!(found(Some("d2"), 4, 10).await, of(&[]));
 }
 
-/// Scans that were first received after their device's revocation are counted.
+/// `count_quarantined` counts the withheld scans of a device, and its items that nobody can read. `rejected_bodies`
+/// returns which of the given texts are stored as such items of the device.
 pub async fn quarantine_is_counted(store: TestStore) {
     with_event(&store).await;
     on_event(&store, |tx| {
@@ -342,7 +352,9 @@ pub async fn quarantine_is_counted(store: TestStore) {
     assert_eq!(look(&store, move |tx| tx.rejected_bodies(&id("d1"), &asked)).await, ["{}"]);
 }
 
-/// The scans of a device that wait for a person are those that the reducer left out as unproven.
+/// `waiting_scans` returns the scans of a device in an event that wait for a person: those whose verdict is left out as
+/// unverified. `count_waiting` counts them by device, and `all_waiting_scans` returns them for the whole event. After a
+/// verdict that counts the scan, none of the three has it.
 pub async fn scans_that_wait_are_told_by_device(store: TestStore) {
     with_event(&store).await;
     let scans: Vec<NewScan> = ["s1", "s2", "s3"].map(|name| new_scan(scan("e", name, "t1"), 1)).into();
@@ -375,8 +387,9 @@ pub async fn scans_that_wait_are_told_by_device(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.count_waiting()).await, BTreeMap::new());
 }
 
-/// A device's pairing request is found by its token alone. The number of requests is bounded, and each is deleted some
-/// time after it expires.
+/// `pairing_request` finds a request by the hash of its token, without an organisation. `insert_pairing_request` first
+/// deletes the requests that expired before a moment. It then stores the new one and returns `true`, or returns `false`
+/// if `most` requests wait already.
 pub async fn a_pairing_request_is_found_by_its_token_and_forgotten(store: TestStore) {
     let request = |byte: u8, expires_at: i64| PairingRequestRecord {
         token_hash: hash(byte),
@@ -398,7 +411,7 @@ pub async fn a_pairing_request_is_found_by_its_token_and_forgotten(store: TestSt
     assert_eq!(store.pairing_request(hash(3)).await, Ok(Some(request(3, 30))));
 }
 
-/// Every organisation is listed, with events or without.
+/// `organizations` returns the id of every organisation of the server, also of one without an event.
 pub async fn organizations_are_told_with_and_without_events(store: TestStore) {
     with_event(&store).await;
     with_organization(&store, "p").await;

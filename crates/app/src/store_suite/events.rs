@@ -1,4 +1,4 @@
-//! The contracts about events, heads, places in the order, ledgers, epochs, gates and lists.
+//! The contracts about events, heads, serials, ledgers, epochs, gates and lists.
 
 use admit_core::audit::GENESIS;
 use admit_core::event::EventStatus;
@@ -25,7 +25,9 @@ fn line(event_id: Option<&str>, entity_id: &str) -> NewAudit {
     }
 }
 
-/// Events are listed newest first, page by page, and can be changed.
+/// `events` returns the newest events first, page by page. `event` returns an event as `update_event` left it, and
+/// `None` for an unknown id. `insert_event` fails with `event_exists` for an id that exists. A cursor that `events` did
+/// not return fails with `Invalid`.
 pub async fn events_are_listed_newest_first(store: TestStore) {
     with_organization(&store, "o").await;
     for (name, created_at) in [("a", 10), ("b", 30), ("c", 20), ("d", 20)] {
@@ -55,7 +57,8 @@ pub async fn events_are_listed_newest_first(store: TestStore) {
     assert!(matches!(result, Err(Error::Invalid { .. })), "{result:?}");
 }
 
-/// A write takes one place in the order, however often it asks.
+/// `stamp` gives a write one serial. Further calls in the same write return the same stamp. `head` then has that
+/// serial, and the ledger's head is unchanged. For an unknown event `head` fails with `NotFound`.
 pub async fn a_write_takes_one_place(store: TestStore) {
     with_event(&store).await;
     let (first, again, head) = on_event(&store, |tx| {
@@ -73,14 +76,15 @@ pub async fn a_write_takes_one_place(store: TestStore) {
     assert_eq!(result, Err(Error::NotFound { what: "event" }));
 }
 
-/// A write that asks for no place takes none.
+/// A write without a stamp, such as one with `insert_gate` alone, leaves the event's serial as it is.
 pub async fn a_write_without_a_change_takes_no_place(store: TestStore) {
     with_event(&store).await;
     on_event(&store, |tx| tx.insert_gate(&id("e"), &id("north"), at(1))).await.unwrap();
     assert_eq!(look(&store, |tx| tx.head(&id("e"))).await.serial, 0);
 }
 
-/// Places have no holes, failed writes take none, and the time of a stamp never decreases.
+/// `stamp` returns the serial before plus 1, and a later `effective_at` than before. A write that fails takes no
+/// serial.
 pub async fn places_have_no_holes_and_time_never_goes_back(store: TestStore) {
     with_event(&store).await;
     let mut last = Stamp { serial: 0, effective_at: at(0) };
@@ -103,7 +107,9 @@ pub async fn places_have_no_holes_and_time_never_goes_back(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.head(&id("e"))).await.serial, last.serial);
 }
 
-/// A ledger is one chain: each line's head is made of the head before.
+/// `append_audit` numbers the lines of a ledger from 1, and gives each the serial of its write. Each line's head is
+/// `chain` of the head before and the line. `audit_from` returns the lines oldest first, and `audit` newest first, page
+/// by page.
 pub async fn a_ledger_is_one_chain(store: TestStore) {
     with_event(&store).await;
     for name in ["t1", "t2"] {
@@ -142,7 +148,8 @@ pub async fn a_ledger_is_one_chain(store: TestStore) {
     assert_eq!((rest.items.len(), rest.items[0].n, rest.next_cursor), (1, 1, None));
 }
 
-/// The organisation has its own ledger, separate from those of its events.
+/// `append_audit` without an event writes to the organisation's own ledger. `audit_from` returns only the lines of the
+/// ledger that it is asked for.
 pub async fn the_organization_has_its_own_ledger(store: TestStore) {
     with_event(&store).await;
     for name in ["m1", "m2"] {
@@ -155,8 +162,10 @@ pub async fn the_organization_has_its_own_ledger(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.audit_from(Some(&id("e")), 1, 100)).await.len(), 1);
 }
 
-/// The ends of ledgers are returned: the organisation's own, and those of its events that were written to since a
-/// moment.
+/// `organization_ledger_end` returns number and head of the last line of the organisation's own ledger.
+/// `event_ledger_ends` returns the same for each event whose ledger was written to since a moment. `newest_audit`
+/// returns the newest line of the own ledger with an action, or `None`. `event_ledger_ends` returns no ledger of
+/// another organisation.
 pub async fn ledgers_tell_where_they_end(store: TestStore) {
     with_event(&store).await;
     make_event(&store, "o", event("f", 1)).await;
@@ -183,8 +192,8 @@ pub async fn ledgers_tell_where_they_end(store: TestStore) {
     assert_eq!(read(&*store, &id("p"), |tx| tx.event_ledger_ends(Timestamp::START)).await.unwrap(), []);
 }
 
-/// A witness of a serial is checked against the ledger's head at that serial. For a serial that was not reached there
-/// is none.
+/// `audit_head_at` returns the head of the event's ledger at a serial, also for a serial without a line. For a serial
+/// above the event's head it returns `None`.
 pub async fn a_witness_is_checked_against_what_the_ledger_said(store: TestStore) {
     with_event(&store).await;
     on_event(&store, |tx| tx.stamp(&id("e")).map(|_| ())).await.unwrap();
@@ -196,7 +205,9 @@ pub async fn a_witness_is_checked_against_what_the_ledger_said(store: TestStore)
     }
 }
 
-/// An epoch begins once and stores every event's head. Later events begin in it.
+/// `begin_epoch` stores the head of every event, of all organisations, as the base of the new epoch. A second call that
+/// names the former epoch changes nothing and returns no error. An event that is created later belongs to the new epoch
+/// from its first serial. `epochs` alone returns the same as `load_rules`.
 pub async fn an_epoch_begins_once_and_notes_every_head(store: TestStore) {
     with_event(&store).await;
     with_organization(&store, "p").await;
@@ -223,7 +234,9 @@ pub async fn an_epoch_begins_once_and_notes_every_head(store: TestStore) {
     assert_eq!(all, [(id("o"), id("e")), (id("o"), id("later")), (id("p"), id("e"))]);
 }
 
-/// Names of gates, entry types and guest lists are unique within an event.
+/// `insert_gate`, `insert_entry_type`, `rename_entry_type` and `insert_guest_list` fail with a conflict if the event
+/// has that name already. Another event may have it. `gate_ids` is ordered by id, `guest_lists` by time of creation and
+/// id, `entry_types` by position.
 pub async fn gates_and_lists_are_named_once(store: TestStore) {
     with_event(&store).await;
     make_event(&store, "o", event("f", 1)).await;
@@ -272,7 +285,8 @@ pub async fn gates_and_lists_are_named_once(store: TestStore) {
     assert_eq!(conflict(on_event(&store, move |tx| tx.insert_guest_list(&twin)).await), "guest_list_exists");
 }
 
-/// A setting of the server is set once.
+/// `settle` stores a setting of the server only if there is none, and returns the stored value. `setting` returns that
+/// value, and `None` before.
 pub async fn a_setting_is_settled_once(store: TestStore) {
     assert_eq!(store.setting("probe".into()).await.unwrap(), None);
     assert_eq!(store.settle("probe".into(), "one".into()).await.unwrap(), "one");

@@ -1,4 +1,4 @@
-//! The contracts about removing gates, and about what uses them.
+//! The contracts about removing gates, and about counting their uses.
 
 use admit_core::ticket::TicketRules;
 
@@ -6,7 +6,7 @@ use super::fixture::{TestStore, at, event, id, look, make_event, on_event, ticke
 use crate::error::Error;
 use crate::records::{MinuteFlow, TicketRecord};
 
-/// A gate can be removed once, and only from its own event.
+/// `delete_gate` removes the gate from the given event only. A second call fails with `NotFound`.
 pub async fn a_gate_is_removed(store: TestStore) {
     with_event(&store).await;
     make_event(&store, "o", event("f", 1)).await;
@@ -24,7 +24,8 @@ pub async fn a_gate_is_removed(store: TestStore) {
     assert_eq!(again, Err(Error::NotFound { what: "gate" }));
 }
 
-/// The uses of a gate are found by its whole id: `north` does not match `north-2`, and `_` matches only itself.
+/// `count_tickets_of_gate` counts the tickets that name the gate's whole id. `north` does not match `north-2`, and `_`
+/// matches only itself. `gate_has_flow` returns whether any minute of the gate is stored, also one with a refusal only.
 pub async fn what_uses_a_gate_is_counted(store: TestStore) {
     with_event(&store).await;
     let limited = |name: &str, gates: &[&str]| {

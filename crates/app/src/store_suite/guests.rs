@@ -82,7 +82,9 @@ async fn found(store: &TestStore, filter: GuestFilter, sort: GuestSort) -> Vec<S
     }
 }
 
-/// Pages of two follow each other without a gap in each order. Guests at equal places are ordered by id.
+/// `guests` returns pages that follow each other without a gap, by name, by time of creation, and by newest entry.
+/// Guests who are equal in that order are ordered by id. It fails for a cursor of another order, and for one that it
+/// did not return.
 pub async fn guests_are_paged_in_each_order(store: TestStore) {
     six(&store).await;
     let all = GuestFilter::default;
@@ -110,7 +112,8 @@ pub async fn guests_are_paged_in_each_order(store: TestStore) {
     }
 }
 
-/// Guests are found by their state, entry type, order, ticket code and newest pass.
+/// `guests` filters by standing, by text, by entry type, and by the newest run about the guest's pass. The text may be
+/// a part of the name, the beginning of an e-mail, id or order, a whole code or a short code.
 pub async fn guests_are_filtered_by_what_is_known_of_them(store: TestStore) {
     six(&store).await;
     let by = |standing| GuestFilter { standing: Some(standing), ..GuestFilter::default() };
@@ -150,7 +153,8 @@ pub async fn guests_are_filtered_by_what_is_known_of_them(store: TestStore) {
     }
 }
 
-/// Counts cover the same guests as the list, by guest list and entry type. Passes count by the newest run.
+/// `count_guests` counts the same guests as `guests` lists, by guest list and entry type. `count_unsent_passes` and
+/// `count_sent_passes` count guests by the newest run about their pass. All but the last take a text and a promoter.
 pub async fn guests_are_counted_as_they_are_listed(store: TestStore) {
     six(&store).await;
     let counts = look(&store, |tx| tx.count_guests(&id("e"), None, None)).await;

@@ -28,7 +28,8 @@ fn incident(name: &str, subject: &str, kind: IncidentKind, opened_at: i64) -> In
     }
 }
 
-/// There is one incident per subject and kind. Storing it again overwrites it, and it keeps its id.
+/// `put_incidents` stores one incident per subject and kind. A second call overwrites it, and it keeps its first id.
+/// `incident`, `incidents_of` and `all_incidents` return it.
 pub async fn an_incident_is_one_per_subject_and_kind(store: TestStore) {
     with_event(&store).await;
     let open = incident("i1", "ticket:t1", IncidentKind::DoubleEntry, 10);
@@ -55,7 +56,8 @@ pub async fn an_incident_is_one_per_subject_and_kind(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.all_incidents(&id("e"))).await, [resolved, other_kind]);
 }
 
-/// Incidents are listed newest first, by status. Kinds that are only counted are left out of the queue.
+/// `incidents` returns the incidents newest first, by status and kind. With `queued` it leaves out the kinds that are
+/// only counted. `count_open_incidents` counts the open ones of every kind.
 pub async fn incidents_are_listed_by_status(store: TestStore) {
     with_event(&store).await;
     let cleared =
@@ -92,7 +94,8 @@ fn answered(at_ms: i64) -> Option<Resolution> {
     Some(Resolution { user_id: id("o-owner"), decision: "exclude".into(), note: "".into(), at: at(at_ms) })
 }
 
-/// An incident is decided if a person answered it and it is not open again, whether its cause holds or is gone.
+/// With `decided`, `incidents` returns those that a person answered and that are not open again, whether their cause
+/// holds or is gone. `count_decided_incidents` returns their number in an event.
 pub async fn decided_incidents_are_told_apart(store: TestStore) {
     with_event(&store).await;
     let stands = |name: &str, subject: &str, status: IncidentStatus, is_answered: bool| IncidentRecord {
@@ -118,8 +121,8 @@ pub async fn decided_incidents_are_told_apart(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.count_decided_incidents(&id("f"))).await, 0, "of that event alone");
 }
 
-/// Decided incidents are ordered by when they were decided, also across pages, since people look for the last decisions
-/// first.
+/// With `decided`, `incidents` orders by the time of the decision, the newest first, also across pages. People look for
+/// the last decisions first.
 pub async fn decided_incidents_come_by_when_they_were_decided(store: TestStore) {
     with_event(&store).await;
     let decided = |name: &str, opened_at: i64, decided_at: i64| IncidentRecord {
@@ -148,7 +151,7 @@ pub async fn decided_incidents_come_by_when_they_were_decided(store: TestStore) 
     assert_eq!(pages, [vec!["i1", "i5"], vec!["i4", "i3"], vec!["i2"]]);
 }
 
-/// Figures are returned for the events that are asked for, with zeros included, and for no others.
+/// `event_figures` returns the figures of the given events, with zeros for an empty event, and of no other event.
 pub async fn figures_of_events_are_told_together(store: TestStore) {
     with_event(&store).await;
     make_event(&store, "o", event("f", 1)).await;

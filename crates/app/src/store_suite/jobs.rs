@@ -61,7 +61,9 @@ async fn in_o<R: Send + 'static>(
     write(&**store, Scope::organization(&id("o")), op).await
 }
 
-/// A run exists, and can be taken at once, exactly if the transaction that made it was committed.
+/// `insert_runs` makes a run due at once when its transaction commits. If the transaction fails, there is no run.
+/// `next_run_in` returns the milliseconds until the next run is due, or `None`. `take_runs` returns the run with fence
+/// 1, and `run` returns its record.
 pub async fn a_run_comes_with_its_transaction_or_not_at_all(store: TestStore) {
     with_event(&store).await;
     let lost = on_event(&store, |tx| {
@@ -79,7 +81,8 @@ pub async fn a_run_comes_with_its_transaction_or_not_at_all(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.run("lost")).await, None);
 }
 
-/// A worker has a run alone until the lease ends. Then the run is due again, under a higher fence.
+/// `take_runs` gives a run to one worker until the lease ends. Then it gives the run again, with a fence higher by 1.
+/// `next_run_in` returns the rest of the lease meanwhile.
 pub async fn a_run_is_taken_by_one_until_its_lease_ends(store: TestStore) {
     with_runs(&store, &["r1", "r2"]).await;
     assert_eq!(take(&store, "first", 0).await, [("r1".into(), 1), ("r2".into(), 1)]);
@@ -89,7 +92,8 @@ pub async fn a_run_is_taken_by_one_until_its_lease_ends(store: TestStore) {
     assert!((1..=A_MINUTE).contains(&wait), "{wait}");
 }
 
-/// A process that was believed dead no longer has its runs: it can store nothing for them.
+/// `hold_run` returns `true` only for the newest fence of a run, and then also extends the lease. For an older fence or
+/// an unknown run it returns `false`.
 pub async fn only_the_newest_fence_holds(store: TestStore) {
     with_runs(&store, &["r1"]).await;
     take(&store, "first", 0).await;
@@ -102,7 +106,7 @@ pub async fn only_the_newest_fence_holds(store: TestStore) {
     assert!(!hold(&store, "r9", 1).await);
 }
 
-/// Any number of workers may take at once. Each run goes to one of them.
+/// Any number of workers may call `take_runs` at once. Each run goes to one of them.
 pub async fn takers_at_once_take_different_runs(store: TestStore) {
     let names: Vec<String> = (0..40).map(|n| format!("r{n:02}")).collect();
     with_runs(&store, &names.iter().map(String::as_str).collect::<Vec<_>>()).await;
@@ -116,7 +120,8 @@ pub async fn takers_at_once_take_different_runs(store: TestStore) {
     assert_eq!(taken.len() + rest, 40);
 }
 
-/// A process that starts again gets its own former runs back at once, and nobody else's.
+/// `free_runs` makes the runs that a holder had taken due at once, and returns their number. The runs of other holders
+/// stay taken.
 pub async fn a_process_that_starts_again_frees_what_it_had(store: TestStore) {
     with_runs(&store, &["r1", "r2"]).await;
     assert_eq!(store.take_runs("crashed".into(), A_MINUTE, 1).await.unwrap().len(), 1);
@@ -125,7 +130,8 @@ pub async fn a_process_that_starts_again_frees_what_it_had(store: TestStore) {
     assert_eq!(take(&store, "crashed", A_MINUTE).await, [("r1".into(), 2)]);
 }
 
-/// Only the holder of a lease can renew it.
+/// `renew_runs` extends the lease of the given runs if the caller holds them. For a run of another holder it changes
+/// nothing.
 pub async fn a_lease_is_renewed_by_its_holder(store: TestStore) {
     with_runs(&store, &["r1", "r2"]).await;
     take(&store, "node", 0).await;
@@ -134,7 +140,9 @@ pub async fn a_lease_is_renewed_by_its_holder(store: TestStore) {
     assert_eq!(take(&store, "other", A_MINUTE).await, [("r2".into(), 2)]);
 }
 
-/// A released run waits as long as the caller said. One that gave up waits for a person.
+/// `release_run` makes a run due after the given time, or without one only when a person asks. `hold_run` then returns
+/// `false`. `hurry_run` makes a released run due at once, and leaves a run alone that is under way. `dequeue_run` takes
+/// a run out of the queue.
 pub async fn a_run_let_go_waits(store: TestStore) {
     with_runs(&store, &["r1", "r2", "r3"]).await;
     take(&store, "node", A_MINUTE).await;
@@ -156,7 +164,8 @@ pub async fn a_run_let_go_waits(store: TestStore) {
     assert!(!hold(&store, "r1", 2).await);
 }
 
-/// A step is stored once. The steps are read back with their results, in the order in which they were done.
+/// `insert_step` fails with `step_exists` if the run has a step of that name. `run_steps` returns the steps of a run
+/// with their results, in the order of their places.
 pub async fn a_step_is_stored_once(store: TestStore) {
     with_runs(&store, &["r1", "r2"]).await;
     in_o(&store, |tx| tx.insert_step(&step("r1", "write", 1))).await.unwrap();
@@ -167,7 +176,8 @@ pub async fn a_step_is_stored_once(store: TestStore) {
     assert_eq!(steps, [step("r1", "write", 1), step("r1", "send", 2)]);
 }
 
-/// Runs are read back unchanged, newest first, by filter.
+/// `runs` returns the runs newest first, page by page, by state, guest and event. Each has every field as `insert_runs`
+/// and `update_run` stored it.
 pub async fn runs_are_listed_newest_first(store: TestStore) {
     with_event(&store).await;
     on_event(&store, |tx| tx.insert_runs(&[run("r1", 1_000), run("r2", 2_000), run("r3", 3_000)])).await.unwrap();
@@ -195,7 +205,8 @@ pub async fn runs_are_listed_newest_first(store: TestStore) {
     assert_eq!(ids(look(&store, move |tx| tx.runs(&of_another, &page(9))).await), [""; 0]);
 }
 
-/// The subjects of runs of a kind are returned once each, in order.
+/// `run_subjects` returns each guest about whom the event has a run of a kind, once, in order of the guest's id. With a
+/// list it returns only guests of that list. `update_run` returns `false` for a run that is done, and changes nothing.
 pub async fn what_runs_were_about_is_told_once(store: TestStore) {
     with_runs(&store, &["r2", "r1"]).await;
     let again = RunRecord { run_id: "r3".into(), ..run("r1", 2_000) };
@@ -216,7 +227,8 @@ pub async fn what_runs_were_about_is_told_once(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.run("r1")).await.unwrap().state, RunState::Done);
 }
 
-/// The newest run about each guest is found. Runs of another event, kind or guest don't count.
+/// `newest_runs` returns the newest run of a kind about each of the given guests. Of two runs of the same moment it
+/// returns the one with the higher id. Runs of another event, kind or guest don't count.
 pub async fn the_newest_run_about_each_is_found(store: TestStore) {
     with_runs(&store, &["r1", "r2"]).await;
     let later = RunRecord { run_id: "r0".into(), ..run("r1", 2_000) };
@@ -241,7 +253,8 @@ pub async fn the_newest_run_about_each_is_found(store: TestStore) {
     assert_eq!(newest("e", "greet", &[]).await, [""; 0]);
 }
 
-/// Runs of two organisations with the same id are separate.
+/// Two organisations may have runs and steps with the same ids. `take_runs` takes the runs of both. `run`, `run_steps`
+/// and `dequeue_run` touch only those of the own organisation.
 pub async fn runs_of_two_organizations_do_not_meet(store: TestStore) {
     with_runs(&store, &["r1"]).await;
     with_organization(&store, "p").await;
@@ -269,7 +282,10 @@ async fn park(store: &TestStore, run_ids: &'static [&'static str], until: i64) {
 /// A time far beyond the clock of any store.
 const NEVER: i64 = 4_000_000_000_000;
 
-/// While the mail lane is stopped, waiting runs are left alone, except for one at a time: the one that waits longest.
+/// After `stop_mail`, `take_runs` takes no run that `park_run` parked, until the pause is over or `hurry_mail` ends it.
+/// Then it takes the run that waits longest, the probe, and only that one. Another `stop_mail` by the probe makes the
+/// pause longer, and the next run becomes the probe. `resume_mail` opens the lane, and `take_runs` takes all parked
+/// runs. `mail_lane` returns the state, or `None` while the lane is open.
 pub async fn a_stopped_mail_lane_is_probed_by_one_at_a_time(store: TestStore) {
     with_runs(&store, &["r1", "r2", "r3"]).await;
     take(&store, "node", A_MINUTE).await;
@@ -303,7 +319,8 @@ pub async fn a_stopped_mail_lane_is_probed_by_one_at_a_time(store: TestStore) {
     assert_eq!(take(&store, "node", A_MINUTE).await, [("r1".into(), 3), ("r3".into(), 2)], "all that waited");
 }
 
-/// A run that waits for the mail lane is also due at its own time, and at once if the lane is open.
+/// `take_runs` also takes a parked run when its own time has come, at once while the lane is open, and after
+/// `hurry_run`.
 pub async fn a_parked_run_is_not_forgotten(store: TestStore) {
     with_runs(&store, &["r1", "r2"]).await;
     take(&store, "node", A_MINUTE).await;

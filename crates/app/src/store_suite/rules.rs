@@ -63,7 +63,8 @@ fn every_kind() -> Vec<(Effective, Change)> {
     ]
 }
 
-/// Rules are read back as they were stored: the event's in its book, and those of the tickets that are asked for.
+/// `load_rules` returns the rules as `insert_rules` stored them: those of the event in its book, and those of the given
+/// tickets.
 pub async fn rules_come_back_as_they_were_made(store: TestStore) {
     with_event(&store).await;
     let rules = on_event(&store, |tx| put(tx, every_kind())).await.unwrap();
@@ -79,8 +80,9 @@ pub async fn rules_come_back_as_they_were_made(store: TestStore) {
     assert!(loaded.book.event(When::Newest).is_some() && loaded.book.gate(&id("north"), When::Newest).is_some());
 }
 
-/// The list's version follows every rule. The event's version follows only rules of the event, its gates and its
-/// devices.
+/// `rules_serial` returns the serial of the newest rule, which is the list's version. `event_rules_serial` returns that
+/// of the newest rule of the event, its gates or its devices. `reducer_version` returns what `set_reducer_version`
+/// stored, and 0 before.
 pub async fn versions_follow_what_changed(store: TestStore) {
     with_event(&store).await;
     let versions = |store: TestStore| async move {
@@ -102,7 +104,8 @@ pub async fn versions_follow_what_changed(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.reducer_version(&id("e"))).await, 7);
 }
 
-/// Of writes that share a transaction, each reads the rules as those before it left them, whatever failed in between.
+/// Of writes that share a transaction, each `load_rules` returns the rules as the successful writes before it left
+/// them. A write that failed in between changes nothing of that.
 pub async fn each_write_reads_the_rules_of_those_before_it(store: TestStore) {
     with_event(&store).await;
     on_event(&store, |tx| put(tx, every_kind()).map(|_| ())).await.unwrap();
@@ -140,7 +143,7 @@ pub async fn each_write_reads_the_rules_of_those_before_it(store: TestStore) {
     }
 }
 
-/// A rule whose serial is not the write's own place is refused.
+/// `insert_rules` fails with `Bug` for a rule whose serial is not the one that `stamp` gave to the write.
 pub async fn rules_need_the_writes_own_place(store: TestStore) {
     with_event(&store).await;
     let no_place = on_event(&store, |tx| tx.insert_rules(&id("e"), &rules_at(1, every_kind()))).await;
@@ -154,8 +157,8 @@ pub async fn rules_need_the_writes_own_place(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.head(&id("e"))).await.serial, 0);
 }
 
-/// A device's assignments come from every event of its organisation, with their moments, and from no other
-/// organisation.
+/// `assignments` returns the rules that assigned a device, of every event of its organisation, with their moments. It
+/// returns no other rules, and none of another organisation.
 pub async fn a_devices_assignments_come_from_every_event(store: TestStore) {
     with_event(&store).await;
     make_event(&store, "o", event("f", 4_000)).await;

@@ -30,7 +30,7 @@ fn names(facts: &[Resolved]) -> Vec<(String, String)> {
     names
 }
 
-/// A scan is read back as it was sent, field by field.
+/// `facts` returns every field of a scan as `insert_scans` stored it, also those of its delivery.
 pub async fn a_scan_comes_back_as_it_was_sent(store: TestStore) {
     with_event(&store).await;
     with_tickets(&store, &["t1"]).await;
@@ -44,8 +44,9 @@ pub async fn a_scan_comes_back_as_it_was_sent(store: TestStore) {
     assert_eq!(facts_of(&store, &[ticket_key("t1")]).await, [(Subject::Ticket(id("t1")), new.fact)]);
 }
 
-/// A scan is about the ticket that ever held its code, else about the ticket that a person picked, else about the code
-/// itself.
+/// `facts` returns a scan for the ticket that ever held its code. Without such a ticket it is returned for the ticket
+/// that a person picked, else for the code itself. `subjects_with_scans` and `subjects_of_device` return the same
+/// subjects, in order.
 pub async fn a_scan_resolves_to_whoever_held_its_code(store: TestStore) {
     with_event(&store).await;
     with_tickets(&store, &["t1", "t2"]).await;
@@ -84,7 +85,8 @@ pub async fn a_scan_resolves_to_whoever_held_its_code(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.subjects_of_device(&id("e"), &id("d2"))).await, Vec::<String>::new());
 }
 
-/// A ticket created after its scan gets the scan. The unknown code then has none.
+/// If a ticket is created after scans of its code, `facts` returns them for the ticket. For the unknown code it returns
+/// none any more. `known_scans` names the ticket as their subject too.
 pub async fn a_ticket_made_late_finds_its_scans(store: TestStore) {
     with_event(&store).await;
     with_scans(&store, vec![scan("e", "s1", "late"), scan("e", "s2", "late")]).await;
@@ -97,8 +99,8 @@ pub async fn a_ticket_made_late_finds_its_scans(store: TestStore) {
     assert_eq!(known[0].subject_key, ticket_key("late"));
 }
 
-/// Every other content under the same device and scan id is returned too, whatever its subject. Another device's is
-/// not.
+/// `facts` also returns every other content under the same device and scan id, whatever its subject. A content of
+/// another device under that scan id is not returned.
 pub async fn variants_come_along_wherever_they_resolve(store: TestStore) {
     with_event(&store).await;
     with_tickets(&store, &["t1", "t2"]).await;
@@ -111,7 +113,8 @@ pub async fn variants_come_along_wherever_they_resolve(store: TestStore) {
     assert_eq!(facts_of(&store, &[ticket_key("t2")]).await.len(), 4);
 }
 
-/// The proofs of several deliveries of one content are merged: best signature, better offset, first receipt.
+/// `facts`, `proven`, `stored_ids` and `scans` merge what the deliveries of one content prove: the best signature, the
+/// better offset, the first receipt. A delivery that proves the author also ends the withholding.
 pub async fn deliveries_are_merged(store: TestStore) {
     with_event(&store).await;
     with_tickets(&store, &["t1"]).await;
@@ -153,7 +156,8 @@ pub async fn deliveries_are_merged(store: TestStore) {
     assert_eq!(listed.items[0].fact, merged);
 }
 
-/// Scan ids belong to devices. The same id of another device is another scan.
+/// `known_scans` returns the stored contents of one device under the given scan ids, with their subjects. `stored_ids`
+/// returns those of all devices. The same scan id of another device is another scan.
 pub async fn ids_are_known_by_device(store: TestStore) {
     with_event(&store).await;
     with_tickets(&store, &["t1"]).await;
@@ -174,7 +178,8 @@ pub async fn ids_are_known_by_device(store: TestStore) {
     assert_eq!([&stored[0].known, &stored[1].known, &stored[3].known], [&known[0], &known[1], &known[2]]);
 }
 
-/// Reviews are found with the scans they are about, whatever the scans' subject.
+/// `reviews` returns the reviews of the scans of a subject, in order of their serials. If a ticket gets a scan later,
+/// it gets the scan's reviews too. `decisions` returns the same with subject, user, note and time.
 pub async fn reviews_follow_their_scans(store: TestStore) {
     with_event(&store).await;
     with_tickets(&store, &["t1"]).await;
@@ -218,7 +223,8 @@ pub async fn reviews_follow_their_scans(store: TestStore) {
     assert_eq!(of(ticket_key("late")).await, [reviews[1].clone()]);
 }
 
-/// Scans are listed newest first by arrival, with their verdicts, by ticket, device, outcome and conflict.
+/// `scans` returns the scans of an event newest first by arrival, page by page, with their verdicts. It filters by
+/// ticket, device, outcome and conflict.
 pub async fn scans_are_listed_newest_first(store: TestStore) {
     with_event(&store).await;
     with_tickets(&store, &["t1", "t2"]).await;
@@ -260,7 +266,8 @@ pub async fn scans_are_listed_newest_first(store: TestStore) {
     }
 }
 
-/// A filter uses each scan's own verdict, not those of the ticket's other scans. It also finds scans that lie far back.
+/// `scans` filters by each scan's own verdict, not by those of the ticket's other scans. It also finds scans that lie
+/// many pages back.
 pub async fn scans_are_filtered_by_their_own_verdicts(store: TestStore) {
     with_event(&store).await;
     with_tickets(&store, &["t1"]).await;
@@ -311,7 +318,8 @@ pub async fn scans_are_filtered_by_their_own_verdicts(store: TestStore) {
     }
 }
 
-/// The same content cannot be stored twice. A scan without a subject cannot be stored at all.
+/// `insert_scans` fails with `scan_exists` for a content that is stored. It fails with `Bug` for a scan that has
+/// neither a code nor a picked ticket.
 pub async fn a_scan_stored_twice_is_a_conflict(store: TestStore) {
     with_event(&store).await;
     with_scans(&store, vec![scan("e", "s1", "t1")]).await;
@@ -324,8 +332,8 @@ pub async fn a_scan_stored_twice_is_a_conflict(store: TestStore) {
     }
 }
 
-/// A guest who was picked by hand stays the scan's subject, whatever code was read too. A code that belonged to nobody
-/// then may be another guest's by now.
+/// `facts` returns a scan for the ticket that a person picked, whatever code was read too. A code that belonged to
+/// nobody then may be another guest's by now.
 pub async fn a_pick_stands_whatever_code_was_read_beside_it(store: TestStore) {
     with_event(&store).await;
     let picked = Scan { raw_hash: Some(code("t2")), ..manual("e", "s1", "t1") };

@@ -87,8 +87,9 @@ fn counters(sign: i64, gates: &[(&str, i64, i64)]) -> Occupancy {
     }
 }
 
-/// Storing states and verdicts replaces all of them. A state without scans counts as absent. Devices that follow the
-/// event get each change.
+/// `put_states` replaces state and verdicts of a subject. `states`, `all_states` and `verdicts` return the newest, and
+/// nothing for a subject whose state has no scans. `resolve_codes` returns whether the ticket of a code has scans.
+/// `changed_tickets` returns each ticket at the serial of its newest state, and `update_tickets` does not change that.
 pub async fn states_are_replaced_whole(store: TestStore) {
     with_event(&store).await;
     with_tickets(&store, &["t1", "t2"]).await;
@@ -124,7 +125,8 @@ pub async fn states_are_replaced_whole(store: TestStore) {
     a_ticket_loses_its_last_scan(&store).await;
 }
 
-/// A picked scan turns out to belong to another ticket. Phones that counted the scan must learn of it.
+/// `put_states` with a state without scans makes `all_states`, `judged_states`, `verdicts` and `tickets` return none
+/// for the ticket. `changed_tickets` still returns the ticket, since phones that counted the scan must learn of it.
 async fn a_ticket_loses_its_last_scan(store: &TestStore) {
     let gone = StateRecord { state: TicketState::default(), effective: vec![], ..state("ticket:t1", 6) };
     on_event(store, move |tx| tx.put_states(&id("e"), &[(gone.clone(), vec![])])).await.unwrap();
@@ -146,7 +148,8 @@ async fn a_ticket_loses_its_last_scan(store: &TestStore) {
     assert_eq!(look(store, move |tx| tx.judged_states(&id("e"), &key)).await, again);
 }
 
-/// Counters change by differences. A gate whose flow was taken back has none.
+/// `add_occupancy` adds a difference to the counters of an event. When a gate's numbers of persons in and out are both
+/// 0 again, `occupancy` no longer lists the gate. `set_occupancy` replaces all counters.
 pub async fn counters_change_by_their_difference(store: TestStore) {
     with_event(&store).await;
     assert_eq!(look(&store, |tx| tx.occupancy(&id("e"))).await, Occupancy::default());
@@ -170,7 +173,8 @@ fn flow(minute: i64, gate: &str, entered: i64, exited: i64, refused: i64) -> Min
     MinuteFlow { at: at(minute * MINUTE), gate_id: id(gate), entered, exited, refused, without_ticket: 0 }
 }
 
-/// Flow counts persons by minute and gate, and changes by differences.
+/// `add_flow` adds differences to the counts of each gate and minute. `flow` returns the minutes from a moment on,
+/// without those whose counts are all 0 again. `set_flow` replaces all of them.
 pub async fn flow_counts_by_minute_and_gate(store: TestStore) {
     with_event(&store).await;
     let out = ScanVerdict { kind: ScanKind::Exit, within: 0, exited: 2, ..verdict("s3", "c") };
@@ -202,7 +206,7 @@ pub async fn flow_counts_by_minute_and_gate(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.flow(&id("e"), at(0))).await, [flow(12, "west", 1, 2, 3)]);
 }
 
-/// The minutes of a gate also count people without a ticket.
+/// `flow` returns the people without a ticket of a minute in `without_ticket`. A recount is not among them.
 pub async fn people_without_a_ticket_are_counted_by_minute_too(store: TestStore) {
     with_event(&store).await;
     let crew = |delta| Some(Headcount::Change { class: PersonClass::Crew, delta });
@@ -223,7 +227,8 @@ pub async fn people_without_a_ticket_are_counted_by_minute_too(store: TestStore)
     assert_eq!(found, [MinuteFlow { without_ticket: 3, ..flow(10, "north", 0, 0, 0) }]);
 }
 
-/// Storing the recounts of a subject replaces all of them.
+/// `put_recounts` replaces all recounts of each given subject. `recounts` returns them in order of the subject, and
+/// `clear_recounts` deletes those of the event.
 pub async fn recounts_are_replaced_by_subject(store: TestStore) {
     with_event(&store).await;
     let recount = |scan_id: &str, inside: u32| Recount {
@@ -244,7 +249,8 @@ pub async fn recounts_are_replaced_by_subject(store: TestStore) {
     assert_eq!(stored().await, []);
 }
 
-/// Subjects are found by the times of their scans.
+/// `subjects_by_time` returns the subjects that have a scan within two moments, or outside of them.
+/// `count_subjects_before` counts the subjects that have a scan before a moment. Neither counts a state without scans.
 pub async fn subjects_are_found_by_time(store: TestStore) {
     with_event(&store).await;
     let scanned = |times: &[i64]| {
@@ -299,7 +305,8 @@ async fn with_changes(store: &TestStore, tickets: &[(&str, u64, u64)]) {
     .unwrap();
 }
 
-/// Changed tickets are paged in order of (serial, ticket). Each comes once, at its newest change.
+/// `changed_tickets` returns each changed ticket once, at its newest change, in order of serial and ticket. The pages
+/// follow each other without a gap, also within one serial.
 pub async fn changed_tickets_are_paged_in_order_of_change(store: TestStore) {
     with_event(&store).await;
     with_changes(&store, &[("a", 1, 5), ("b", 1, 0), ("c", 7, 3), ("d", 1, 5), ("f", 5, 5), ("g", 6, 0)]).await;
@@ -319,7 +326,8 @@ pub async fn changed_tickets_are_paged_in_order_of_change(store: TestStore) {
     assert_eq!(seen, all);
 }
 
-/// Rules that a device's list has already are no change. Scans after its cursor are.
+/// `changed_tickets` does not count a change of a ticket's rules up to `rules_after`, since the device's list has those
+/// rules. It still returns the ticket for a scan after the cursor.
 pub async fn rules_a_device_has_are_no_change(store: TestStore) {
     with_event(&store).await;
     with_changes(&store, &[("a", 6, 5), ("b", 6, 0), ("c", 9, 3), ("d", 9, 8)]).await;

@@ -1,4 +1,4 @@
-//! One organisation can neither affect nor observe another (trust §1).
+//! The contracts about separation: one organisation can neither affect nor observe another (trust §1).
 
 use admit_core::occupancy::Occupancy;
 
@@ -29,7 +29,8 @@ async fn fill(store: &dyn Store, organization: &'static str, scans: usize) {
     .unwrap();
 }
 
-/// Two organisations that use the same ids everywhere stay separate.
+/// Two organisations use the same ids for everything. A write of one changes nothing that `scans`, `tickets`, `event`,
+/// `facts`, `occupancy` and `head` return to the other.
 pub async fn two_organizations_with_the_same_ids_do_not_meet(store: TestStore) {
     for organization in ["o", "p"] {
         with_organization(&store, organization).await;
@@ -70,7 +71,8 @@ pub async fn two_organizations_with_the_same_ids_do_not_meet(store: TestStore) {
     assert_eq!(other, (5, 0, 2));
 }
 
-/// An event of another organisation, or outside the write's scope, cannot be written.
+/// `stamp` and `update_event` fail with `NotFound` for an event of another organisation. `stamp` fails with `Bug` for
+/// an event outside the write's scope, and `insert_credential` for a credential of another organisation.
 pub async fn another_organizations_event_cannot_be_written(store: TestStore) {
     with_event(&store).await;
     with_organization(&store, "p").await;

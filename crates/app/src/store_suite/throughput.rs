@@ -1,5 +1,4 @@
-//! Measures how fast a store takes in scans: the statements of a batch (architecture §4 "Ingest") without the rules
-//! around them.
+//! Measures how fast a store takes in scans: the statements of a batch without the rules around them.
 
 use admit_core::occupancy::Occupancy;
 use admit_core::scan::Scan;

@@ -18,7 +18,9 @@ use crate::ports::{GuestFilter, GuestSort, Sought, TicketFilter, read, write};
 use crate::records::{GuestListRecord, GuestRecord, Page, TicketCounts, TicketRecord};
 use crate::tickets::keys;
 
-/// Tickets are read back as they were created and changed.
+/// `ticket` and `tickets_by_id` return every field as `insert_tickets` and `update_tickets` stored it, and nothing for
+/// an unknown id or another event. `count_tickets` returns the number of tickets, and of persons whom the active ones
+/// admit. `insert_tickets` fails with `ticket_exists` for an id that exists.
 pub async fn tickets_come_back_as_they_were_made(store: TestStore) {
     with_event(&store).await;
     let bare = TicketRecord {
@@ -53,7 +55,8 @@ pub async fn tickets_come_back_as_they_were_made(store: TestStore) {
     assert_eq!(conflict(result), "ticket_exists");
 }
 
-/// A code of a ticket is never given to another ticket of the event. Another event may use it.
+/// `insert_tickets` and `update_tickets` fail with `barcode_taken` for a code that another ticket of the event ever
+/// had. Another event may use the code.
 pub async fn a_code_is_never_given_to_another_ticket(store: TestStore) {
     with_event(&store).await;
     make_event(&store, "o", event("f", 1)).await;
@@ -72,7 +75,7 @@ pub async fn a_code_is_never_given_to_another_ticket(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.find_codes(&id("f"), &[code("t1")])).await, [(code("t1"), id("t3"))]);
 }
 
-/// A ticket that gets a new code keeps its old ones.
+/// `find_codes` finds a ticket by its new code and by every former one. It returns nothing for an unknown code.
 pub async fn a_ticket_keeps_every_code_it_held(store: TestStore) {
     with_event(&store).await;
     with_tickets(&store, &["t1"]).await;
@@ -86,7 +89,10 @@ pub async fn a_ticket_keeps_every_code_it_held(store: TestStore) {
     assert_eq!(look(&store, move |tx| tx.find_codes(&id("e"), &asked)).await, expected);
 }
 
-/// Tickets are found by text, status and entry.
+/// `tickets` filters by text, by status, and by whether somebody entered. The text may be a part of the guest's name,
+/// the beginning of an id, code or order, a whole code or a short code. `%` and `_` in it match only themselves.
+/// `count_found_tickets` counts the tickets that the text finds. Each item has its guest and its state, if there are
+/// any.
 pub async fn tickets_are_found_by_text_status_and_entry(store: TestStore) {
     with_event(&store).await;
     let mut tickets: Vec<TicketRecord> = ["t1", "t2", "x3"].iter().map(|name| ticket("e", name)).collect();
@@ -155,7 +161,7 @@ pub async fn tickets_are_found_by_text_status_and_entry(store: TestStore) {
     assert_eq!(all.items[2].1, Some(named));
 }
 
-/// Pages of tickets follow each other without a gap, even if many were created at the same time.
+/// `tickets` returns pages that follow each other without a gap, even if many tickets were created at the same time.
 pub async fn tickets_are_paged_without_a_gap(store: TestStore) {
     with_event(&store).await;
     let names: Vec<String> = (0..23).map(|n| format!("t{n:02}")).collect();
@@ -174,7 +180,8 @@ pub async fn tickets_are_paged_without_a_gap(store: TestStore) {
     assert_eq!(seen, expected);
 }
 
-/// An import key identifies one ticket of an event. Tickets without one don't clash.
+/// `tickets_by_import_key` finds tickets by their import keys. `insert_tickets` fails with `ticket_exists` for an
+/// import key that the event has. Tickets without one don't clash.
 pub async fn an_import_key_is_unique(store: TestStore) {
     with_event(&store).await;
     with_tickets(&store, &["t1", "t2"]).await;
@@ -189,8 +196,8 @@ pub async fn an_import_key_is_unique(store: TestStore) {
     on_event(&store, move |tx| tx.insert_tickets(&keyless)).await.unwrap();
 }
 
-/// The longest keys that an import makes are stored and found: no index is too narrow for them. Their characters
-/// differ, so that no compression makes them shorter.
+/// `insert_tickets` stores and `tickets_by_import_key` finds the longest keys that an import makes: no index is too
+/// narrow for them. Their characters differ, so that no compression makes them shorter.
 pub async fn the_longest_import_keys_are_stored(store: TestStore) {
     let chars = |from: u32, count: usize| -> String {
         (from..).filter_map(char::from_u32).filter(|c| c.len_utf8() == 4).step_by(37).take(count).collect()
@@ -221,7 +228,8 @@ pub async fn the_longest_import_keys_are_stored(store: TestStore) {
     }
 }
 
-/// Guests are found, changed and listed with their tickets' states.
+/// `guests_by_id` and `guests` return guests as `insert_guests` and `update_guests` stored them. `guests` returns each
+/// with the state of the ticket, and filters by text and guest list.
 pub async fn guests_are_found_and_changed(store: TestStore) {
     with_event(&store).await;
     let guests = vec![guest("e", "t1", "Ada Lovelace"), guest("e", "t2", "Grace Hopper")];
@@ -265,7 +273,7 @@ pub async fn guests_are_found_and_changed(store: TestStore) {
     assert_eq!(count(GuestFilter { guest_list_id: Some(id("nowhere")), ..GuestFilter::default() }).await, 0);
 }
 
-/// A search finds guests and tickets by name exactly as the door does: the cases of `vectors/names.json`.
+/// `guests` and `tickets` find names exactly as the door does: in every case of `vectors/names.json`.
 pub async fn names_are_found_as_at_the_door(store: TestStore) {
     with_event(&store).await;
     let file: Value = serde_json::from_str(include_str!("../../../../vectors/names.json")).unwrap();
@@ -299,7 +307,8 @@ pub async fn names_are_found_as_at_the_door(store: TestStore) {
     }
 }
 
-/// Guests that a promoter may not see are not on the promoter's pages, and don't affect where the next page begins.
+/// With a promoter, `guests` returns only guests of that promoter's lists. Other guests don't affect where the next
+/// page begins.
 pub async fn a_promoters_guests_are_paged_as_if_there_were_no_others(store: TestStore) {
     with_event(&store).await;
     let list = |name: &str, promoter: Option<&str>| GuestListRecord {
@@ -339,7 +348,8 @@ pub async fn a_promoters_guests_are_paged_as_if_there_were_no_others(store: Test
     assert_eq!(of("nobody", page(1)).await, (Vec::new(), None));
 }
 
-/// A list is built from every code in order of its hash. A delta is built from what changed after a version.
+/// `manifest_rows` returns every code of the event with its ticket, in order of the code's hash. `manifest_rows_since`
+/// returns those of tickets whose rules changed after a version.
 pub async fn a_manifest_is_in_order_of_hash(store: TestStore) {
     with_event(&store).await;
     let mut tickets: Vec<TicketRecord> = ["t1", "t2", "t3"].iter().map(|name| ticket("e", name)).collect();
@@ -358,7 +368,8 @@ pub async fn a_manifest_is_in_order_of_hash(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.manifest_rows_since(&id("e"), 5)).await, []);
 }
 
-/// Names are those of the present holders of tickets, ordered by their last change.
+/// `names_since` returns the guests who hold a ticket now and whose row changed after a serial, in order of ticket.
+/// `names_serial` returns the serial of the newest such change, and 0 without any.
 pub async fn names_are_told_by_their_last_change(store: TestStore) {
     with_event(&store).await;
     make_event(&store, "o", event("f", 1)).await;

@@ -1,4 +1,4 @@
-//! The contracts about begin, commit, groups and failures, on which use cases rely (law 6).
+//! The contracts about begin, commit, write groups and failures, on which use cases rely (law 6).
 
 use admit_core::event::EventStatus;
 use futures_util::future::join_all;
@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::ports::{Pace, Scope, read, write};
 use crate::records::{EventRecord, NewAudit, Stamp, TicketRecord};
 
-/// An operation that fails leaves nothing, not even a place in the order.
+/// If the operation of a `write` returns an error, nothing of it is stored, and it takes no serial.
 pub async fn a_failed_operation_leaves_nothing(store: TestStore) {
     with_event(&store).await;
     let result = on_event(&store, |tx| {
@@ -27,7 +27,8 @@ pub async fn a_failed_operation_leaves_nothing(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.head(&id("e"))).await.serial, 0);
 }
 
-/// Of operations that share a commit, the successful ones are kept, whatever happens to the others.
+/// Of operations that share a commit, the successful ones are kept and get serials without holes, whatever happens to
+/// the others.
 pub async fn others_of_its_group_are_kept(store: TestStore) {
     with_event(&store).await;
     with_tickets(&store, &["taken"]).await;
@@ -61,7 +62,8 @@ pub async fn others_of_its_group_are_kept(store: TestStore) {
     assert_eq!(serials, (1..=20).collect::<Vec<u64>>());
 }
 
-/// A failed statement ends the transaction, even if the operation continues as if nothing had happened.
+/// After a statement failed, every further call of the operation fails. `write` returns the first error and stores
+/// nothing, even if the operation returns `Ok`.
 pub async fn an_operation_that_goes_on_after_a_failure_is_not_kept(store: TestStore) {
     with_event(&store).await;
     with_tickets(&store, &["taken"]).await;
@@ -77,7 +79,7 @@ pub async fn an_operation_that_goes_on_after_a_failure_is_not_kept(store: TestSt
     assert_eq!(look(&store, |tx| tx.gate_ids(&id("e"))).await, []);
 }
 
-/// An operation that panics fails alone.
+/// If an operation panics, `write` returns `Bug` and stores nothing of it. The next write succeeds.
 pub async fn a_panic_ends_only_its_operation(store: TestStore) {
     with_event(&store).await;
     let result = on_event(&store, |tx| {
@@ -93,7 +95,7 @@ pub async fn a_panic_ends_only_its_operation(store: TestStore) {
     on_event(&store, |tx| tx.insert_gate(&id("e"), &id("south"), at(1))).await.unwrap();
 }
 
-/// A read can neither write nor take a place in the order.
+/// Within a `read`, each method that writes, and `stamp`, fails with `Bug` and changes nothing.
 pub async fn a_read_cannot_write(store: TestStore) {
     with_event(&store).await;
     let wrote = read(&*store, &id("o"), |tx| tx.insert_gate(&id("e"), &id("north"), at(1))).await;
@@ -103,7 +105,7 @@ pub async fn a_read_cannot_write(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.gate_ids(&id("e"))).await, []);
 }
 
-/// A read sees one moment: the counter and the head of the same commit.
+/// Within one `read`, all methods return the state of the same commit, here `head` and `occupancy`.
 pub async fn a_read_sees_one_moment(store: TestStore) {
     with_event(&store).await;
     let writes = (0..30).map(|_| {
@@ -124,8 +126,8 @@ pub async fn a_read_sees_one_moment(store: TestStore) {
     }
 }
 
-/// Concurrent writes commit in the order of their places, without holes. Urgent writes and writes without an event are
-/// among them.
+/// Concurrent writes commit in the order of their serials, without holes, and with rising `effective_at`. This includes
+/// urgent and patient writes, and writes of two events or of none.
 pub async fn concurrent_writes_commit_in_order(store: TestStore) {
     with_event(&store).await;
     make_event(&store, "o", event("f", 1)).await;

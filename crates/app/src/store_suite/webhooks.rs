@@ -42,7 +42,9 @@ async fn with_endpoints(store: &TestStore, names: &'static [&'static str]) {
     .unwrap();
 }
 
-/// An endpoint is read back as it was created and changed. Its id alone finds its organisation.
+/// `webhook_endpoint` and `webhook_endpoints` return an endpoint as `insert_webhook_endpoint` and
+/// `update_webhook_endpoint` stored it. `credential` finds its organisation by the hash of its id. A second insert
+/// fails with `webhook_endpoint_exists`, and an update of an unknown one with `NotFound`.
 pub async fn an_endpoint_comes_back_and_is_found_by_its_id(store: TestStore) {
     with_endpoints(&store, &["a", "b"]).await;
     assert_eq!(look(&store, |tx| tx.webhook_endpoints()).await, [endpoint("b", 2_000), endpoint("a", 1_000)]);
@@ -67,7 +69,8 @@ pub async fn an_endpoint_comes_back_and_is_found_by_its_id(store: TestStore) {
     assert_eq!(nobodys, Err(Error::NotFound { what: "webhook_endpoint" }));
 }
 
-/// The health of an endpoint is stored separately. A change of the endpoint does not overwrite it.
+/// `note_webhook_received` and `note_webhook_refused` store the health of an endpoint. `update_webhook_endpoint` does
+/// not overwrite it.
 pub async fn an_endpoints_health_is_its_own(store: TestStore) {
     with_endpoints(&store, &["a"]).await;
     on_event(&store, |tx| {
@@ -85,7 +88,9 @@ pub async fn an_endpoints_health_is_its_own(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.webhook_endpoint("endpoint-a")).await.unwrap().health, health);
 }
 
-/// An endpoint accepts a message once. Messages of long ago are deleted.
+/// `insert_webhook_message` stores a message of an endpoint once. A second one with the same id fails with
+/// `webhook_message_exists`; another endpoint may use the id. The method also deletes the messages of this endpoint
+/// that are older than the given moment. `webhook_message` returns a stored message.
 pub async fn a_message_is_remembered_until_it_is_forgotten(store: TestStore) {
     with_endpoints(&store, &["a", "b"]).await;
     for (webhook_id, received_at) in [("m1", 1_000), ("m2", 2_000)] {
@@ -109,7 +114,8 @@ pub async fn a_message_is_remembered_until_it_is_forgotten(store: TestStore) {
     assert_eq!(known, [false, true, true, true], "what is as old as the bound stays; another endpoint's are its own");
 }
 
-/// The newest known change of a row is one row that is overwritten.
+/// `put_webhook_row` replaces the newest known change of a row. `webhook_row` returns it, and `None` for an unknown
+/// row.
 pub async fn how_far_a_row_is_known_is_overwritten(store: TestStore) {
     with_endpoints(&store, &["a"]).await;
     let row = |sequence, changed_us, deleted_at: Option<i64>| WebhookRowRecord {
@@ -128,7 +134,8 @@ pub async fn how_far_a_row_is_known_is_overwritten(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.webhook_row("endpoint-a", "18")).await, None);
 }
 
-/// A row with the same id that another active endpoint sent is found, only in its own event.
+/// `other_webhook_of_row` returns the name of another endpoint of the event that sent a row with the same id. It
+/// returns `None` if that endpoint is switched off.
 pub async fn another_endpoints_row_is_found(store: TestStore) {
     with_endpoints(&store, &["a", "b"]).await;
     let row = WebhookRowRecord {
@@ -151,7 +158,8 @@ pub async fn another_endpoints_row_is_found(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.other_webhook_of_row(&id("e"), "endpoint-b", "17")).await, None);
 }
 
-/// Endpoints, messages and rows of two organisations are separate.
+/// `webhook_endpoints`, `webhook_endpoint` and `webhook_message` return nothing of another organisation.
+/// `update_webhook_endpoint` fails with `NotFound` there.
 pub async fn webhooks_of_two_organizations_do_not_meet(store: TestStore) {
     with_endpoints(&store, &["a"]).await;
     on_event(&store, |tx| tx.insert_webhook_message(&message("m1", 1_000), at(0))).await.unwrap();

@@ -1,4 +1,4 @@
-//! Receives a changed row of an organiser's own table of guests (architecture §6 walk 3).
+//! Receives a changed row of an organiser's own table of guests (ARCHITECTURE.md §6 walk 3).
 
 use admit_core::limits::WEBHOOK_KEEP_MS;
 use admit_core::time::Timestamp;

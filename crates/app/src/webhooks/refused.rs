@@ -11,8 +11,8 @@ use crate::records::NewAudit;
 /// The error code for a message whose id came before with another body.
 pub const REUSED: &str = "webhook_id_reused";
 
-/// Notes why the newest refused message was refused. An id that came again with another body gets a ledger line: either
-/// two messages share it by mistake, or somebody who knows the secret plays.
+/// Notes why the newest refused message was refused. An id that came again with another body gets a ledger line. Two
+/// messages may share an id by mistake, or a person who knows the secret may be testing the endpoint.
 pub async fn refused(app: &App, caller: &WebhookCaller, code: &str, problem: &str) -> Result<()> {
     let now = app.clock.now();
     let problem: String = format!("{code}: {problem}").chars().take(WEBHOOK_PROBLEM_CHARS).collect();

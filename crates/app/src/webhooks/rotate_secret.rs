@@ -1,4 +1,4 @@
-//! Gives a webhook endpoint a new secret. The old one is still accepted for a day (trust.md fault 34).
+//! Gives a webhook endpoint a new secret. The old one is still accepted for a day (docs/faults.md, row 34).
 
 use admit_core::access::Action;
 use admit_core::limits::WEBHOOK_OVERLAP_MS;

@@ -1,4 +1,4 @@
-//! Events before doors open, after their end, and from day to day, with a store (door.md "Event status", "Limits").
+//! Events before doors open, after their end, and from day to day, with a store (decision 034).
 
 use admit_app::entry_types::{self, EntryType, EntryTypePatch};
 use admit_app::error::Error;

@@ -102,7 +102,8 @@ fn columns_that_a_file_lacks_stay_and_empty_cells_clear_what_may_be_empty() {
     assert_eq!(by_code(&world, "A").0.rules.status, TicketStatus::Voided);
 }
 
-/// One wrong line must not cost the other guests the codes on the tickets that they hold.
+/// The import refuses a line whose code stands on another line already, and names the line. The other guests keep their
+/// codes.
 #[test]
 fn a_code_that_stands_twice_is_told_with_its_line_and_the_others_keep_theirs() {
     let world = World::new();

@@ -143,7 +143,8 @@ fn what_cleared_by_itself_leaves_nothing_to_take_back() {
     world.is_consistent();
 }
 
-/// One act counts the scans that a revoked device left. A person then takes back one of them, or all.
+/// `devices::accept` counts all waiting scans of a revoked device. `restore` takes one of them back, and
+/// `devices::take_back` all that are accepted.
 #[test]
 fn an_accepted_log_is_taken_back_scan_by_scan_or_at_once() {
     let world = World::new();

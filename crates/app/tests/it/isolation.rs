@@ -1,5 +1,5 @@
-//! Organisations are isolated. A thing of another organisation does not exist for the one that names it, and nothing of the other's changes
-//! (trust.md, I13).
+//! Organisations are isolated. A thing of another organisation does not exist for the one that names it, and nothing of
+//! the other's changes (I13).
 
 use admit_app::api_tokens::{self, ApiTokenWish};
 use admit_app::error::Error;

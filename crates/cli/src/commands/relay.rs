@@ -207,8 +207,8 @@ impl Carrier {
         }
         drop(under_way);
         for (line, why, wait_ms) in turned_away {
-            // If Admit answers others meanwhile, the refusal is about this line. The same holds if that was found out
-            // before.
+            // If Admit answers other lines meanwhile, the refusal is about this line alone. So it is if an earlier try
+            // showed that.
             if reached || line.tries > 0 {
                 put_off(outbox, &line, &why).await?;
             } else {

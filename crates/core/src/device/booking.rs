@@ -1,5 +1,4 @@
-//! Lets a whole booking in at once: the other tickets of an order are offered together with one of them (door.md
-//! "Bookings").
+//! Lets a whole booking in at once: the other tickets of an order are offered together with one of them (decision 035).
 //!
 //! Each ticket has a scan of its own, which is judged and undone separately. The device decides alone, even if the
 //! server answers quickly. Five questions one after another would slow the door down.

@@ -30,8 +30,8 @@ pub struct Stamp {
     pub corrected: bool,
 }
 
-/// A reading of the wall clock together with the estimate of true time. It is journalled, and the next session starts
-/// from it.
+/// A clock anchor: a reading of the wall clock together with the estimate of true time. The device journals it, and the
+/// next session starts from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Anchor {
     /// The wall clock, in milliseconds since 1970.

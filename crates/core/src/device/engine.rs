@@ -162,8 +162,8 @@ impl State {
         self.show_again();
     }
 
-    /// Journals a new anchor after a jump of the wall clock. The journal's anchor is from before the jump, and a
-    /// restart would trust it.
+    /// Journals a new clock anchor (wall clock and estimated time) after the wall clock jumped. Otherwise a restart
+    /// would start from the old one.
     fn note_jump(&mut self) {
         let Some(anchor) = self.journal.anchor.and_then(|_| self.clock.jumped()) else { return };
         let (wall_ms, at_ms) = (anchor.wall_ms, anchor.at_ms);

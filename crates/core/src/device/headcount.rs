@@ -1,5 +1,4 @@
-//! Counts people without a ticket at the door (door.md "People without a ticket"). Headcounts are signed and journalled
-//! like scans.
+//! Counts people without a ticket at the door (decision 037). Headcounts are signed and journalled like scans.
 
 use super::door::{Asked, shown};
 use super::journal::OwnScan;

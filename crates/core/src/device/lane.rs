@@ -64,8 +64,8 @@ impl Lane {
         self.not_before = now_ms.saturating_add(for_ms.clamp(0, limits::POISON_EVERY_MS));
     }
     /// Waits as long as the server said, even if something asks for a try. A random extra wait follows, which grows
-    /// with each repetition. Otherwise devices that were turned away at one moment would return at one moment, and be
-    /// turned away again.
+    /// with each failure in a row. Otherwise devices that were turned away at one moment would return at one moment,
+    /// and be turned away again.
     pub fn turned_away(&mut self, now_ms: i64, for_ms: i64) {
         let longest = limits::RETRY_SPREAD_MS.saturating_mul(i64::from(self.failures.min(limits::RETRY_ROUND)));
         let spread = (for_ms / 4).min(longest) * i64::from(self.jitter) / 1_000;

@@ -84,8 +84,8 @@ impl State {
         epoch == Some(cursor.epoch) && serial <= cursor.serial
     }
 
-    /// A ticket's state as this device sees it (spec §4, the device's law). The scan `but` is left out, even if the
-    /// server listed it: a claim is decided by what was there before it.
+    /// A ticket's state as this device sees it ([`crate::view`]). The scan `but` is left out, even if the server listed
+    /// it: the device decides about a claim by the scans before it.
     pub fn state_of(
         &self,
         id: &TicketId,

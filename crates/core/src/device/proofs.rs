@@ -31,8 +31,8 @@ impl Proofs {
     pub fn newest(&self) -> Option<(Epoch, u64)> {
         self.held.last().map(|(witness, _)| (witness.epoch, witness.serial))
     }
-    /// The witness that the next request carries: the oldest that is not proven yet, otherwise the newest. `None` if
-    /// there is none.
+    /// The witness that the next request carries: the oldest that the server has not confirmed, otherwise the newest.
+    /// `None` if there is none.
     pub fn to_carry(&self) -> Option<&str> {
         self.held.first().map(|(_, text)| text.as_str())
     }

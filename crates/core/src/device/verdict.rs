@@ -128,7 +128,8 @@ impl State {
         ids.map(|id| self.gate_name(id)).collect()
     }
 
-    /// Shows the last verdict again at start if it is young, since staff may not have seen it (architecture §5).
+    /// Shows the last verdict again at start if it is younger than [`limits::SHOW_AGAIN_MS`]. Staff may not have seen
+    /// it.
     pub fn show_again(&mut self) {
         if self.list.is_none() {
             return;

@@ -1,5 +1,5 @@
-//! Adds guests without a ticket at the door (door.md "Walk-ins"). One signed scan is the guest's entry, and the server
-//! makes the ticket from it.
+//! Adds guests without a ticket at the door (decision 036). One signed scan is the guest's entry, and the server makes
+//! the ticket from it.
 
 use super::door::{shown, words};
 use super::lookup::About;

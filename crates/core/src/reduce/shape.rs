@@ -196,7 +196,7 @@ pub struct ScanVerdict {
     pub refused_in_error: bool,
     /// Whether the device's outcome fails to follow from the rules and the basis that it had (invariant I25).
     pub basis_mismatch: bool,
-    /// The headcount after undos. Absent if the scan is none, or nothing of it counts.
+    /// The headcount after undos. Absent if the scan is no headcount, or if nothing of it counts.
     pub headcount: Option<Headcount>,
 }
 

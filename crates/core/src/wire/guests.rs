@@ -34,7 +34,7 @@ pub struct FoundGuest {
     pub of_booking: bool,
 }
 
-/// The data with which the screen adds guests at this gate (door.md "Walk-ins").
+/// The data with which the screen adds guests at this gate (decision 036).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WalkInsView {
     /// Zones that the gate admits.
@@ -48,7 +48,7 @@ pub struct WalkInsView {
     pub places_left: Option<u32>,
 }
 
-/// The other tickets of a scanned ticket's booking (door.md "Bookings"), as far as this device knows.
+/// The other tickets of a scanned ticket's booking (decision 035), as far as this device knows.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Booking {
     /// Tickets whose remaining persons may all go in at once, by name and ticket. "Admit the others" offers these.

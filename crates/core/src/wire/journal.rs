@@ -140,8 +140,8 @@ tagged! { "t" "Entry":
             /// When that was, in milliseconds since 1970.
             at_ms: i64,
         },
-        /// The sum of the rows up to this number. It replaces the last of them. Only the first row of a journal can be
-        /// a summary.
+        /// The sum of purged rows. It has the number of the last of them and stands in its place. Only the first row of
+        /// a journal can be a summary.
         Summary(Box<Summary>),
         /// An empty row, which tests whether storage takes rows again.
         Probe {},

@@ -1,5 +1,5 @@
-//! Bookings: the other tickets of an order are offered with one of them, and each gets a scan of its own (door.md
-//! "Bookings").
+//! Bookings: the other tickets of an order are offered with one of them, and each gets a scan of its own (decision
+//! 035).
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::decide::Screen;

@@ -1,4 +1,4 @@
-//! Before doors open and after the event: practice, and an end that staff with the PIN may set aside (door.md).
+//! Before doors open and after the event: practice, and an end that staff with the PIN may set aside (decision 034).
 
 use admit_core::barcode::{BarcodeHash, SAMPLE_CODE};
 use admit_core::decide::Screen;

@@ -1,4 +1,4 @@
-//! People without a ticket are counted at the door, with or without a network (door.md "People without a ticket").
+//! People without a ticket are counted at the door, with or without a network (decision 037).
 
 use admit_core::decide::Screen;
 use admit_core::event::EventStatus;

@@ -146,7 +146,7 @@ fn no_name_stays_when_the_gate_allows_them_no_more_nor_on_a_revoked_device() {
     assert!(!phone.caches.keys().any(|key| key.starts_with("names:")), "{:?}", phone.caches.keys());
 }
 
-/// trust.md §2: the phone wipes names at the event's end and at the list's last moment, also offline.
+/// trust §2: the phone wipes names at the event's end and at the list's last moment, also offline.
 #[test]
 fn no_name_stays_past_the_lists_last_moment_on_a_phone_that_hears_nothing() {
     const LAST: i64 = EVENING + 12 * 3_600_000;

@@ -102,8 +102,8 @@ fn d10_an_item_refused_for_good_does_not_keep_the_key_alive() {
     assert!(matches!(phone.entries().last(), Some(Entry::KeyErased { .. })));
 }
 
-/// spec D10: the phone sets scans apart if something in front of the server refused their whole batches. Such scans are
-/// not handed over. Without its key the phone could not hand them over any more.
+/// spec D10: if a proxy before the server refuses whole batches, the phone sets their scans apart. A revoked phone
+/// keeps its key until it has handed over such scans too, because it could not hand them over without the key.
 #[test]
 fn d10_scans_set_apart_keep_the_key_until_they_are_handed_over() {
     let (mut phone, mut server) = revoked_with(3);

@@ -1,6 +1,6 @@
-//! The device's law (spec §4). A device's view of a ticket at a cursor has two parts. One is the server's prefix and
-//! scans at that cursor. The other is the device's own scans that have no receipt at or below it. The view uses the
-//! device's rules. The test compares it with `reduce` over generated histories.
+//! A property of the device's view (spec §4). The view of a ticket at a cursor has two parts. One is the server's
+//! prefix and scans at that cursor. The other is the device's own scans that have no receipt at or below it. The view
+//! uses the device's rules. The test compares it with `reduce` over generated histories.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! Guests added at the door. One signed scan is the guest's entry, and the server makes the ticket from it (door.md
-//! "Walk-ins").
+//! Guests added at the door. One signed scan is the guest's entry, and the server makes the ticket from it (decision
+//! 036).
 
 use admit_core::decide::Screen;
 use admit_core::event::EventStatus;

@@ -186,7 +186,7 @@ fn the_window_is_open_at_its_end_and_absent_bounds_bind_nothing() {
     }
 }
 
-/// door.md "Event status": this check comes after unknown and status, and before gate. Exits still work.
+/// Decision 034: this check comes after unknown and status, and before gate. Exits still work.
 #[test]
 fn an_event_that_is_over_lets_nobody_in_and_everybody_out() {
     for status_of in [EventStatus::Ended, EventStatus::Archived] {

@@ -1,4 +1,4 @@
-//! Drafts, ends and days: what a scan counts before doors open, after the event, and on another day (door.md).
+//! Drafts, ends and days: what a scan counts before doors open, after the event, and on another day (decision 034).
 
 use admit_core::decide::Reason;
 use admit_core::event::{EventStatus, Limits, ReEntry, ZoneLimits};

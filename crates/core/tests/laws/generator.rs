@@ -67,7 +67,8 @@ fn next(state: &mut u64) -> u64 {
 pub struct History {
     pub case: Case,
     pub mode: ReEntry,
-    /// Whether mode, gap and all tickets' limits never change. If so, the counting laws hold in their plain form.
+    /// Whether mode, gap and all tickets' limits never change. If so, the properties about counts hold in their plain
+    /// form.
     pub constant: bool,
 }
 

@@ -1,5 +1,4 @@
-//! People without a ticket (door.md "People without a ticket"): staff count them, separately from tickets, in any order
-//! of facts.
+//! People without a ticket (decision 037): staff count them, separately from tickets, in any order of facts.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The laws of spec §4, as properties of thousands of histories.
+//! The properties of `reduce` that spec §4 names, checked on thousands of generated histories.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use admit_core::time::Timestamp;
 use crate::case::{Case, Scanned, at};
 use crate::generator::{History, Rng, history, history_of};
 
-/// Prints the seed of the history that broke a law.
+/// Prints the seed of the history for which a property did not hold.
 struct Seed(u64);
 impl Drop for Seed {
     fn drop(&mut self) {
@@ -25,7 +25,7 @@ impl Drop for Seed {
     }
 }
 
-/// Tests a law on 2,000 histories, or as many as `ADMIT_LAWS` says.
+/// Checks a property on 2,000 histories, or as many as `ADMIT_LAWS` says.
 fn for_all(law: impl Fn(&mut Rng, History)) {
     let number = |name| std::env::var(name).ok().map(|n| n.parse().expect("a whole number"));
     let (from, n) = (number("ADMIT_LAWS_FROM").unwrap_or(0), number("ADMIT_LAWS").unwrap_or(2_000));
@@ -142,8 +142,8 @@ fn what_a_scan_did_depends_on_no_later_one_so_folding_on_equals_re_folding() {
     for_all(|rng, History { case, .. }| {
         for (subject, whole) in case.reduce_all() {
             let order: Vec<&ScanVerdict> = counted(&whole).collect();
-            // A revert changes the result of earlier scans. The store then folds the subject again, so this law leaves
-            // reverts out.
+            // A revert changes the result of earlier scans. The store then folds the subject again, so this property
+            // leaves reverts out.
             if order.is_empty() || order.iter().any(|verdict| verdict.kind == ScanKind::Revert) {
                 continue;
             }
@@ -319,8 +319,7 @@ fn with_a_constant_limit_each_mode_keeps_its_promise() {
     });
 }
 
-/// door.md "Event status": a practice scan that nobody accepted changes nothing, except for causes that a person must
-/// look at.
+/// Decision 034: a practice scan that nobody accepted changes nothing, except for causes that a person must look at.
 #[test]
 fn practice_that_nobody_accepted_counts_nothing() {
     for_all(|_, History { case, .. }| {
@@ -330,8 +329,7 @@ fn practice_that_nobody_accepted_counts_nothing() {
         };
         let mut without = case.clone();
         let practices = |fact: &Fact| fact.scan.practice && !accepted(fact);
-        // Leaves out scans with another content under the same id. Which content is taken is the subject of another
-        // law.
+        // Leaves out scans with another content under the same id. Another property says which content is taken.
         let alone = |fact: &Fact| {
             let same = |other: &&Fact| {
                 (&other.scan.device_id, &other.scan.scan_id) == (&fact.scan.device_id, &fact.scan.scan_id)

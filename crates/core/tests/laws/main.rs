@@ -1,5 +1,5 @@
-//! The laws of `decide` and `reduce` (spec §3, §4). Each is a sentence with one example, and a property over thousands
-//! of generated histories. `ADMIT_LAWS=100000` sets the number of histories.
+//! The properties of `decide` and `reduce` (spec §3, §4). Each is a sentence with one example, and is checked on
+//! thousands of generated histories. `ADMIT_LAWS=100000` sets the number of histories.
 
 mod area;
 mod case;

@@ -1,4 +1,4 @@
-//! Guests added at the door (door.md "Walk-ins"). Their ticket exists as soon as the fact does, stored or not.
+//! Guests added at the door (decision 036). Their ticket exists as soon as the fact does, stored or not.
 
 use admit_core::event::ReEntry;
 use admit_core::ids::{EventId, TicketId};

@@ -196,7 +196,7 @@ fn re_entry(south: &Value) -> Vec<Given> {
     ]
 }
 
-/// Scans before the doors open, after the end, and on another day (door.md).
+/// Scans before the doors open, after the end, and on another day (decision 034).
 fn doors() -> Vec<Given> {
     let practice = |id: &str, at: &str| fact(id, at, json!({ "practice": true }));
     let event =

@@ -151,10 +151,12 @@ mod tests {
     struct Manners {
         /// The number of answers after which it is silent, keeps the connection open, and reports that to the test.
         answers: usize,
-        /// The number of letters that it accepts, and then its answer to a line with this beginning. `greeting` means
-        /// the first line of the server, `.` the end of a letter.
+        /// The number of letters that it accepts. After them it refuses at a line of the client.
         letters: usize,
+        /// The beginning of the line at which it refuses. `greeting` means the server's own first line, and `.` the end
+        /// of a letter.
         at: &'static str,
+        /// The answer with which it refuses.
         enough: &'static str,
         /// Whether it closes the connection after each accepted letter.
         hangs_up: bool,

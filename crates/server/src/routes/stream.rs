@@ -1,4 +1,4 @@
-//! `GET /api/events/{id}/stream`: the live view (spec §5, S2 §4 "PubSub Broadcast"; architecture §6 walk 4).
+//! `GET /api/events/{id}/stream`: the live view (spec §5, S2 §4 "PubSub Broadcast"; ARCHITECTURE.md §6 walk 4).
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! `POST /api/webhooks/guests/{endpoint}`: rows of an organiser's own table of guests (architecture §6 walk 3).
+//! `POST /api/webhooks/guests/{endpoint}`: rows of an organiser's own table of guests (ARCHITECTURE.md §6 walk 3).
 
 use admit_app::caller::WebhookCaller;
 use admit_app::webhooks;

@@ -170,7 +170,7 @@ async fn names_are_for_gates_that_allow_them_and_hold_no_address() {
     problem(fetch(&server, &phone, "names", &[]).await, 403, "device_revoked").await;
 }
 
-/// door.md "Names and fields at the door": phones get the fields that the organiser chose, cut to a verdict's room, and no others.
+/// Decision 040: phones get the fields that the organiser chose, cut to a verdict's room, and no others.
 #[tokio::test]
 async fn phones_get_the_fields_that_verdicts_show_and_no_others() {
     let server = TestServer::start().await;
@@ -211,7 +211,8 @@ async fn phones_get_the_fields_that_verdicts_show_and_no_others() {
     assert_eq!(event["verdict_fields"], chosen["verdict_fields"]);
 }
 
-/// anchors.md §3: 20,000 tickets in at most 1.25 MB as JSON and 0.70 MB in the compact form, 100 changed in 10 kB.
+/// The targets of docs/performance.md: 20,000 tickets in at most 1.25 MB as JSON and 0.70 MB in the compact form, 100
+/// changed in 10 kB.
 #[tokio::test]
 async fn a_list_of_20_000_tickets_is_as_small_as_was_promised() {
     let server = TestServer::start().await;

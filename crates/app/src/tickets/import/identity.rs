@@ -53,8 +53,8 @@ pub struct Named<'a> {
 }
 
 impl Named<'_> {
-    /// Checks the parts of keys, also for rows without a guest. A text longer than an id may be would not fit an index
-    /// of the database.
+    /// Checks that id and position are no longer than an id may be, also for rows without a guest. The keys are made of
+    /// them, and a longer key would not fit an index of the database.
     pub fn check(&self, checks: &mut Checks) {
         for (column, text) in [(Column::ExternalId, &self.id), (Column::Position, &self.position)] {
             checks.external_id(column.name(), text.as_deref());

@@ -19,7 +19,7 @@ pub enum DateOrder {
 }
 
 /// Reads a cell. A time without an offset is one on the clocks of `zone`. If the clocks skip its hour, the result is
-/// the end of that hour. If the hour comes twice, a beginning is the first and an end the second (door.md "Limits").
+/// the end of that hour. If the hour comes twice, a beginning is the first and an end the second (decision 034).
 pub fn read(text: &str, zone: &TimeZone, order: Option<DateOrder>, edge: Edge) -> Result<Timestamp, String> {
     if let Some(at) = with_offset(text) {
         return Ok(at);

@@ -1,5 +1,5 @@
 //! A phone may scan only for events to which it was assigned. Its scans of another event wait for a person (spec D10,
-//! door.md).
+//! decision 046).
 
 use admit_app::events;
 use admit_app::occupancy;

@@ -101,7 +101,7 @@ fn s2_5_10_a_batch_that_names_another_device_is_refused_whole() {
 }
 
 /// S2 §3 "Device is active", §5 step 10; spec D19: the server stores and holds a suspended device's batch. First and
-/// repeated answers name its scans. When the device may go on, a repeat is the receipt.
+/// repeated answers name its scans. After the device is resumed, the answer to a repeat is the receipt.
 #[test]
 fn s2_5_10_a_suspended_devices_batch_is_held_and_named() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! How the server stores people without a ticket and recounts, and reports them (door.md "People without a ticket").
+//! How the server stores people without a ticket and recounts, and reports them (decision 037).
 
 use admit_app::devices;
 use admit_app::gates::{self, GatePatch};

@@ -1,8 +1,8 @@
 //! The small-scope proof. Its alphabet has twelve facts about one ticket. Every set of a few comes to the same state, in
 //! every order and in every split into batches.
 //!
-//! The laws of `crates/core` sample large histories. This test leaves nothing out of small ones. It asks the whole
-//! intake: the way from a request to stored rows. [`World::is_consistent`] then compares the rows with what the
+//! The property tests of `crates/core` sample large histories. This test leaves nothing out of small ones. It asks the
+//! whole intake: the way from a request to stored rows. [`World::is_consistent`] then compares the rows with what the
 //! reducer says of the stored facts.
 
 use std::collections::BTreeMap;

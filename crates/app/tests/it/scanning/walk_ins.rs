@@ -1,4 +1,4 @@
-//! Guests added at the door: the scan that added them makes a ticket and a guest, once it counts (door.md "Walk-ins").
+//! Guests added at the door: the scan that added them makes a ticket and a guest, once it counts (decision 036).
 
 use admit_app::events::{self, EventPatch};
 use admit_app::gates::{self, GatePatch};

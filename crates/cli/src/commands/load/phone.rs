@@ -83,8 +83,8 @@ impl Phone {
         Ok(())
     }
 
-    /// Scans people one after the other from `start`, with `gap` between them, and uploads in the scanner's own
-    /// rhythm. A person never waits for an upload: people who came meanwhile get the time when they came.
+    /// Scans people one after the other from `start`, with `gap` between them, and uploads in the scanner's own rhythm.
+    /// If an upload takes longer than `gap`, the next scans still have the times at which their people came.
     pub async fn steady(&mut self, start: Instant, gap: Duration) -> anyhow::Result<Uploads> {
         let mut uploads = Uploads::default();
         let (mut next, mut sent) = (start, start);

@@ -1,4 +1,4 @@
-//! Runs a command for each verdict. Such a command opens a relay or lights a lamp.
+//! Runs a command, the hook, for each verdict. A hook opens a turnstile by an electrical relay, or lights a lamp.
 
 use std::ffi::OsString;
 use std::process::Stdio;
@@ -59,7 +59,7 @@ impl Hooks {
         });
     }
 
-    /// Waits until no hook runs, so that a hook that closes a relay can do so.
+    /// Waits until no hook runs. A hook that holds an electrical relay open needs time to close it.
     pub async fn finish(&mut self) {
         while self.running.join_next().await.is_some() {}
     }

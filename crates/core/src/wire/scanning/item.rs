@@ -110,7 +110,7 @@ impl ScanV1 {
     pub fn read(json: &str) -> Result<Self, FieldError> {
         Ok(Self::read_with_evidence(json)?.0)
     }
-    /// Reads one item, together with what came with it in addition to its content.
+    /// Reads one item and its [`Evidence`]: the parts that came with the item and are no content.
     pub fn read_with_evidence(json: &str) -> Result<(Self, Evidence), FieldError> {
         let mut unknown = false;
         let item: Self = problem::read_noting(json.as_bytes(), |_| unknown = true)?;

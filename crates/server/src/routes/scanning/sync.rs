@@ -1,4 +1,4 @@
-//! `POST /api/scanning/sync`: scans arrive (S1 §4; architecture §6 walk 2).
+//! `POST /api/scanning/sync`: scans arrive (S1 §4; ARCHITECTURE.md §6 walk 2).
 
 use admit_app::caller::DeviceCaller;
 use admit_app::{devices, scans};

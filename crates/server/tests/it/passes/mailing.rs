@@ -64,7 +64,7 @@ async fn s0_a_promoter_sees_how_the_mail_stands_of_their_own_guests_alone() {
     }
 }
 
-/// A guest who brought a code from elsewhere was never to be mailed, so the mail state is empty.
+/// The server mails no pass to a guest whose code came with the request, so the guest's `mail` is null.
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_told_of_the_mail_of_whoever_has_their_code_from_elsewhere() {
     let office = Office::open().await;

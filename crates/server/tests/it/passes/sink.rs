@@ -91,7 +91,7 @@ pub struct Mail {
 }
 
 impl Mail {
-    /// A header that occurs once.
+    /// The value of a header. Panics unless the mail has it exactly once.
     pub fn header(&self, name: &str) -> &str {
         let all = self.read["headers"].as_array().unwrap().iter();
         let mut found = all.filter(|one| one[0].as_str().unwrap().eq_ignore_ascii_case(name));
