@@ -44,6 +44,7 @@ export const live = {
   asChart: "Chart",
   others: (value: number) => count(value, { one: "other gate", other: "other gates" }),
   chartNone: "Nobody came in during the last hour.",
+  chartBefore: "Arrivals are drawn here once the doors are open.",
   chartSoon: "The first minute is not over yet.",
   chartSays: (most: number, at: string) => `Persons a minute by gate in the last hour. The most was ${number(most)}, at ${at}.`,
   minute: "Minute",
