@@ -97,6 +97,7 @@ export const organisation = {
     columns: { name: "Name", event: "Event", last: "Last message", state: "State" },
     states: { on: "On", off: "Off", refused: "Last message refused", silent: "No message yet" },
     event: "Event",
+    chooseEvent: "Choose an event",
     name: "What it is for",
     namePlaceholder: "Guests of our database",
     makeSave: "Make webhook",
