@@ -9,6 +9,8 @@ export const live = {
   reconnecting: (at: string) => `Reconnecting · numbers from ${at}`,
   connecting: "Connecting…",
   said: { live: "Live", old: "Reconnecting: the numbers are old", connecting: "Connecting" },
+  wall: "Wall screen",
+  leaveWall: "Leave",
   pair: "Pair a phone",
   inside: "Inside now",
   to: (value: number) => `to ${number(value)}`,
