@@ -163,6 +163,17 @@ test("a webhook is made, its secret shown once, and everything of it is readable
   expect(found).toEqual([]);
 });
 
+test("the audit ledger says who did what, without a word or an id of a machine", async () => {
+  const page = await visit("audit", "/organisation/audit");
+  await signIn(page, admit);
+  const lines = page.getByTestId("audit-row");
+  await lines.first().waitFor();
+  expect(await lines.first().textContent()).toContain("Signed in");
+  await until("the names", async () => (await lines.filter({ hasText: "Made an API token" }).first().textContent())?.includes(" · "));
+  expect((await lines.allTextContents()).join(" ")).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}|[a-z]_[a-z]/);
+  expect(await look(page, "audit")).toEqual([]);
+});
+
 test("the organisation's pages keep the way back to the event that one came from, over a reload too", async () => {
   const page = await visit("back", `/events/${admit.demo.event_id}/guests`);
   await signIn(page, admit);

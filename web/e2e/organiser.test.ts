@@ -59,6 +59,18 @@ test("no screen of the organiser has a barrier, by day and by night", async () =
   await until("two persons in", async () => (await page.getByTestId("inside").textContent()) === "2");
   await page.getByTestId("arrival").first().waitFor();
   await see("live");
+  // On a wall everybody reads it: no guest is named, and nothing leads elsewhere.
+  await page.getByTestId("wall-screen").click();
+  await page.getByTestId("leave-wall").waitFor();
+  expect(await page.getByRole("navigation").count()).toBe(0);
+  expect((await page.textContent("main")) ?? "").not.toContain("Botha");
+  await page.getByTestId("leave-wall").click();
+  await page.getByTestId("arrival").first().waitFor();
+  await page.goto(`${page.url()}?wall=1`);
+  await page.getByTestId("leave-wall").waitFor();
+  await see("live-wall");
+  await page.keyboard.press("Escape");
+  await page.getByTestId("arrival").first().waitFor();
   // One name for one number: the gates add up to what is admitted.
   expect(await page.getByTestId("entered").textContent()).toBe("3");
   expect((await page.getByTestId("gate-in").allTextContents()).filter((text) => /^\d+$/.test(text)).reduce((sum, text) => sum + Number(text), 0)).toBe(3);

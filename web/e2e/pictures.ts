@@ -49,7 +49,6 @@ export async function main(): Promise<void> {
     await picture(page, "live");
     await page.goto(`${admit.url}/events/${live}/review`);
     await page.getByTestId("incident").first().waitFor();
-    await page.getByTestId("incident").first().locator("[aria-expanded]").click();
     await until("the facts", async () => (await page.getByTestId("case-detail").textContent())?.includes("counted"));
     await page.mouse.move(0, 0);
     await picture(page, "review");

@@ -30,6 +30,8 @@ export type WebhookColumns = Narrowed<Answer<"WebhookColumns">, { external_id: s
 export type WebhookView = Narrowed<Answer<"WebhookEndpointView">, { columns: WebhookColumns }>;
 export type WebhookWithSecret = Narrowed<Answer<"ShownSecretView">, { columns: WebhookColumns }>;
 
+export type AuditView = Answer<"AuditView">;
+
 export type EventView = Answer<"EventView">;
 export type ListedEvent = Answer<"ListedEventView">;
 export type BarcodeKind = EventView["barcode_kinds"][number];

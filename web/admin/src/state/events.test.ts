@@ -4,8 +4,8 @@ import { firstTimes, matches, movedEnd, ordered, overdue, stateOf } from "./even
 test("what is open comes first, then the next, then what was last", () => {
   const event = (id: string, status: "draft" | "live" | "ended", day: number) => ({ id, status, starts_at: `2026-11-${day}T20:00:00Z`, ends_at: `2026-11-${day}T23:00:00Z` });
   const now = Date.parse("2026-11-27T21:00:00Z");
-  const events = [event("forgotten", "live", 20), event("old", "ended", 10), event("later", "draft", 28), event("now", "live", 27), event("next", "draft", 27), event("older", "ended", 11)];
-  expect(ordered(events, now).map((one) => one.id)).toEqual(["now", "forgotten", "next", "later", "older", "old"]);
+  const events = [event("never opened", "draft", 12), event("forgotten", "live", 20), event("old", "ended", 10), event("later", "draft", 28), event("now", "live", 27), event("next", "draft", 27), event("older", "ended", 11)];
+  expect(ordered(events, now).map((one) => one.id)).toEqual(["now", "forgotten", "next", "later", "never opened", "older", "old"]);
   expect(events.filter((one) => overdue(one, now)).map((one) => one.id)).toEqual(["forgotten"]);
 });
 
@@ -15,7 +15,8 @@ test("doors that are open past the event's end are said to be that", () => {
   expect(stateOf({ status: "live", ends_at }, before)).toEqual({ words: "Doors open", tone: "ok" });
   expect(stateOf({ status: "live", ends_at }, after)).toEqual({ words: "Past its end", tone: "warn" });
   expect(stateOf({ status: "ended", ends_at }, before)).toEqual({ words: "Ended", tone: "still" });
-  expect(stateOf({ status: "draft", ends_at }, after)).toEqual({ words: "Draft", tone: "still" });
+  expect(stateOf({ status: "draft", ends_at }, before)).toEqual({ words: "Draft", tone: "still" });
+  expect(stateOf({ status: "draft", ends_at }, after)).toEqual({ words: "Never opened", tone: "still" });
 });
 
 test("an event is found by words of its name and place, without accents", () => {

@@ -7,23 +7,27 @@ export type Group = "live" | "coming" | "past";
 /** Whether the doors are open beyond the event's end. */
 export const overdue = (event: { status: string; ends_at: string }, now: number): boolean => event.status === "live" && Date.parse(event.ends_at) < now;
 
+/** Whether an event's time went by without its doors ever being opened. */
+const missed = (event: { status: string; ends_at: string }, now: number): boolean => event.status === "draft" && Date.parse(event.ends_at) < now;
+
 /** How an event stands, in the words of its pill. Doors that are open past the event's end are said to be that, wherever it is named. */
 export function stateOf(event: Pick<EventView, "status" | "ends_at">, now: number): { words: string; tone: "ok" | "warn" | "still" } {
   const { frame } = words;
   if (overdue(event, now)) return { words: frame.overdue, tone: "warn" };
+  if (missed(event, now)) return { words: frame.missed, tone: "still" };
   return { words: frame.statuses[event.status], tone: event.status === "live" ? "ok" : "still" };
 }
 
-/** Open doors first; drafts that are still to come; what is over. */
-export const groupOf = (event: Pick<ListedEvent, "status">): Group =>
-  event.status === "live" ? "live" : event.status === "draft" ? "coming" : "past";
+/** Open doors first; drafts that are still to come; what is over, and drafts whose time went by. */
+export const groupOf = (event: Pick<ListedEvent, "status" | "ends_at">, now: number): Group =>
+  event.status === "live" ? "live" : event.status === "draft" && !missed(event, now) ? "coming" : "past";
 
 const RANK: Record<Group, number> = { live: 0, coming: 1, past: 2 };
 
 /** The next first; of what is over the latest first. Whose end has passed is behind the others with open doors. */
 export const ordered = <Event extends Pick<ListedEvent, "status" | "starts_at" | "ends_at">>(events: readonly Event[], now: number): Event[] =>
   [...events].sort((a, b) => {
-    const [one, other] = [groupOf(a), groupOf(b)];
+    const [one, other] = [groupOf(a, now), groupOf(b, now)];
     if (one !== other) return RANK[one] - RANK[other];
     const passed = Number(overdue(a, now)) - Number(overdue(b, now));
     if (passed !== 0) return passed;

@@ -10,7 +10,7 @@ import { readAgain } from "./session.svelte";
 /** Rows of one page. */
 const PAGE = 50;
 
-export class Listing<Item extends { id: string }> {
+export class Listing<Item> {
   items = $state.raw<Item[]>([]);
   known = $state(false);
   failure = $state("");

@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { address, columnsOf, drawPassword, endsAfter, formOf, isOrganisation, readSection, rolesFor, sectionsOf, tokenState, webhookState } from "./organisation.ts";
 
 test("owners see the members, managers what programs need and mails say, the others nothing of it", () => {
-  expect(sectionsOf("owner")).toEqual(["members", "tokens", "webhooks", "mails"]);
-  expect(sectionsOf("manager")).toEqual(["tokens", "webhooks", "mails"]);
+  expect(sectionsOf("owner")).toEqual(["members", "tokens", "webhooks", "mails", "audit"]);
+  expect(sectionsOf("manager")).toEqual(["tokens", "webhooks", "mails", "audit"]);
   for (const role of ["promoter", "door", "viewer"] as const) expect(sectionsOf(role)).toEqual([]);
   expect([readSection("/organisation", "owner"), readSection("/organisation", "manager"), readSection("/organisation/members", "manager")]).toEqual(["members", "tokens", "members"]);
   expect([isOrganisation("/organisation"), isOrganisation(address("webhooks")), isOrganisation("/organisation/else"), isOrganisation("/organisations")]).toEqual([true, true, false, false]);

@@ -1,7 +1,7 @@
 /** Pages of the organisation rather than of an event, who sees which, and what the server says on them. */
 import type { ApiTokenView, Role, WebhookColumns, WebhookView } from "../../../shared/api/types";
 
-export type Section = "members" | "tokens" | "webhooks" | "mails";
+export type Section = "members" | "tokens" | "webhooks" | "mails" | "audit";
 export const ROLES: readonly Role[] = ["owner", "manager", "promoter", "door", "viewer"];
 
 const SECTIONS: readonly { id: Section; roles: readonly Role[] }[] = [
@@ -9,6 +9,7 @@ const SECTIONS: readonly { id: Section; roles: readonly Role[] }[] = [
   { id: "tokens", roles: ["owner", "manager"] },
   { id: "webhooks", roles: ["owner", "manager"] },
   { id: "mails", roles: ["owner", "manager"] },
+  { id: "audit", roles: ["owner", "manager"] },
 ];
 const ROOT = "/organisation";
 

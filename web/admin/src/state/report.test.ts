@@ -14,6 +14,16 @@ test("the picture goes from the first entry to the last, and begins and ends on 
   expect(quartersOf([row("17:00", "north", 0, 0, 2)], gates)).toBeNull();
 });
 
+test("while people still come the line goes to the present quarter hour, which is drawn once it is over", () => {
+  const now = Date.parse("2026-11-27T20:20:00Z");
+  expect(quartersOf(rows, gates, now)!.totals).toEqual([0, 30, 52, 0, 0, 4, 0]);
+  expect(pictureOf(rows, gates, "UTC", now).drawn).toBe(6);
+  // The phones' clocks are ahead of the server's: nothing of what came is left out.
+  expect(quartersOf(rows, gates, Date.parse("2026-11-27T19:50:00Z"))!.totals).toEqual([0, 30, 52, 0, 0, 4]);
+  expect(pictureOf(rows, gates, "UTC").drawn).toBeUndefined();
+  expect(pictureOf([row("20:15", "north", 3)], gates, "UTC", now).drawn).toBeUndefined();
+});
+
 test("the times below it are whole hours of the event's zone where there is room, days where it has several", () => {
   const quarters = quartersOf(rows, gates)!;
   expect(timesBelow(quarters, "Asia/Kathmandu").map(({ text }) => text)).toEqual(["00:30", "00:45", "01:00", "01:15", "01:30", "01:45"]);

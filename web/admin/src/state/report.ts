@@ -12,7 +12,7 @@ const placeOf = (at: string): number => Math.floor(Date.parse(at) / QUARTER);
 export interface Quarters {
   /** The start of the first, in milliseconds. */
   from: number;
-  /** One quarter hour before the first entry to one after the last: the line begins and ends on the ground. */
+  /** One quarter hour before the first entry to one after the last, or to the present one: the line begins on the ground. */
   count: number;
   layers: Series[];
   /** Persons let in by quarter hour, at all gates. */
@@ -21,12 +21,16 @@ export interface Quarters {
   peak: number;
 }
 
-/** The quarter hours of an event from its first entry to its last; `null` where nobody came in. */
-export function quartersOf(rows: readonly QuarterRow[], gates: readonly Gate[]): Quarters | null {
+/**
+ * The quarter hours of an event from its first entry to its last; `null` where nobody came in. While people still come, `now`
+ * is given: the line then goes to the present quarter hour, and not down to the ground after it.
+ */
+export function quartersOf(rows: readonly QuarterRow[], gates: readonly Gate[], now: number | null = null): Quarters | null {
   const places = rows.filter((row) => row.entered > 0).map((row) => placeOf(row.at));
   if (places.length === 0) return null;
   const first = Math.min(...places) - 1;
-  const count = Math.max(...places) - first + 2;
+  const last = now === null ? Math.max(...places) + 1 : Math.max(...places, Math.floor(now / QUARTER));
+  const count = last - first + 1;
   const line = (gate: Gate): number[] => {
     const values = new Array<number>(count).fill(0);
     for (const row of rows) {
@@ -57,13 +61,19 @@ function minutesOfDay(moment: number, zone: string): number {
   return hours * 60 + minutes;
 }
 
-/** The quarter hours as they are drawn; of an event of several days a time is told with its day. */
-export function pictureOf(rows: readonly QuarterRow[], gates: readonly Gate[], zone: string): Picture {
-  const quarters = quartersOf(rows, gates);
+/** As many places as a line needs to be one: what is not over yet is drawn only where there are fewer. */
+const LEAST_DRAWN = 3;
+/**
+ * The quarter hours as they are drawn; of an event of several days a time is told with its day. The present quarter hour is
+ * in the table and not in the picture, where it would look as if people had stopped coming.
+ */
+export function pictureOf(rows: readonly QuarterRow[], gates: readonly Gate[], zone: string, now: number | null = null): Picture & { drawn?: number } {
+  const quarters = quartersOf(rows, gates, now);
   if (quarters === null) return { layers: [], times: [], at: () => "" };
   const oneDay = day(startOf(quarters, 0), zone) === day(startOf(quarters, quarters.count - 1), zone);
   const at = (place: number): string => (oneDay ? clock : dateTime)(startOf(quarters, place), zone);
-  return { layers: quarters.layers, times: timesBelow(quarters, zone), at };
+  const running = now !== null && startOf(quarters, quarters.count) > now && quarters.count > LEAST_DRAWN;
+  return { layers: quarters.layers, times: timesBelow(quarters, zone), at, ...(running ? { drawn: quarters.count - 1 } : {}) };
 }
 
 export interface GateReport {

@@ -37,6 +37,12 @@ test("a double entry is a sentence with its guest, its gates and the time betwee
   ]);
 });
 
+test("two scans at one gate in one minute are told apart by their phones", () => {
+  const close = incident({ ...double, scans: [first, scan({ role: "double_entry", device_id: "d2", scan_id: "s2", at: "2026-11-22T18:12:40Z" })] });
+  const offline = context({ s1: fact({ received_at: "2026-11-22T18:21:00Z" }) });
+  expect(under(close, offline)).toBe("Main entrance 19:12, offline (Pixel 3) · Main entrance 19:12 (Pixel 4)");
+});
+
 test("what one scan brought over its limit, and what was many times, is not called twice", () => {
   const party = incident({ ...double, scans: [scan({ role: "double_entry", over: 2 })] });
   expect(title(party, context())).toBe("Ana Botha came in with 2 persons over the ticket's limit");

@@ -141,8 +141,8 @@ export function under(incident: IncidentView, context: Context): string {
   const shown = inOrder(incident.scans).slice(0, 3).map((scan, at) => {
     // Two at one gate in one minute are told apart by their phones.
     const alike = places.filter((place) => place === places[at]).length > 1;
-    const place = alike ? review.deviceAt(context.device(scan.device_id), context.gate(scan.gate_id), when(scan.at, context.zone, context.now)) : (places[at] ?? "");
-    return isOffline(scan, context.fact(scan)) ? review.offline(place) : place;
+    const place = isOffline(scan, context.fact(scan)) ? review.offline(places[at] ?? "") : (places[at] ?? "");
+    return alike ? review.deviceAt(place, context.device(scan.device_id)) : place;
   });
   const more = incident.scans.length - shown.length;
   return [...shown, ...(more > 0 ? [review.moreScans(more)] : [])].join(" · ");

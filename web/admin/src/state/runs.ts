@@ -7,7 +7,7 @@ const { passes, guest } = words;
 export const stepWords = (step: string | null): string => (step === null ? "" : (passes.steps[step] ?? step.replaceAll(/[-_]/g, " ")));
 
 /** Whether it waits with all others for the mail server: why is told once, by `GET /api/mail/health`. */
-const isParked = (run: Pick<RunView, "state" | "step" | "next_at">): boolean => run.state === "open" && run.step === "send-email" && run.next_at === null;
+export const isParked = (run: Pick<RunView, "state" | "step" | "next_at">): boolean => run.state === "open" && run.step === "send-email" && run.next_at === null;
 
 /** What a row of the list says of a run. A draft mails nothing: whatever else would keep the pass, it waits for the doors first. */
 export function rowState(run: Pick<RunView, "state" | "tries" | "note" | "step" | "next_at">, draft = false): string {

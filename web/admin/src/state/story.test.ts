@@ -44,6 +44,10 @@ test("where a guest stands", () => {
   expect(standing(guest({ ticket_status: "voided" }))).toBe("Voided");
   expect(standing(guest({ status: "no_show", ticket_status: "refunded" }))).toBe("Refunded");
   expect(standing(guest({ status: "checked_in", actual_count: 1, ticket_status: "voided" }))).toBe("Voided");
+  // Nobody is inside an event that is over.
+  const after = (change: Partial<GuestView>) => standingAt(guest({ status: "checked_in", ...change }), { re_entry: "never", status: "ended" });
+  expect(after({ actual_count: 1 })).toEqual({ words: "Came", tone: "plain" });
+  expect(after({ party_size: 4, actual_count: 3 }).words).toBe("3 of 4 came");
   // Where people come again, entries are not called persons.
   expect(standingAt(guest({ status: "checked_in", party_size: 2, actual_count: 3, inside: 1 }), { re_entry: "after_exit" }).words).toBe("3 entries for 2");
   expect(standingAt(guest({ status: "checked_in", actual_count: 2, inside: 0 }), { re_entry: "after_exit" }).words).toBe("Left");

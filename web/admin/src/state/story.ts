@@ -43,7 +43,7 @@ export function told(moment: MomentView): string {
 export type Tone = "ok" | "warn" | "bad" | "still" | "plain";
 
 /** Where a guest stands, in a few words: whose ticket is not valid is not expected; an ordinary state is plain. */
-export function standing(guest: GuestView, event: Pick<EventView, "re_entry">): { words: string; tone: Tone } {
+export function standing(guest: GuestView, event: Pick<EventView, "re_entry"> & Partial<Pick<EventView, "status">>): { words: string; tone: Tone } {
   const { stands } = words.guests;
   const ticket = guest.ticket_status;
   if (ticket === "voided" || ticket === "refunded" || ticket === "used") return { words: stands[ticket], tone: "still" };
@@ -52,7 +52,10 @@ export function standing(guest: GuestView, event: Pick<EventView, "re_entry">): 
   const { actual_count: came, party_size: party, inside } = guest;
   if (event.re_entry === "after_exit" && inside === 0) return { words: stands.left, tone: "plain" };
   if (party > 1 && event.re_entry !== "never") return { words: stands.entries(came, party), tone: "ok" };
-  return came < party ? { words: stands.some(came, party), tone: "ok" } : { words: stands.inside, tone: "ok" };
+  // Who was let in is inside as long as the event goes on, and came once it is over.
+  const over = event.status === "ended" || event.status === "archived";
+  if (came < party) return { words: (over ? stands.cameSome : stands.some)(came, party), tone: "ok" };
+  return over ? { words: stands.came, tone: "plain" } : { words: stands.inside, tone: "ok" };
 }
 
 /** Of a guest who is still to come, what there is to say about their pass. */

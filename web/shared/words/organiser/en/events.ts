@@ -10,7 +10,7 @@ export const events = {
   columns: { event: "Event", when: "When", expected: "Expected", admitted: "Admitted", review: "To review", state: "State" },
   admitted: (admitted: number, expected: number) => `${number(admitted)} admitted · ${number(expected)} expected`,
   entries: (entries: number, expected: number) => `${entriesOf(entries)} · ${number(expected)} expected`,
-  expects: (expected: number) => `${personsOf(expected)} expected`,
+  expects: (expected: number) => (expected === 0 ? "No guests yet" : `${personsOf(expected)} expected`),
   noneTitle: "No events yet",
   none: "Make an event, then add its guests and pair the phones that scan at its doors.",
   noneForRole: "Nothing has been shared with you yet. Ask an owner or a manager of your organisation.",

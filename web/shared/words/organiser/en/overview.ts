@@ -73,7 +73,7 @@ export const overview = {
   after: "After the event",
   afterReview: "Review",
   afterReviewNone: "Every case is settled.",
-  afterReviewSome: (cases: number) => `${casesOf(cases)} to settle: the numbers below may still change`,
+  afterReviewSome: (cases: number) => `${casesOf(cases)} to settle: the numbers may still change`,
   afterPhones: "Phones",
   afterPhonesNone: "Every phone has sent its scans.",
   afterPhonesSome: (phones: number, unsent: number) => `${phonesOf(phones)} hold about ${scansOf(unsent)}. Bring them online before they are put away`,
@@ -81,8 +81,8 @@ export const overview = {
   afterRecordWhy: "The tickets with their entries, as a table",
   afterActs: { review: "Open review", phones: "See phones", record: "Export" },
   liveNote: (admitted: number, expected: number, over: number) =>
-    `${number(admitted)} of ${personsOf(expected)} are admitted.${over > 0 ? ` ${entriesOf(over)} ${over === 1 ? "is" : "are"} over the ticket's limit.` : ""}`,
-  endedNote: (expected: number, entries: number) => `of ${number(expected)} expected · ${entriesOf(entries)} in all`,
+    expected === 0 && admitted + over === 0 ? "There is no guest yet." : `${number(admitted)} of ${personsOf(expected)} are admitted.${over > 0 ? ` ${entriesOf(over)} ${over === 1 ? "is" : "are"} over the ticket's limit.` : ""}`,
+  endedNote: (expected: number, admitted: number, entries: number) => `of ${number(expected)} expected${entries === admitted ? "" : ` · ${entriesOf(entries)} in all`}`,
   facts: { expected: "Expected", capacity: "Capacity", noCapacity: "no limit", refused: "Refused mails", inside: "Inside", review: "To review", waiting: "Waiting mails" },
   expectedHint: "Expected: the persons whom valid tickets admit. Voided and refunded tickets are not counted.",
   overCapacity: (expected: number, capacity: number) =>

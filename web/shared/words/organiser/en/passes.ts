@@ -24,6 +24,7 @@ export const passes = {
   stateWords: { open: "waits", parked: "waits for the mail server", again: "tries again", gave_up: "refused", done: "done" },
   none: "No passes yet",
   noneWhy: "A pass is mailed to a guest who is added with an e-mail address, and to imported guests where the import says so.",
+  toGuests: "See the guests",
   noneLike: "Nothing like that.",
   banner: (waiting: number) => `${passesOf(waiting)} ${waiting === 1 ? "waits" : "wait"} for the same reason`,
   bannerNoServer: "No mail server is set up",

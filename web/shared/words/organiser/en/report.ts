@@ -25,6 +25,7 @@ export const report = {
   chart: "Persons a quarter hour",
   chartSays: (most: number, at: string) => `Persons let in by quarter hour and gate. The most was ${number(most)}, from ${at}.`,
   chartNone: "Nobody came in.",
+  chartNoneYet: "Nobody has come in yet.",
   quarter: "From",
   all: "All",
   gates: "Gates",

@@ -39,7 +39,8 @@ export const review = {
   settledMeanwhile: "Settled meanwhile: somebody else decided it, or its cause is gone",
   takeBack: "Take back",
   takenBack: "Taken back. The case waits for review again.",
-  decidedNone: "Nothing is decided yet.",
+  decidedNone: "Nothing is decided yet",
+  decidedNoneWhy: "What you decide stands here, and can be taken back at any time.",
   decidedBy: { accept: "Counted", exclude: "Not counted", restore: "Taken back", note: "Counted" },
   closedByItself: "Closed: its cause is gone",
   keys: { count: "first answer", exclude: "second answer", move: "move", undo: "undo" },
@@ -85,7 +86,7 @@ export const review = {
   tags: { twice: "2×", many: (entries: number) => `${number(entries)}×`, mistake: "?", gate: "↔", refused: "✕", phone: "!", left: "←" },
   pinBy: (by: string, reason: string, at: string) => (reason === "" ? `Staff PIN · ${by}, ${at}` : `Staff PIN, “${reason}” · ${by}, ${at}`),
   scanAt: (gate: string, at: string) => `${gate} ${at}`,
-  deviceAt: (device: string, gate: string, at: string) => `${device} · ${gate} ${at}`,
+  deviceAt: (place: string, device: string) => `${place} (${device})`,
   offline: (place: string) => `${place}, offline`,
   caseCount: (scans: number) => scansOf(scans),
 
