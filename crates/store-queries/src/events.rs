@@ -57,6 +57,8 @@ statements! {
         AND status IN ('active', 'used') AND event_id IN ($2) GROUP BY event_id";
     /// For each event, the number of persons that were let in, within limits and beyond.
     EVENTS_ADMITTED = "SELECT event_id, entered + over FROM occupancy WHERE organization_id = $1 AND event_id IN ($2)";
+    /// For each event, the number of persons beyond their tickets' limits.
+    EVENTS_OVER = "SELECT event_id, over FROM occupancy WHERE organization_id = $1 AND event_id IN ($2)";
     /// For each event, the number of open incidents in its review queue.
     EVENTS_OPEN = "SELECT event_id, COUNT(*) FROM incidents WHERE organization_id = $1 AND status = 'open' AND queued
         AND event_id IN ($2) GROUP BY event_id";
@@ -268,14 +270,16 @@ impl<D: Driver> TxEvents for SqlTx<'_, D> {
             event_id: event_id.clone(),
             expected: 0,
             admitted: 0,
+            over: 0,
             open_incidents: 0,
         };
         for event_id in event_ids {
             figures.insert(event_id.clone(), none(event_id));
         }
-        let put: [(&'static Stmt, PutFigure); 3] = [
+        let put: [(&'static Stmt, PutFigure); 4] = [
             (&EVENTS_EXPECTED, |one, count| one.expected = count.max(0).unsigned_abs()),
             (&EVENTS_ADMITTED, |one, count| one.admitted = count.max(0).unsigned_abs()),
+            (&EVENTS_OVER, |one, count| one.over = count.max(0).unsigned_abs()),
             (&EVENTS_OPEN, |one, count| one.open_incidents = count.max(0).unsigned_abs()),
         ];
         for (stmt, put) in put {

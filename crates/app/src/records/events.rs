@@ -76,6 +76,8 @@ pub struct EventFigures {
     pub expected: u64,
     /// Persons let in so far, within and beyond their tickets' limits.
     pub admitted: u64,
+    /// Persons of these who came beyond their tickets' limits.
+    pub over: u64,
     /// Number of open incidents in the review queue.
     pub open_incidents: u64,
 }

@@ -91,14 +91,16 @@ struct ListedEventView {
     expected: u64,
     /// Number of persons let in, including those beyond their tickets' limits.
     admitted: u64,
+    /// Number of these persons who came beyond their tickets' limits.
+    over: u64,
     /// Number of open incidents in the review queue.
     open_incidents: u64,
 }
 
 impl From<ListedEvent> for ListedEventView {
     fn from(one: ListedEvent) -> Self {
-        let EventFigures { expected, admitted, open_incidents, .. } = one.figures;
-        Self { event: one.event.into(), expected, admitted, open_incidents }
+        let EventFigures { expected, admitted, over, open_incidents, .. } = one.figures;
+        Self { event: one.event.into(), expected, admitted, over, open_incidents }
     }
 }
 

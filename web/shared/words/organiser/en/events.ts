@@ -8,7 +8,8 @@ export const events = {
   create: "New event",
   groups: { live: "Doors open", coming: "Coming", past: "Past" },
   columns: { event: "Event", when: "When", expected: "Expected", admitted: "Admitted", review: "To review", state: "State" },
-  admitted: (admitted: number, expected: number) => `${number(admitted)} admitted · ${number(expected)} expected`,
+  admitted: (admitted: number, expected: number, over: number) =>
+    `${number(admitted)} admitted${over > 0 ? `, ${number(over)} over the limit` : ""} · ${number(expected)} expected`,
   entries: (entries: number, expected: number) => `${entriesOf(entries)} · ${number(expected)} expected`,
   expects: (expected: number) => (expected === 0 ? "No guests yet" : `${personsOf(expected)} expected`),
   noneTitle: "No events yet",
