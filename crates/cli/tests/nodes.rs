@@ -1,5 +1,6 @@
 //! Two nodes of the real binary on one PostgreSQL and one Redis, under load. One node is killed with -9, and Redis is
 //! flushed and stopped. Required: every acknowledged scan is stored once, and the state equals a recomputation.
+//! A second test, without load, has a Redis that speaks TLS.
 //!
 //! `ADMIT_LOAD_SECONDS` gives the duration; 10 without it, 60 with `ADMIT_LONG`.
 
@@ -41,28 +42,34 @@ const TURN: Duration = Duration::from_millis(500);
 /// A node, which keeps its address after a kill.
 struct Node {
     address: String,
-    database: String,
-    redis: String,
+    environment: Environment,
     child: Child,
 }
 
+/// The variables of a node.
+type Environment = Vec<(&'static str, String)>;
+
+fn environment(database: &str, redis: &str) -> Environment {
+    vec![("DATABASE_URL", database.to_owned()), ("REDIS_URL", redis.to_owned()), ("ADMIT_SECRET", SECRET.to_owned())]
+}
+
 impl Node {
-    async fn start(database: &str, redis: &str, client: &Client) -> Self {
+    async fn start(environment: &Environment, client: &Client) -> Self {
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let (address, database, redis) = (free.to_string(), database.to_owned(), redis.to_owned());
-        let child = Self::spawn(&address, &database, &redis);
-        let node = Self { address, database, redis, child };
+        let (address, environment) = (free.to_string(), environment.clone());
+        let child = Self::spawn(&address, &environment);
+        let node = Self { address, environment, child };
         node.serving(client).await;
         node
     }
-    fn spawn(address: &str, database: &str, redis: &str) -> Child {
+    fn spawn(address: &str, environment: &Environment) -> Child {
         let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_admit"));
         for name in ["ADMIT_DATA_DIR", "PUBLIC_URL", "ADMIT_CONFIG"] {
             command.env_remove(name);
         }
         command
             .args(["serve", "--listen", address])
-            .envs([("DATABASE_URL", database), ("REDIS_URL", redis), ("ADMIT_SECRET", SECRET)])
+            .envs(environment.iter().map(|(name, value)| (name, value)))
             .envs([("ADMIT_SYNCS_PER_MINUTE", "1000"), ("RUST_LOG", "error")])
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -83,7 +90,7 @@ impl Node {
     /// Kills the node with SIGKILL, and starts it again.
     async fn kill_and_start(&mut self, client: &Client) {
         self.child.kill().await.unwrap();
-        self.child = Self::spawn(&self.address, &self.database, &self.redis);
+        self.child = Self::spawn(&self.address, &self.environment);
         self.serving(client).await;
     }
 }
@@ -208,8 +215,9 @@ async fn two_nodes_under_load_keep_every_acknowledged_scan_once() {
     .unwrap();
     let (database, seeded, barcodes) = seeded(server).await;
     let client = admit_server::adapters::http_client::builder().no_proxy().build().unwrap();
-    let mut first = Node::start(&database, &redis.url(), &client).await;
-    let second = Node::start(&database, &redis.url(), &client).await;
+    let environment = environment(&database, &redis.url());
+    let mut first = Node::start(&environment, &client).await;
+    let second = Node::start(&environment, &client).await;
     let senders = pair(&client, &second.url(), &seeded, barcodes).await;
     let urls = Arc::new(vec![first.url(), second.url()]);
     let begun = Instant::now() + Duration::from_millis(100);
@@ -242,6 +250,39 @@ async fn two_nodes_under_load_keep_every_acknowledged_scan_once() {
     recomputed(&database);
     // A short run is mostly kills and outages, so only a full run must be fast.
     assert!(lasts < WHOLE || p95 < Duration::from_secs(2), "p95 is {p95:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_nodes_share_a_redis_by_tls_with_an_authority_of_its_own() {
+    let services = || (&*Box::leak(Box::new(testing::Server::start(true))), Redis::start_with_tls());
+    let (server, redis): (&'static testing::Server, Redis) = tokio::task::spawn_blocking(services).await.unwrap();
+    let (database, seeded, barcodes) = seeded(server).await;
+    let client = admit_server::adapters::http_client::builder().no_proxy().build().unwrap();
+    let mut environment = environment(&database, &redis.tls_url());
+    environment.push(("SSL_CERT_FILE", redis.authority().display().to_string()));
+    let first = Node::start(&environment, &client).await;
+    let second = Node::start(&environment, &client).await;
+    // Only the nodes subscribe and publish; the test looks through the port without TLS.
+    comes("both nodes listen", async || redis.say("CLIENT LIST TYPE pubsub").matches("psub=1").count() == 2).await;
+    pair(&client, &first.url(), &seeded, barcodes).await;
+    comes("a node publishes", async || redis.say("INFO commandstats").contains("cmdstat_publish:")).await;
+    comes("the second node's checks find Redis", async || {
+        let answer = client.get(format!("{}/readyz", second.url())).send().await.unwrap();
+        let ready: Value = answer.json().await.unwrap();
+        let checks = ready["checks"].as_array().unwrap();
+        checks.iter().any(|check| check["name"] == "redis" && check["condition"] == "ok")
+    })
+    .await;
+    tokio::task::block_in_place(|| drop(redis));
+}
+
+/// Waits until this holds.
+async fn comes(what: &str, holds: impl AsyncFn() -> bool) {
+    let until = Instant::now() + Duration::from_secs(20);
+    while !holds().await {
+        assert!(Instant::now() < until, "not so in time: {what}");
+        tokio::time::sleep(Duration::from_millis(20)).await; // tidy-allow: the pause of a poll loop
+    }
 }
 
 /// Prints the result, and gives the 95th percentile of the time from a batch's first try to its receipt.

@@ -119,16 +119,15 @@ pub fn room(bytes: u64) -> Finding {
 }
 
 async fn redis(state: &AppState) -> Finding {
+    const FIX: &str = "start Redis, or correct REDIS_URL; with rediss:// this machine must trust the authority of its \
+                       certificate (SSL_CERT_FILE names a file of authorities)";
     let Some(link) = &state.redis else { return Finding::off("redis", "no Redis is set up (REDIS_URL)") };
-    let pong =
-        link.ask(|mut connection| async move { redis::cmd("PING").query_async::<String>(&mut connection).await });
-    match pong.await {
-        Some(_) => Finding::ok("redis", "Redis answers"),
-        None => Finding::warning(
-            "redis",
-            "Redis does not answer: nothing is lost, and answers are slower",
-            "start Redis, or correct REDIS_URL",
-        ),
+    match link.reach().await {
+        Ok(()) => Finding::ok("redis", "Redis answers"),
+        Err(why) => {
+            let says = format!("Redis does not answer: nothing is lost, and answers are slower ({why})");
+            Finding::warning("redis", says, FIX)
+        }
     }
 }
 

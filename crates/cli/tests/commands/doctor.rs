@@ -1,6 +1,7 @@
 //! `admit doctor`, and settings as an operations team gives them.
 
 use super::*;
+use crate::private_redis::Redis;
 
 fn doctor(folder: &Path, environment: &[(&str, &str)]) -> (bool, Value) {
     let mut command = admit(&["doctor", "--json", "--listen", "127.0.0.1:9"]);
@@ -73,6 +74,19 @@ fn a_mail_server_that_is_away_is_a_warning() {
     let mail = check(&told, "mail");
     assert!(fine && mail["condition"] == "warning", "scans go on: {told}");
     assert!(mail["fix"].as_str().unwrap().contains("SMTP_URL"), "{told}");
+}
+
+#[test]
+fn a_redis_by_tls_is_green_where_its_authority_is_trusted() {
+    let (folder, redis) = (served("doctor-redis"), Redis::start_with_tls());
+    let (url, authority) = (redis.tls_url(), redis.authority().display().to_string());
+    let (fine, told) = doctor(&folder.0, &[("REDIS_URL", &url), ("SSL_CERT_FILE", &authority)]);
+    assert!(fine && check(&told, "redis")["condition"] == "ok", "{told}");
+    let (fine, told) = doctor(&folder.0, &[("REDIS_URL", &url)]);
+    let found = check(&told, "redis");
+    assert!(fine && found["condition"] == "warning", "scans go on: {told}");
+    assert!(found["says"].as_str().unwrap().contains("UnknownIssuer"), "it says why: {told}");
+    assert!(found["fix"].as_str().unwrap().contains("SSL_CERT_FILE"), "{told}");
 }
 
 #[tokio::test]

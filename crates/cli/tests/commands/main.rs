@@ -1,5 +1,9 @@
 //! The commands as a person types them.
 
+#[path = "../../../server/tests/it/private_redis.rs"]
+#[allow(dead_code, reason = "each target uses its part of the harness")]
+mod private_redis;
+
 mod doctor;
 mod keeping;
 

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use redis::aio::{ConnectionManager, ConnectionManagerConfig, PubSub};
+use redis::aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig, PubSub};
 use redis::{Client, RedisResult};
 
 use super::http_client::install_crypto;
@@ -27,9 +27,11 @@ pub struct Link {
 }
 
 impl Link {
-    /// Prepares the link; the first request connects. Call it inside a runtime. Fails if `url` is no address.
+    /// Opens the link, which connects in the background. Call it inside a runtime. Fails if `url` is no address.
+    ///
+    /// With TLS a connection takes several round trips. So it is not made within [`WAIT`] of the first request.
     pub fn open(url: &str) -> RedisResult<Self> {
-        // `rediss://` is TLS.
+        // `rediss://` is TLS. The machine's authorities are trusted, or those of the file that SSL_CERT_FILE names.
         install_crypto();
         let client = Client::open(url)?;
         let config = ConnectionManagerConfig::new()
@@ -37,6 +39,8 @@ impl Link {
             .set_connection_timeout(Some(CONNECT))
             .set_response_timeout(Some(CONNECT));
         let connection = ConnectionManager::new_lazy_with_config(client.clone(), config)?;
+        let mut first = connection.clone();
+        tokio::spawn(async move { ping(&mut first).await });
         let (paused_until, gone) = (AtomicU64::new(0), AtomicBool::new(false));
         Ok(Self { client, connection, started: Instant::now(), paused_until, gone })
     }
@@ -60,6 +64,13 @@ impl Link {
             Err(_) => self.lost("no answer in time"),
         }
     }
+    /// Checks whether Redis accepts a new connection and answers on it. The error says why not.
+    pub async fn reach(&self) -> RedisResult<()> {
+        let asked = tokio::time::timeout(CONNECT, async {
+            ping(&mut self.client.get_multiplexed_async_connection().await?).await
+        });
+        asked.await.unwrap_or_else(|_| Err((redis::ErrorKind::Io, "no answer in time").into()))
+    }
     /// A new connection that listens to channels. When it ends, the caller opens another.
     pub async fn listener(&self) -> RedisResult<PubSub> {
         let connecting = tokio::time::timeout(CONNECT, self.client.get_async_pubsub());
@@ -76,6 +87,10 @@ impl Link {
     fn elapsed_ms(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
+}
+
+async fn ping(connection: &mut impl ConnectionLike) -> RedisResult<()> {
+    redis::cmd("PING").query_async(connection).await
 }
 
 impl std::fmt::Debug for Link {

@@ -3,14 +3,25 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+
 /// A Redis that a test can stop, empty, delay and start again.
 pub struct Redis {
     port: u16,
+    tls: Option<Tls>,
     process: Mutex<Option<Child>>,
+}
+
+/// The second port of a Redis, which speaks TLS.
+struct Tls {
+    port: u16,
+    /// Holds `ca.pem`, `cert.pem` and `key.pem`.
+    folder: tempfile::TempDir,
 }
 
 /// The Redis that is shared by tests which do not disturb it.
@@ -22,8 +33,14 @@ pub fn shared() -> &'static Redis {
 impl Redis {
     /// Starts one.
     pub fn start() -> Self {
-        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let redis = Self { port: free, process: Mutex::new(None) };
+        Self::start_with(None)
+    }
+    /// Starts one that speaks TLS too. An authority that no machine knows signed its certificate.
+    pub fn start_with_tls() -> Self {
+        Self::start_with(Some(Tls::new()))
+    }
+    fn start_with(tls: Option<Tls>) -> Self {
+        let redis = Self { port: free_port(), tls, process: Mutex::new(None) };
         redis.start_again();
         redis
     }
@@ -31,15 +48,27 @@ impl Redis {
     pub fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
     }
+    /// Its address by TLS.
+    pub fn tls_url(&self) -> String {
+        format!("rediss://127.0.0.1:{}", self.tls().port)
+    }
+    /// The file (PEM) of the authority that signed its certificate.
+    pub fn authority(&self) -> PathBuf {
+        self.tls().folder.path().join("ca.pem")
+    }
+    fn tls(&self) -> &Tls {
+        self.tls.as_ref().expect("start_with_tls")
+    }
     /// Starts it again after [`Redis::stop`], without content.
     pub fn start_again(&self) {
         // The shell waits for the end of its input, which comes when we stop it and when this process dies without
         // running destructors. So the shell creates the folder (`mktemp` fills in the XXXXXX) and removes it.
         let line = format!(
             "dir=$(mktemp -d -t admit-redis-XXXXXX); \
-             redis-server --port {} --bind 127.0.0.1 --save '' --appendonly no --dir \"$dir\" >/dev/null & pid=$!; \
+             redis-server --port {} {} --bind 127.0.0.1 --save '' --appendonly no --dir \"$dir\" >/dev/null & pid=$!; \
              cat >/dev/null; kill -CONT $pid; kill -9 $pid; wait $pid; rm -r \"$dir\"",
             self.port,
+            self.tls.as_ref().map(Tls::arguments).unwrap_or_default(),
         );
         let child = Command::new("sh").args(["-c", &line]).stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         *self.lock() = Some(child);
@@ -85,4 +114,33 @@ impl Drop for Redis {
     fn drop(&mut self) {
         self.stop();
     }
+}
+
+impl Tls {
+    fn new() -> Self {
+        let folder = tempfile::Builder::new().prefix("admit-redis-tls-").tempdir().unwrap();
+        let (ca_key, key) = (KeyPair::generate().unwrap(), KeyPair::generate().unwrap());
+        let mut ca = CertificateParams::default();
+        ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let ca_pem = ca.self_signed(&ca_key).unwrap().pem();
+        let params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+        let cert = params.signed_by(&key, &Issuer::new(ca, ca_key)).unwrap();
+        for (name, pem) in [("ca.pem", ca_pem), ("cert.pem", cert.pem()), ("key.pem", key.serialize_pem())] {
+            std::fs::write(folder.path().join(name), pem).unwrap();
+        }
+        Self { port: free_port(), folder }
+    }
+    /// The arguments of `redis-server` for this port.
+    fn arguments(&self) -> String {
+        let folder = self.folder.path().display();
+        format!(
+            "--tls-port {} --tls-auth-clients no --tls-cert-file '{folder}/cert.pem' --tls-key-file '{folder}/key.pem' \
+             --tls-ca-cert-file '{folder}/ca.pem'",
+            self.port
+        )
+    }
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
