@@ -29,7 +29,7 @@ fn laws(files: &[File], found: &mut Vec<Complaint>) {
     files.iter().for_each(|file| rules::check(file, found));
     rules::map_is_true(files, found);
     found.extend(prose::long_sentences(files));
-    found.extend(prose::riddles(files, prose::RIDDLES_LEFT));
+    found.extend(prose::riddles(files));
     order::check(files, found);
     links_lead_somewhere(files, found);
 }
@@ -63,7 +63,6 @@ mod tests {
         files.push(File::read("crates/core/src/long.rs", "//\n".repeat(601), &mut found));
         files.push(File::read("crates/store-sqlite/migrations/V1__schema.sql", "--\n".repeat(601), &mut found));
         laws(&files, &mut found);
-        found.extend(prose::riddles(&files, 0));
         found.sort();
         let found: String = found.iter().map(|complaint| format!("{complaint}\n")).collect();
         assert!(found == expected, "{found}");

@@ -7,7 +7,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use admit_core::barcode::BarcodeHash;
-use admit_core::ids::{DeviceId, EventId, OrganizationId, ScanId};
+use admit_core::ids::{DeviceId, EventId, OrganizationId};
 use admit_core::time::Timestamp;
 use futures_util::future::BoxFuture;
 
@@ -76,8 +76,8 @@ pub enum Topic {
     Rules,
 }
 
-/// Which organisation and events a write is about. Before the operation runs, the store takes the heads of these
-/// events, in order of id (architecture §4).
+/// Which organisation and events a write is about. Before the operation runs, the store locks the heads of these
+/// events, in order of id (ARCHITECTURE.md §4).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scope {
     /// The organisation that the operation is for.
@@ -98,8 +98,8 @@ pub struct Prefetch {
     pub devices: Vec<DeviceId>,
     /// Devices whose assignments to look up.
     pub assignments: Vec<DeviceId>,
-    /// Scan ids whose stored rows to look up.
-    pub scans: Vec<ScanId>,
+    /// Events whose stored scans to look up.
+    pub scans: Vec<EventId>,
     /// Codes of the scope's event to look up, with their tickets' rules and states.
     pub codes: Vec<BarcodeHash>,
 }

@@ -52,6 +52,7 @@ macro_rules! store_suite {
                 a_ticket_made_late_finds_its_scans, variants_come_along_wherever_they_resolve, deliveries_are_merged,
                 ids_are_known_by_device, reviews_follow_their_scans, scans_are_listed_newest_first,
                 scans_are_filtered_by_their_own_verdicts,
+                scans_of_a_failed_write_are_not_found, scans_of_many_blocks_are_found_in_order,
                 a_scan_stored_twice_is_a_conflict, a_pick_stands_whatever_code_was_read_beside_it;
             states: states_are_replaced_whole, counters_change_by_their_difference, flow_counts_by_minute_and_gate,
                 people_without_a_ticket_are_counted_by_minute_too, recounts_are_replaced_by_subject,

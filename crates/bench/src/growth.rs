@@ -1,24 +1,20 @@
 //! Growth: the time of one batch while the stored scans grow to five million.
 //!
-//! Phones upload the first scans. Their rows are then copied straight into the database with other ids, spread over
-//! the whole range of each key. So the next scans meet trees as deep, and pages as cold, as if phones had uploaded
-//! every scan.
+//! Phones upload the first scans. The filler then copies these straight into the database, under other ids.
 
 use std::time::{Duration, Instant};
 
-use admit_store_postgres::testing;
-use anyhow::{Context, Result, ensure};
-use rusqlite::Connection;
-use tokio_postgres::NoTls;
+use anyhow::Result;
 
-use crate::ground::{Ground, postgres};
+use crate::filler::Filler;
+use crate::ground::Ground;
 use crate::ingest::{once, paired};
 use crate::organiser::Listed;
 use crate::phone::{Format, Phone};
 use crate::row::{Row, Target, number};
 use crate::run::{Run, Store};
 use crate::sample::median;
-use crate::server::{Data, Server};
+use crate::server::Server;
 
 /// Numbers of stored scans at which batches are timed.
 const POINTS: [usize; 3] = [1_000_000, 2_000_000, 5_000_000];
@@ -30,8 +26,6 @@ const FILLING: Duration = Duration::from_secs(360);
 const MOST: f64 = 1.3;
 /// Scans per batch.
 const BATCH: usize = 1_000;
-/// The tables that get a row per scan.
-const TABLES: [&str; 2] = ["scans", "states"];
 
 /// Measures each of the run's stores.
 pub fn measure(run: &Run) -> Result<Vec<Row>> {
@@ -52,7 +46,7 @@ fn one(run: &Run, store: Store) -> Result<Vec<Row>> {
     let name = |stored: usize| format!("batch of 1,000, {store}, {} scans stored", number(stored as f64));
     let input = "one phone, format 2, first scans; limit: the same batch on an empty event";
     let mut rows = vec![Row::new(name(0), begun, "ms", Target::None, input)];
-    let filler = Filler::of(store, &data, ground.tickets.len() - fresh.len())?;
+    let mut filler = Filler::of(store, &data, ground.tickets.len() - fresh.len())?;
     let mut stored = filler.base;
     let deadline = Instant::now() + FILLING;
     for point in if run.quick { &QUICK[..] } else { &POINTS[..] } {
@@ -79,121 +73,4 @@ fn batch_ms(run: &Run, server: &Server, phones: &mut [Phone], fresh: &mut &[List
     once(server, phones, Format::V2, BATCH, 3, fresh)?;
     let times = (0..run.scaled(15, 3)).map(|_| once(server, phones, Format::V2, BATCH, 1, fresh));
     Ok(median(&times.collect::<Result<Vec<_>>>()?) * 1_000.0)
-}
-
-/// Fills a database with copies of the first scans' rows.
-struct Filler {
-    store: Store,
-    /// The number of scans that each copy has.
-    base: usize,
-    /// The columns of each table, in the order of [`TABLES`].
-    columns: Vec<Vec<String>>,
-}
-
-impl Filler {
-    /// Saves the rows of the first `base` scans in tables of their own, and reads their columns.
-    fn of(store: Store, data: &Data, base: usize) -> Result<Filler> {
-        let mut columns = Vec::new();
-        for table in TABLES {
-            // tidy-allow: rows are copied as they are, whatever they are
-            let aside = format!("CREATE TABLE first_{table} AS SELECT * FROM {table}");
-            columns.push(match store {
-                Store::Sqlite => {
-                    let conn = open(data)?;
-                    conn.execute_batch(&aside)?;
-                    sqlite_columns(&conn, table)?
-                }
-                Store::Postgres => {
-                    postgres_run(data, &aside)?;
-                    postgres_columns(data, table)?
-                }
-            });
-        }
-        ensure!(columns.iter().all(|columns| !columns.is_empty()), "a table that copies are made of has no columns");
-        Ok(Filler { store, base, columns })
-    }
-
-    /// Fills the database up to `point` scans, or until `deadline`. Gives the number of scans then stored.
-    fn fill(&self, data: &Data, stored: usize, point: usize, deadline: Instant) -> Result<usize> {
-        eprintln!("   filling {} to {} scans", self.store, number(point as f64));
-        let sqlite = (self.store == Store::Sqlite).then(|| open(data)).transpose()?;
-        let mut stored = stored;
-        while stored < point && Instant::now() < deadline {
-            let copy = stored / self.base;
-            let statements = self.statements(copy);
-            match &sqlite {
-                Some(conn) => conn.execute_batch(&format!("BEGIN; {statements} COMMIT"))?,
-                None => postgres_run(data, &format!("SET synchronous_commit = off; BEGIN; {statements} COMMIT"))?,
-            }
-            stored += self.base;
-        }
-        match sqlite {
-            Some(conn) => conn.close().map_err(|(_, error)| error).context("closing the filled database")?,
-            None => postgres().admin("CHECKPOINT"),
-        }
-        Ok(stored)
-    }
-
-    /// The statements that add one copy of the saved rows. Each text id gets the copy's number as its first four
-    /// digits. The number is multiplied, so that copies lie apart in the key. Values of other columns stay as they
-    /// are.
-    fn statements(&self, copy: usize) -> String {
-        let mark = format!("{:04x}", (copy * 40_503) % 65_536);
-        let mut text = String::new();
-        for (table, columns) in TABLES.iter().zip(&self.columns) {
-            let values: Vec<String> = columns.iter().map(|column| self.value(column, &mark)).collect();
-            let (names, values) = (columns.join(", "), values.join(", "));
-            // tidy-allow: rows are copied as they are, whatever they are
-            text.push_str(&format!("INSERT INTO {table} ({names}) SELECT {values} FROM first_{table};\n"));
-        }
-        text
-    }
-
-    fn value(&self, column: &str, mark: &str) -> String {
-        match (column, self.store) {
-            ("scan_id" | "log_id", _) => format!("'{mark}' || substr({column}, 5)"),
-            ("subject", _) => format!("'ticket:{mark}' || substr(subject, 12)"),
-            ("digest" | "barcode_hash", Store::Sqlite) => format!("unhex('{mark}' || substr(hex({column}), 5))"),
-            ("digest" | "barcode_hash", Store::Postgres) => {
-                format!("decode('{mark}' || substr(encode({column}, 'hex'), 5), 'hex')")
-            }
-            _ => column.to_owned(),
-        }
-    }
-}
-
-/// Opens the database file without durability, to fill it fast. A crash would only lose this measurement.
-fn open(data: &Data) -> Result<Connection> {
-    let conn = Connection::open(data.folder.join("admit.db"))?;
-    conn.execute_batch("PRAGMA synchronous = OFF; PRAGMA cache_size = -400000; PRAGMA temp_store = MEMORY")?;
-    Ok(conn)
-}
-
-fn sqlite_columns(conn: &Connection, table: &str) -> Result<Vec<String>> {
-    // tidy-allow: of no store of ours
-    let mut asked = conn.prepare("SELECT name FROM pragma_table_info(?1)")?;
-    let names = asked.query_map([table], |row| row.get(0))?;
-    Ok(names.collect::<rusqlite::Result<_>>()?)
-}
-
-/// The address of the database for a superuser. The product's own role sees only one organisation at a time.
-fn superuser(data: &Data) -> Result<String> {
-    Ok(postgres().as_superuser(data.database_url.as_ref().context("a database of its own")?))
-}
-
-fn postgres_run(data: &Data, sql: &str) -> Result<()> {
-    testing::run_sql(&superuser(data)?, sql).context("filling PostgreSQL")
-}
-
-fn postgres_columns(data: &Data, table: &str) -> Result<Vec<String>> {
-    let address = superuser(data)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
-        let (client, connection) = tokio_postgres::connect(&address, NoTls).await?;
-        tokio::spawn(connection);
-        // tidy-allow: of no store of ours
-        let asked = "SELECT attname::text FROM pg_attribute WHERE attrelid = $1::text::regclass AND attnum > 0";
-        let rows = client.query(asked, &[&table]).await?;
-        Ok(rows.iter().map(|row| row.get(0)).collect())
-    })
 }

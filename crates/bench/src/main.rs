@@ -24,6 +24,7 @@ mod left;
 mod ingest;
 mod hmac;
 mod online;
+mod filler;
 mod growth;
 mod mailbox;
 mod passes;

@@ -243,7 +243,8 @@ async fn a_night_goes_to_postgresql_and_back_and_every_phone_goes_on() {
     let again = moved(&address, text(&back.0));
     let (there, again) = (digests(&there), digests(&again));
     assert_eq!(there, again);
-    for table in ["scans", "tickets", "reviews", "incidents", "device_keys", "audit", "runs", "webhook_endpoints"] {
+    for table in ["scan_blocks", "tickets", "reviews", "incidents", "device_keys", "audit", "runs", "webhook_endpoints"]
+    {
         assert!(there.iter().any(|(name, rows, _)| name == table && *rows > 0), "{table} has no rows: {there:?}");
     }
 
@@ -495,7 +496,7 @@ fn kill_while_it_writes(from: &Path, to: &Path) {
     child.kill().unwrap();
     assert!(!child.wait().unwrap().success());
     let database = rusqlite::Connection::open(to.join("admit.db")).unwrap();
-    for table in ["organizations", "tickets", "scans", "users"] {
+    for table in ["organizations", "tickets", "scan_blocks", "users"] {
         // tidy-allow: what a kill left
         let rows: i64 = database.query_row(&format!("SELECT COUNT(*) FROM {table}"), [], |row| row.get(0)).unwrap();
         assert_eq!(rows, 0, "{table}");

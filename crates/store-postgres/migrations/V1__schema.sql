@@ -472,38 +472,29 @@ CREATE TABLE rejected (
 CREATE INDEX rejected_of_device ON rejected (organization_id, event_id, device_id, received_at);
 
 -- ---------------------------------------------------------------- scans: facts
--- What a scan is about is not stored: a ticket may be made after its scan. manual_ticket_id is what a person picked;
--- the code decides first (codes), then the pick, else the subject is the unknown code itself.
-CREATE TABLE scans (
+-- A block holds up to 14 scans of one author and one log that arrived one after the other (core's `block`). The subject
+-- of a scan is not stored: a ticket may be made after its scan. An index in memory, made of the blocks, finds scans.
+-- position: the serial of the write times 16,384, plus the block's number in the write. carrier: the device that sent
+-- the scans, NULL for their author. first_seq, last_seq: of the scans' places in the log. withheld: how many of the
+-- scans are withheld. checksum: the last eight bytes of the block.
+CREATE TABLE scan_blocks (
   organization_id TEXT COLLATE "C" NOT NULL,
-  scan_id TEXT COLLATE "C" NOT NULL,
-  device_id TEXT COLLATE "C" NOT NULL,
-  digest BYTEA NOT NULL,
   event_id TEXT COLLATE "C" NOT NULL,
-  barcode_hash BYTEA,
-  manual_ticket_id TEXT COLLATE "C",
+  position BIGINT NOT NULL,
+  device_id TEXT COLLATE "C" NOT NULL,
   log_id TEXT COLLATE "C",
-  seq BIGINT,
-  serial BIGINT NOT NULL,
-  n BIGINT NOT NULL,
-  signature_state TEXT COLLATE "C" NOT NULL,
-  withheld BOOLEAN NOT NULL,
-  offset_seconds BIGINT NOT NULL,
-  received_at BIGINT NOT NULL,
-  judged_serial BIGINT,
-  judged_outcome TEXT COLLATE "C",
+  first_seq BIGINT,
+  last_seq BIGINT,
+  withheld BIGINT NOT NULL,
+  carrier TEXT COLLATE "C",
   batch_id TEXT COLLATE "C",
-  carrier TEXT COLLATE "C" NOT NULL,
-  signature TEXT COLLATE "C",
-  sent TEXT COLLATE "C",
-  content BYTEA NOT NULL,
-  CONSTRAINT scans_pk PRIMARY KEY (organization_id, scan_id, device_id, digest),
-  CONSTRAINT scans_have_a_subject CHECK (barcode_hash IS NOT NULL OR manual_ticket_id IS NOT NULL)
+  checksum BIGINT NOT NULL,
+  block BYTEA NOT NULL,
+  CONSTRAINT scan_blocks_pk PRIMARY KEY (organization_id, event_id, position)
 );
-CREATE INDEX scans_of_code ON scans (organization_id, event_id, barcode_hash);
-CREATE INDEX scans_of_pick ON scans (organization_id, event_id, manual_ticket_id) WHERE manual_ticket_id IS NOT NULL;
-CREATE INDEX scans_of_log ON scans (organization_id, device_id, log_id, seq);
-CREATE INDEX scans_by_arrival ON scans (organization_id, event_id, serial, n);
+CREATE INDEX scan_blocks_of_log ON scan_blocks (organization_id, device_id, log_id, last_seq);
+-- A block is compressed already.
+ALTER TABLE scan_blocks ALTER COLUMN block SET STORAGE EXTERNAL;
 
 -- What later deliveries of a stored content proved.
 CREATE TABLE deliveries (
@@ -553,7 +544,6 @@ CREATE TABLE states (
   entered_at BIGINT,
   first_at BIGINT NOT NULL,
   last_at BIGINT NOT NULL,
-  outcomes BIGINT NOT NULL,
   digest BYTEA NOT NULL,
   judgement BYTEA NOT NULL,
   CONSTRAINT states_pk PRIMARY KEY (organization_id, event_id, subject)
@@ -666,14 +656,13 @@ INSERT INTO rules SELECT 'o', 'e', n / 10, n, NULL,
   CASE n % 50 WHEN 0 THEN 'event' WHEN 1 THEN 'gate' WHEN 2 THEN 'device' ELSE 'ticket' END, 't' || n, 'first', '{}'
   FROM generate_series(1, 3000) n;
 INSERT INTO audit SELECT 'o', 'e', n, n, n, NULL, NULL, 'a', 't', 'i', '{}', '{}', '' FROM generate_series(1, 3000) n;
-INSERT INTO scans SELECT 'o', 's' || n, 'd' || n % 40, decode(md5(n::text), 'hex'), 'e', decode(md5(n::text), 'hex'),
-  CASE n % 20 WHEN 0 THEN 't' || n END, 'l' || n % 40, n / 40, n / 10, n % 10, 'verified', false, 0, n, NULL, NULL, 'b' || n / 10,
-  'd' || n % 40, NULL, NULL, '' FROM generate_series(1, 3000) n;
+INSERT INTO scan_blocks SELECT 'o', 'e', n * 16384, 'd' || n % 40, 'l' || n % 40, n, n + 9, 0, 'd' || n % 40, 'b' || n, n, ''
+  FROM generate_series(1, 3000) n;
 INSERT INTO deliveries SELECT 'o', 's' || n, 'd' || n % 40, decode(md5(n::text), 'hex'), n, 'verified', false, 0, n, NULL, NULL,
   'd' || n % 40 FROM generate_series(1, 300) n;
 INSERT INTO reviews SELECT 'o', 'e', n, 'd' || n % 40, 's' || n, decode(md5(n::text), 'hex'), 'accept', 'u', '', n
   FROM generate_series(1, 300) n;
-INSERT INTO states SELECT 'o', 'e', 'ticket:t' || n, n, 1, 1, 1, n, n, n, 1, '', '' FROM generate_series(1, 3000) n;
+INSERT INTO states SELECT 'o', 'e', 'ticket:t' || n, n, 1, 1, 1, n, n, n, '', '' FROM generate_series(1, 3000) n;
 INSERT INTO waiting SELECT 'o', 'e', 'ticket:t' || n, 'd' || n % 40, 's' || n, decode(md5(n::text), 'hex') FROM generate_series(1, 300) n;
 INSERT INTO flow SELECT 'o', 'e', n / 10, 'g' || n % 10, 1, 0, 0, 0 FROM generate_series(1, 3000) n;
 INSERT INTO incidents SELECT 'o', 'i' || n, 'e', 'ticket:t' || n, 'double_entry', 'critical', true, '', '{}', 'open',
@@ -690,7 +679,7 @@ ALTER TABLE codes ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUM
 ALTER TABLE guests ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
 ALTER TABLE rules ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
 ALTER TABLE audit ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
-ALTER TABLE scans ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
+ALTER TABLE scan_blocks ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
 ALTER TABLE deliveries ALTER COLUMN organization_id SET (n_distinct = 1);
 ALTER TABLE reviews ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
 ALTER TABLE states ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
@@ -701,8 +690,8 @@ ALTER TABLE batches ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COL
 ALTER TABLE devices ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
 ALTER TABLE device_keys ALTER COLUMN organization_id SET (n_distinct = 1);
 ALTER TABLE logs ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
-ANALYZE tickets, codes, guests, rules, audit, scans, deliveries, reviews, states, waiting, flow, incidents, batches, devices, device_keys, logs;
-TRUNCATE tickets, codes, guests, rules, audit, scans, deliveries, reviews, states, waiting, flow, incidents, batches, devices, device_keys, logs;
+ANALYZE tickets, codes, guests, rules, audit, scan_blocks, deliveries, reviews, states, waiting, flow, incidents, batches, devices, device_keys, logs;
+TRUNCATE tickets, codes, guests, rules, audit, scan_blocks, deliveries, reviews, states, waiting, flow, incidents, batches, devices, device_keys, logs;
 
 -- ---------------------------------------------------------------- workflows
 CREATE TABLE runs (
@@ -798,8 +787,8 @@ CREATE TRIGGER batches_insert_only BEFORE UPDATE OR DELETE ON batches FOR EACH R
 CREATE TRIGGER batches_no_truncate BEFORE TRUNCATE ON batches FOR EACH STATEMENT EXECUTE FUNCTION facts_are_insert_only();
 CREATE TRIGGER rejected_insert_only BEFORE UPDATE OR DELETE ON rejected FOR EACH ROW EXECUTE FUNCTION facts_are_insert_only();
 CREATE TRIGGER rejected_no_truncate BEFORE TRUNCATE ON rejected FOR EACH STATEMENT EXECUTE FUNCTION facts_are_insert_only();
-CREATE TRIGGER scans_insert_only BEFORE UPDATE OR DELETE ON scans FOR EACH ROW EXECUTE FUNCTION facts_are_insert_only();
-CREATE TRIGGER scans_no_truncate BEFORE TRUNCATE ON scans FOR EACH STATEMENT EXECUTE FUNCTION facts_are_insert_only();
+CREATE TRIGGER scan_blocks_insert_only BEFORE UPDATE OR DELETE ON scan_blocks FOR EACH ROW EXECUTE FUNCTION facts_are_insert_only();
+CREATE TRIGGER scan_blocks_no_truncate BEFORE TRUNCATE ON scan_blocks FOR EACH STATEMENT EXECUTE FUNCTION facts_are_insert_only();
 CREATE TRIGGER deliveries_insert_only BEFORE UPDATE OR DELETE ON deliveries FOR EACH ROW EXECUTE FUNCTION facts_are_insert_only();
 CREATE TRIGGER deliveries_no_truncate BEFORE TRUNCATE ON deliveries FOR EACH STATEMENT EXECUTE FUNCTION facts_are_insert_only();
 CREATE TRIGGER reviews_insert_only BEFORE UPDATE OR DELETE ON reviews FOR EACH ROW EXECUTE FUNCTION facts_are_insert_only();
@@ -902,9 +891,9 @@ ALTER TABLE rejected ENABLE ROW LEVEL SECURITY;
 ALTER TABLE rejected FORCE ROW LEVEL SECURITY;
 CREATE POLICY rejected_own ON rejected USING (organization_id = current_setting('app.organization_id', true))
   WITH CHECK (organization_id = current_setting('app.organization_id', true));
-ALTER TABLE scans ENABLE ROW LEVEL SECURITY;
-ALTER TABLE scans FORCE ROW LEVEL SECURITY;
-CREATE POLICY scans_own ON scans USING (organization_id = current_setting('app.organization_id', true))
+ALTER TABLE scan_blocks ENABLE ROW LEVEL SECURITY;
+ALTER TABLE scan_blocks FORCE ROW LEVEL SECURITY;
+CREATE POLICY scan_blocks_own ON scan_blocks USING (organization_id = current_setting('app.organization_id', true))
   WITH CHECK (organization_id = current_setting('app.organization_id', true));
 ALTER TABLE deliveries ENABLE ROW LEVEL SECURITY;
 ALTER TABLE deliveries FORCE ROW LEVEL SECURITY;

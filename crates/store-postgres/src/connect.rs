@@ -38,7 +38,7 @@ const SETTINGS: &str = "SET lock_timeout = '10s'; SET idle_in_transaction_sessio
                         SET client_encoding = 'UTF8'; SET standard_conforming_strings = on; \
                         SET plan_cache_mode = force_generic_plan";
 /// Additional settings of connections that write. Every statement of a write must use its index, so that a batch's
-/// cost does not grow with the event's history (architecture §4).
+/// cost does not grow with the event's history.
 const WRITER: &str = "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off";
 /// Additional settings of connections that read. A read ends after this time.
 const READER: &str = "SET statement_timeout = '30s'; SET default_transaction_read_only = on";
@@ -92,7 +92,7 @@ pub(crate) fn connect(address: &Address) -> Result<PgDriver> {
             _ => unavailable(),
         }
     })?;
-    let mut driver = PgDriver::new(runtime, client);
+    let mut driver = PgDriver::new(runtime, client, address.index.clone());
     driver.batch(SETTINGS)?;
     Ok(driver)
 }

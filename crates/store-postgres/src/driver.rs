@@ -12,6 +12,7 @@ use admit_core::time::Timestamp;
 use admit_store_queries::constraints::conflict;
 use admit_store_queries::driver::{Asked, Bulk, Driver, Made, RunFor, Stmt};
 use admit_store_queries::hooks::planted;
+use admit_store_queries::scan_index::ScanIndex;
 use admit_store_queries::value::{Row, Value, check_text};
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
@@ -23,6 +24,7 @@ use tokio_postgres::{Client, Statement};
 use crate::options::{CommitFault, Options, StatementFault};
 use crate::params::{Owned, Param, all, column, kind_of, owned, owned_all, owned_column};
 use crate::prefetch::{Ahead, Prefetched};
+use crate::rows::{ROWS, Rows};
 
 /// The worst fault on the connection so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,38 +91,13 @@ struct Sent {
     answer: Pin<Box<dyn Future<Output = std::result::Result<(), tokio_postgres::Error>> + Send>>,
 }
 
-/// The most rows that are collected for one bulk statement.
-const ROWS: usize = 2 * admit_core::limits::LANE_REQUESTS;
-
-/// Rows of one bulk change, from one or several operations.
-struct Rows {
-    bulk: &'static Bulk,
-    values: Vec<Value<'static>>,
-}
-
-impl Rows {
-    /// Whether these rows may join the statement: the total stays small, and no two rows are about the same row of the
-    /// table.
-    fn take(&self, values: &[Value<'_>]) -> bool {
-        let width = self.bulk.columns.len();
-        if self.values.len() + values.len() > ROWS * width {
-            return false;
-        }
-        if !self.bulk.together(&self.values, values) {
-            return false;
-        }
-        let (distinct, held) = (self.bulk.distinct(), self.values.chunks_exact(width));
-        let same = |a: &[Value<'_>], b: &[Value<'_>]| distinct.iter().all(|place| a[*place] == b[*place]);
-        distinct.is_empty() || !held.into_iter().any(|row| values.chunks_exact(width).any(|new| same(row, new)))
-    }
-}
-
 /// A connection with the runtime that drives it. Everything happens on the calling thread.
 ///
 /// Changes whose result nobody needs before the commit are sent without waiting. The server answers in order, so their
 /// answers are read with those of the next statement that waits. All of them are read before the commit is reported.
 pub(crate) struct PgDriver {
     options: Arc<Options>,
+    index: ScanIndex,
     runtime: Runtime,
     pub(crate) client: Arc<Client>,
     prepared: HashMap<usize, Statement>,
@@ -181,8 +158,9 @@ fn quoted(text: &str) -> String {
 
 impl PgDriver {
     /// A driver for a connection that `runtime` drives.
-    pub fn new(runtime: Runtime, client: Client) -> Self {
+    pub fn new(runtime: Runtime, client: Client, index: ScanIndex) -> Self {
         Self {
+            index,
             options: Arc::default(),
             runtime,
             client: Arc::new(client),
@@ -445,6 +423,9 @@ async fn once<F: Future + ?Sized>(mut asked: Pin<&mut F>) -> Poll<F::Output> {
 }
 
 impl Driver for PgDriver {
+    fn scan_index(&self) -> &ScanIndex {
+        &self.index
+    }
     fn run_for(&mut self, whom: RunFor<'_>) -> Result<()> {
         let set = match whom {
             RunFor::Organization(organization_id) => format!(

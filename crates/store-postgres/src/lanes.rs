@@ -1,4 +1,4 @@
-//! One lane per event groups waiting operations into one transaction (architecture §4 "Lanes"). Reads have connections
+//! One lane per event groups waiting operations into one transaction (ARCHITECTURE.md §4). Reads have connections
 //! of their own.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

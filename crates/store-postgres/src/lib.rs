@@ -6,6 +6,7 @@ mod options;
 mod tls;
 mod params;
 mod prefetch;
+mod rows;
 mod driver;
 mod connect;
 mod lanes;

@@ -19,6 +19,7 @@ use super::*;
 use crate::testing::{Server, run_sql, shared};
 
 mod idle;
+mod nodes;
 mod prepared;
 
 fn options() -> Options {
@@ -42,13 +43,13 @@ fn facts_can_be_neither_changed_nor_removed() {
         with_event(&store).await;
         with_scans(&store, vec![scan("e", "s1", "t1")]).await;
     });
-    for change in ["UPDATE scans SET serial = 9", "DELETE FROM scans", "TRUNCATE scans"] {
+    for change in ["UPDATE scan_blocks SET position = 9", "DELETE FROM scan_blocks", "TRUNCATE scan_blocks"] {
         let sql = format!("SELECT set_config('app.organization_id', 'o', false); {change}");
         let error = run_sql(&address, &sql).unwrap_err();
         let error = error.as_db_error().map(|error| error.message().to_owned()).unwrap_or_default();
         assert!(error.contains("facts are insert-only"), "{change}: {error}");
     }
-    for table in ["rules", "audit", "batches", "rejected", "scans", "deliveries", "reviews"] {
+    for table in ["rules", "audit", "batches", "rejected", "scan_blocks", "deliveries", "reviews"] {
         let count = format!(
             "DO $$ BEGIN ASSERT (SELECT COUNT(*) = 2 FROM pg_trigger WHERE tgrelid = '{table}'::regclass AND NOT tgisinternal); END $$"
         );
@@ -331,13 +332,13 @@ fn no_lookup_of_a_batch_reads_all_of_an_event() {
     let mut driver = connect::writer(&connect::address(&address).unwrap()).unwrap();
     driver.batch("SET app.organization_id = 'o'").unwrap();
     let hot = [
-        ("FACTS_BY_CODE", "'o', 'e', ARRAY['t1']"),
-        ("FACTS_BY_PICK", "'o', 'e', ARRAY['t1']"),
-        ("FACTS_OF_UNKNOWN", "'o', 'e', ARRAY['x'::bytea]"),
-        ("KNOWN_SCANS", "'o', 'd1', ARRAY['s1']"),
+        ("CODES_OF_TICKETS", "'o', 'e', ARRAY['t1']"),
+        ("BLOCKS_AT", "'o', 'e', ARRAY[16384::bigint]"),
+        ("BLOCKS_FROM", "'o', 'e', 16384, 256"),
+        ("BLOCKS_OF_LOG", "'o', 'd1', 'l1', 1, 2"),
+        ("DELIVERIES", "'o', ARRAY['s1']"),
         ("FIND_CODES", "'o', 'e', ARRAY['x'::bytea]"),
         ("DELETE_WAITING", "'o', 'e', ARRAY['ticket:t1']"),
-        ("STORED_IDS", "'o', ARRAY['s1']"),
         ("TICKET_RULES", "'o', 'e', ARRAY['t1']"),
         ("INCIDENTS_OF", "'o', 'e', ARRAY['ticket:t1']"),
         ("STATES", "'o', 'e', ARRAY['ticket:t1']"),
@@ -373,7 +374,7 @@ fn each_of_many_writes_sees_those_before_it() {
             let key = format!("ticket:{ticket}");
             let scan_id = format!("s{}", n % 20);
             let prefetch = Prefetch {
-                scans: vec![id(&scan_id)],
+                scans: vec![id("e")],
                 codes: vec![code(&ticket)],
                 devices: vec![id("d1")],
                 ..Prefetch::default()
@@ -382,7 +383,7 @@ fn each_of_many_writes_sees_those_before_it() {
             async move {
                 write(&*store, scope, move |tx| {
                     let stamp = tx.stamp(&id("e"))?;
-                    let known = tx.stored_ids(&[id(&scan_id)])?;
+                    let known = tx.stored_ids(&id("e"), &[id(&scan_id)])?;
                     if known.is_empty() {
                         tx.insert_scans(&[new_scan(scan("e", &scan_id, &ticket), stamp.serial)])?;
                     }
@@ -501,10 +502,10 @@ fn a_dump_by_the_backup_role_brings_back_every_row_and_every_guard() {
         assert_eq!(listed.iter().map(|one| one.fact.scan.scan_id.as_str()).collect::<Vec<_>>(), ["kept"]);
         with_scans(&store, vec![scan("e", "after", "t1")]).await;
     });
-    let guarded = "SELECT set_config('app.organization_id', 'o', false); DELETE FROM scans";
+    let guarded = "SELECT set_config('app.organization_id', 'o', false); DELETE FROM scan_blocks";
     assert!(run_sql(&address, guarded).is_err(), "facts are insert-only as before");
     let apart = "SELECT set_config('app.organization_id', 'p', false);
-        DO $$ BEGIN ASSERT (SELECT COUNT(*) FROM scans) = 0; END $$";
+        DO $$ BEGIN ASSERT (SELECT COUNT(*) FROM scan_blocks) = 0; END $$";
     run_sql(&address, apart).unwrap_or_else(|error| panic!("{name}: organisations are apart as before: {error}"));
 }
 

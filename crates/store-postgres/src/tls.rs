@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use admit_app::error::{Error, Result};
+use admit_store_queries::scan_index::ScanIndex;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
@@ -23,6 +24,8 @@ pub(crate) struct Address {
     pub config: Config,
     /// The TLS connector; `None` on a unix socket and with `sslmode=disable`.
     pub tls: Option<MakeRustlsConnect>,
+    /// Where the scans of the database's events stand. All connections that are made with this address share it.
+    pub index: ScanIndex,
 }
 
 /// Parses `DATABASE_URL`: a URL, or `host=… user=… dbname=…`.
@@ -48,10 +51,10 @@ pub(crate) fn address(url: &str) -> Result<Address> {
         return Err(Error::invalid("DATABASE_URL", "asks for TLS on a unix socket, which needs none: name a host"));
     }
     if by_socket || mode == SslMode::Disable {
-        return Ok(Address { config, tls: None });
+        return Ok(Address { config, tls: None, index: ScanIndex::default() });
     }
     let tls = client(checked || root_certificates.is_some(), root_certificates.as_deref())?;
-    Ok(Address { config, tls: Some(MakeRustlsConnect::new(tls)) })
+    Ok(Address { config, tls: Some(MakeRustlsConnect::new(tls)), index: ScanIndex::default() })
 }
 
 /// The URL without one parameter, and that parameter's value.

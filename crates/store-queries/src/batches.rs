@@ -1,9 +1,12 @@
 //! Statements about device logs, uploaded batches and refused items.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use admit_app::error::Result;
 use admit_app::ports::TxBatches;
 use admit_app::records::{BatchRecord, LogRecord, NewScan, RejectedRecord};
 use admit_core::ids::{BatchId, DeviceId, EventId, LogId};
+use admit_core::scan::Digest;
 
 use crate::devices::{DEVICE, KEYS};
 use crate::driver::{Asked, Driver, bulks, statements};
@@ -29,13 +32,6 @@ statements! {
     PUT_LOG = "INSERT INTO logs (organization_id, device_id, log_id, event_id, head, received, closed_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (organization_id, device_id, log_id) DO UPDATE SET
         event_id = excluded.event_id, head = excluded.head, received = excluded.received, closed_at = excluded.closed_at";
-    /// Places (`seq`) among $4 under which a log holds more than one content.
-    FORKED = "SELECT seq FROM scans WHERE organization_id = $1 AND device_id = $2 AND log_id = $3 AND seq IN ($4)
-        GROUP BY seq HAVING COUNT(*) > 1";
-    /// Places of a range under which a log holds more than one content. One range scan of the index replaces a look-up
-    /// per place.
-    FORKED_RUN = "SELECT seq FROM scans WHERE organization_id = $1 AND device_id = $2 AND log_id = $3 AND seq >= $4 AND seq <= $5
-        GROUP BY seq HAVING COUNT(*) > 1";
     /// One batch by device, endpoint and batch id.
     BATCH = "SELECT batch_id, device_id, endpoint, event_id, digest, answer, status, batch_size, processed_count, error_count,
         offset_seconds, serial, synced_at FROM batches
@@ -50,7 +46,7 @@ statements! {
         WHERE organization_id = $1 AND event_id = $2 AND serial > $3 AND device_id = $5 AND endpoint <> 'scans'
         ORDER BY serial LIMIT $4";
     /// How many scans of a device were first received after its revocation, and how many of its items were refused.
-    COUNT_QUARANTINED = "SELECT (SELECT COUNT(*) FROM scans WHERE organization_id = $1 AND device_id = $2 AND withheld)
+    COUNT_QUARANTINED = "SELECT (SELECT CAST(COALESCE(SUM(withheld), 0) AS BIGINT) FROM scan_blocks WHERE organization_id = $1 AND device_id = $2)
         + (SELECT COUNT(*) FROM rejected WHERE organization_id = $1 AND device_id = $2)";
     /// Bodies among the given ones that were already refused from this device.
     REJECTED_BODIES = "SELECT DISTINCT body FROM rejected WHERE organization_id = $1 AND device_id = $2 AND body IN ($3)";
@@ -68,13 +64,6 @@ bulks! {
     };
 }
 
-/// The first and the last of `seqs` if they form a range without gaps; else `None`.
-fn run_of(seqs: &[u64]) -> Option<(u64, u64)> {
-    match (seqs.iter().min(), seqs.iter().max()) {
-        (Some(first), Some(last)) if last - first < seqs.len() as u64 => Some((*first, *last)),
-        _ => None,
-    }
-}
 fn read_log(row: &mut Row) -> Result<LogRecord> {
     Ok(LogRecord {
         device_id: row.parsed()?,
@@ -119,8 +108,7 @@ impl<D: Driver> SqlTx<'_, D> {
         asked.extend(events.iter().map(|key| Asked { stmt: &EVENT, params: key, list: None }));
         self.prefetch(&asked);
     }
-    /// Prefetches what follows after scans of one log are stored: the log's row, and whether any of their places has
-    /// two contents.
+    /// Prefetches what follows after scans of one log are stored: the log's row.
     pub(crate) fn prefetch_log(&mut self, scans: &[NewScan]) {
         let id = self.organization_id.clone();
         let Some(first) = scans.first().map(|new| &new.fact.scan) else { return };
@@ -131,14 +119,7 @@ impl<D: Driver> SqlTx<'_, D> {
             return;
         }
         let key: [Value<'_>; 3] = [(&id).into(), (&first.device_id).into(), log_id.into()];
-        let seqs: Vec<u64> = scans.iter().filter_map(|new| new.fact.scan.seq).collect();
-        let mut asked = vec![Asked { stmt: &LOG, params: &key, list: None }];
-        let run = run_of(&seqs).map(|(first, last)| {
-            let [organization, device, log] = key.clone();
-            [organization, device, log, first.into(), last.into()]
-        });
-        asked.extend(run.iter().map(|run| Asked { stmt: &FORKED_RUN, params: run, list: None }));
-        self.prefetch(&asked);
+        self.prefetch(&[Asked { stmt: &LOG, params: &key, list: None }]);
     }
 }
 
@@ -166,20 +147,11 @@ impl<D: Driver> TxBatches for SqlTx<'_, D> {
         self.queue(&PUT_LOG, &values)
     }
     fn forked(&mut self, device_id: &DeviceId, log_id: &LogId, seqs: &[u64]) -> Result<Vec<u64>> {
-        let id = self.organization_id.clone();
-        let list: Vec<Value<'_>> = seqs.iter().map(|seq| Value::from(*seq)).collect();
-        let key = [(&id).into(), device_id.into(), log_id.into()];
-        let mut forked: Vec<u64> = match run_of(seqs) {
-            Some((first, last)) => {
-                let [organization, device, log] = key;
-                self.all(&FORKED_RUN, &[organization, device, log, first.into(), last.into()], Row::count)?
-            }
-            None => self.each(&FORKED, &key, &list, Row::count)?,
-        };
-        forked.sort_unstable();
-        forked.dedup();
-        forked.retain(|seq| seqs.contains(seq));
-        Ok(forked)
+        let mut contents: BTreeMap<u64, BTreeSet<Digest>> = BTreeMap::new();
+        for kept in self.scans_of_log(device_id, log_id, seqs)? {
+            contents.entry(kept.fact.scan.seq.unwrap_or_default()).or_default().insert(kept.fact.digest);
+        }
+        Ok(contents.into_iter().filter(|(_, contents)| contents.len() > 1).map(|(seq, _)| seq).collect())
     }
     fn batch(&mut self, device_id: &DeviceId, endpoint: &str, batch_id: &BatchId) -> Result<Option<BatchRecord>> {
         let id = self.organization_id.clone();

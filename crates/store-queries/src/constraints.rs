@@ -44,7 +44,6 @@ constraints! {
     "device_keys_pk" on "device_keys.organization_id, device_keys.key_id": "key_exists", "a key with this id exists";
     "pairing_tokens_pk" on "pairing_tokens.organization_id, pairing_tokens.token_hash": "token_exists", "this pairing token exists";
     "batches_pk" on "batches.organization_id, batches.device_id, batches.endpoint, batches.batch_id": "batch_exists", "this batch is stored";
-    "scans_pk" on "scans.organization_id, scans.scan_id, scans.device_id, scans.digest": "scan_exists", "this very scan is stored";
     "reviews_pk" on "reviews.organization_id, reviews.event_id, reviews.serial, reviews.device_id, reviews.scan_id, reviews.digest": "review_exists", "this very review is stored";
     "runs_pk" on "runs.organization_id, runs.run_id": "run_exists", "a run with this id exists";
     "steps_pk" on "steps.organization_id, steps.run_id, steps.name": "step_exists", "this step of the run is done";

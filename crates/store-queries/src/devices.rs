@@ -1,6 +1,6 @@
 //! Statements about devices, their keys, and pairing tokens.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use admit_app::error::{Error, Result};
 use admit_app::ports::TxDevices;
@@ -9,11 +9,13 @@ use admit_app::records::{
     WaitingScan,
 };
 use admit_core::fraud::Arrivals;
-use admit_core::ids::{DeviceId, EventId, KeyId};
+use admit_core::ids::{DeviceId, EventId, KeyId, ScanId};
 use admit_core::scan::Digest;
 use admit_core::time::Timestamp;
 
+use crate::blocks::Located;
 use crate::driver::{Driver, bulks, statements};
+use crate::scan_index::Key;
 use crate::tx::SqlTx;
 use crate::value::Row;
 
@@ -77,10 +79,8 @@ statements! {
     /// A pairing token, read on a snapshot without a lock.
     READ_PAIRING_TOKEN = "SELECT token_hash, event_id, gate_id, device_id, uses, used_by, expires_at, created_at, claim_hash FROM pairing_tokens
         WHERE organization_id = $1 AND token_hash = $2";
-    /// Scans of a device in an event that wait for a person's decision, by arrival.
-    WAITING = "SELECT w.scan_id, w.digest, w.subject FROM waiting w CROSS JOIN scans s
-        WHERE s.organization_id = w.organization_id AND s.scan_id = w.scan_id AND s.device_id = w.device_id AND s.digest = w.digest
-        AND w.organization_id = $1 AND w.device_id = $2 AND w.event_id = $3 ORDER BY s.serial, s.n";
+    /// Scans of a device in an event that wait for a person's decision.
+    WAITING = "SELECT scan_id, digest, subject FROM waiting WHERE organization_id = $1 AND device_id = $2 AND event_id = $3";
     /// The number of scans of each device that wait for a person's decision.
     COUNT_WAITING = "SELECT device_id, COUNT(*) FROM waiting WHERE organization_id = $1 GROUP BY device_id";
     /// Overwrites a pairing token's number of uses, the devices that used it, its end, and the device it is bound to.
@@ -312,9 +312,15 @@ impl<D: Driver> TxDevices for SqlTx<'_, D> {
     }
     fn waiting_scans(&mut self, event_id: &EventId, device_id: &DeviceId) -> Result<Vec<WaitingScan>> {
         let id = self.organization_id.clone();
-        self.all(&WAITING, &[(&id).into(), device_id.into(), event_id.into()], |row| {
+        let waiting = self.all(&WAITING, &[(&id).into(), device_id.into(), event_id.into()], |row| {
             Ok(WaitingScan { scan_id: row.parsed()?, digest: Digest(row.hash()?), subject_key: row.text()? })
-        })
+        })?;
+        let mut left: BTreeMap<(ScanId, Digest), WaitingScan> =
+            waiting.into_iter().map(|one| ((one.scan_id.clone(), one.digest), one)).collect();
+        let ids: BTreeSet<ScanId> = left.keys().map(|(scan_id, _)| scan_id.clone()).collect();
+        let by_arrival = self.find_scans(event_id, ids.iter().map(Key::Id), |scan| scan.device_id == *device_id)?;
+        let waits = |(_, kept): Located| left.remove(&(kept.fact.scan.scan_id, kept.fact.digest));
+        Ok(by_arrival.into_iter().filter_map(waits).collect())
     }
     fn count_waiting(&mut self) -> Result<BTreeMap<DeviceId, u64>> {
         let id = self.organization_id.clone();

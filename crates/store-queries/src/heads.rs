@@ -60,7 +60,7 @@ pub(crate) struct EventHead {
     pub rules_serial: u64,
     pub event_rules_serial: u64,
     pub reducer_version: u32,
-    /// The serial and the moment that this write took. `None`: the write has taken no place yet.
+    /// The serial and the moment that this write took. `None`: the write has no serial yet.
     pub stamp: Option<Stamp>,
     /// Whether the head differs from the stored row, so that it must be written.
     pub changed: bool,
@@ -96,7 +96,7 @@ impl EventHead {
         };
         Ok((event_id, head))
     }
-    /// Takes this write's place in the event's order. Later calls in the same write give the same stamp.
+    /// Gives this write its serial. Later calls in the same write give the same stamp.
     pub fn stamp(&mut self, now: impl FnOnce() -> Result<Timestamp>) -> Result<Stamp> {
         if let Some(stamp) = self.stamp {
             return Ok(stamp);
@@ -126,7 +126,7 @@ pub(crate) fn lock<D: Driver>(
         return Ok(BTreeMap::new());
     }
     let list: Vec<Value<'_>> = events.iter().map(Value::from).collect();
-    // A write takes its place right after the lock, with the clock read when the heads are held.
+    // A write takes its serial right after the lock, with the clock read when the heads are held.
     driver.prefetch_now();
     let rows = driver.query_each(&LOCK_HEADS, &[organization_id.into()], &list)?;
     rows.into_iter().map(|mut row| EventHead::read(&mut row)).collect()

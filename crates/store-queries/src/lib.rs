@@ -5,6 +5,7 @@
 //! `scans` name each other's columns in joins, so the columns that they share are declared above them.
 
 pub mod value;
+pub mod scan_index;
 pub mod driver;
 pub mod constraints;
 pub mod hooks;
@@ -25,6 +26,7 @@ mod tickets;
 mod imports;
 mod walk_ins;
 mod erasure;
+mod blocks;
 mod facts;
 mod incidents;
 mod scans;
@@ -58,6 +60,7 @@ pub fn statements() -> impl Iterator<Item = &'static Stmt> {
         imports::STATEMENTS,
         walk_ins::STATEMENTS,
         erasure::STATEMENTS,
+        blocks::STATEMENTS,
         facts::STATEMENTS,
         scans::STATEMENTS,
         incidents::STATEMENTS,
@@ -82,6 +85,7 @@ pub fn bulks() -> impl Iterator<Item = &'static Bulk> {
         tickets::BULKS,
         imports::BULKS,
         walk_ins::BULKS,
+        blocks::BULKS,
         facts::BULKS,
         scans::BULKS,
         incidents::BULKS,

@@ -7,10 +7,10 @@ use admit_app::ports::Prefetch;
 use admit_core::ids::{EventId, OrganizationId, TicketId};
 use admit_core::incident::Subject;
 
+use crate::blocks::NEWEST_BLOCK;
 use crate::devices::{DEVICE, KEYS, READ_DEVICE, READ_KEYS};
 use crate::driver::{Asked, Driver, Stmt};
 use crate::events::{ASSIGNMENTS, EVENT, EVENT_RULES, KINDS, TICKET_RULES};
-use crate::facts::STORED_IDS;
 use crate::heads::{EVENT_EPOCHS, PRESENT_EPOCH};
 use crate::states::STATES;
 use crate::tickets::{FIND_CODES, SCANNED_TICKETS};
@@ -36,16 +36,21 @@ where
     list
 }
 
+/// Prefetches the newest block of scans of each event whose stored scans the operations look up.
+fn prefetch_newest<D: Driver>(driver: &mut D, organization_id: &OrganizationId, scopes: &[&Prefetch]) {
+    for event_id in all(scopes, |one| &one.scans) {
+        let key = [organization_id.into(), event_id];
+        driver.prefetch(&[Asked { stmt: &NEWEST_BLOCK, params: &key, list: None }]);
+    }
+}
+
 /// Prefetches for operations that only read, all in one round trip.
 pub fn prefetch_reads<D: Driver>(driver: &mut D, organization_id: &OrganizationId, scopes: &[&Prefetch]) -> Result<()> {
     let devices = all(scopes, |one| &one.devices);
-    let lists = [
-        (&READ_DEVICE, devices.clone()),
-        (&READ_KEYS, devices),
-        (&ASSIGNMENTS, all(scopes, |one| &one.assignments)),
-        (&STORED_IDS, all(scopes, |one| &one.scans)),
-    ];
+    let lists =
+        [(&READ_DEVICE, devices.clone()), (&READ_KEYS, devices), (&ASSIGNMENTS, all(scopes, |one| &one.assignments))];
     announce(driver, &[organization_id.into()], &lists);
+    prefetch_newest(driver, organization_id, scopes);
     driver.send_prefetch()
 }
 
@@ -57,8 +62,8 @@ pub(crate) fn prefetch_writes<D: Driver>(
     scopes: &[&Prefetch],
 ) {
     let devices = all(scopes, |one| &one.devices);
-    let scans = all(scopes, |one| &one.scans);
-    announce(driver, &[organization_id.into()], &[(&DEVICE, devices.clone()), (&KEYS, devices), (&STORED_IDS, scans)]);
+    announce(driver, &[organization_id.into()], &[(&DEVICE, devices.clone()), (&KEYS, devices)]);
+    prefetch_newest(driver, organization_id, scopes);
     let ([event_id], codes) = (events, all(scopes, |one| &one.codes)) else { return };
     if codes.is_empty() {
         return;

@@ -9,7 +9,7 @@ use admit_core::ids::{DeviceId, EventId};
 use admit_core::judgement::{self, Judgement};
 use admit_core::occupancy::{GateFlow, Occupancy, Recount, WithoutTicket};
 use admit_core::reduce::{LeftOut, ScanVerdict};
-use admit_core::scan::{Digest, Outcome};
+use admit_core::scan::Digest;
 use admit_core::time::Timestamp;
 
 use crate::driver::{Asked, Driver, bulks, statements};
@@ -25,7 +25,7 @@ pub(crate) use state_columns;
 /// The number of columns of [`state_columns`].
 const COLUMNS: usize = 4;
 /// The number of columns of [`PUT_STATES`].
-const COLUMNS_STORED: usize = 13;
+const COLUMNS_STORED: usize = 12;
 const MINUTE_MS: i64 = 60_000;
 
 /// States of subjects that have at least one scan.
@@ -96,9 +96,9 @@ bulks! {
     /// Stores states, and overwrites the former states of the same subjects.
     PUT_STATES = "states" {
         organization_id: Text, event_id: Text, subject: Text, serial: Int, scans: Int, persons: Int, inside: Int, entered_at: Int,
-        first_at: Int, last_at: Int, outcomes: Int, digest: Blob, judgement: Blob,
+        first_at: Int, last_at: Int, digest: Blob, judgement: Blob,
     }, "ON CONFLICT (organization_id, event_id, subject) DO UPDATE SET serial = excluded.serial, scans = excluded.scans,
-        persons = excluded.persons, inside = excluded.inside, entered_at = excluded.entered_at, first_at = excluded.first_at, last_at = excluded.last_at, outcomes = excluded.outcomes,
+        persons = excluded.persons, inside = excluded.inside, entered_at = excluded.entered_at, first_at = excluded.first_at, last_at = excluded.last_at,
         digest = excluded.digest, judgement = excluded.judgement";
     /// Stores which scans wait for a person's decision.
     INSERT_WAITING = "waiting" {
@@ -140,19 +140,6 @@ fn read_judgement(row: &mut Row) -> Result<Judgement> {
     judgement::from_bytes(&row.blob()?).map_err(|error| Error::Bug(error.to_string()))
 }
 
-/// The bit of the column `outcomes` that says that some verdict of the subject has this outcome.
-pub(crate) fn outcome_bit(outcome: Outcome) -> i64 {
-    1 << Outcome::ALL.iter().position(|one| *one == outcome).unwrap_or_default()
-}
-/// The bit of the column `outcomes` that says that some verdict is in conflict. It comes after the bits of all
-/// outcomes.
-pub(crate) const CONFLICT_BIT: i64 = 1 << 32;
-
-/// The value of the column `outcomes`: a bit for each outcome of the verdicts, and one for a conflict.
-fn outcomes(verdicts: &[ScanVerdict]) -> i64 {
-    let bits = verdicts.iter().map(|one| outcome_bit(one.outcome) | if one.conflict { CONFLICT_BIT } else { 0 });
-    bits.fold(0, |all, one| all | one)
-}
 fn state_values<'a>(
     organization_id: Value<'a>,
     event_id: &'a EventId,
@@ -174,7 +161,6 @@ fn state_values<'a>(
         entries.last().map(|entry| entry.at).into(),
         times().min().map_or(i64::MAX, Timestamp::ms).into(),
         times().max().map_or(-1, Timestamp::ms).into(),
-        outcomes(verdicts).into(),
         (&state.digest).into(),
         judgement::to_bytes(&state.state, &state.occupancy, &state.effective, verdicts).into(),
     ]

@@ -12,6 +12,7 @@ use admit_core::rule::{Epoch, EventBook};
 
 use crate::driver::{Asked, Bulk, Driver, RunFor, Stmt};
 use crate::heads::{self, EventHead, OrganizationHead};
+use crate::scan_index::BlockName;
 use crate::value::{Row, Value};
 
 /// The knowledge of a transaction while it holds the heads of its events or reads a snapshot, and the rows that it must
@@ -24,6 +25,8 @@ pub(crate) struct Held {
     /// The numbers still to be added to each event's counters, and the serial to store with them.
     pub counters: BTreeMap<EventId, (Occupancy, u64)>,
     pub epoch: Option<Epoch>,
+    /// The newest block of scans of each event whose index this transaction uses. `None`: the event has no scans.
+    pub newest_blocks: BTreeMap<EventId, Option<BlockName>>,
 }
 
 /// A transaction that is limited to one organisation. A failed statement ends it: nothing of the transaction is
@@ -34,8 +37,8 @@ pub struct SqlTx<'a, D: Driver> {
     writes: bool,
     pub(crate) held: Held,
     pub(crate) organization_head: Option<OrganizationHead>,
-    /// The number of scans that this write has stored. It orders them within the serial.
-    pub(crate) scans_stored: i64,
+    /// The number of blocks that this write has stored. It orders them within the serial.
+    pub(crate) blocks_stored: i64,
     failed: Option<Error>,
 }
 
@@ -51,7 +54,7 @@ impl<'a, D: Driver> SqlTx<'a, D> {
     /// A transaction that begins with the knowledge `held`.
     pub(crate) fn new(driver: &'a mut D, organization_id: &OrganizationId, writes: bool, held: Held) -> Self {
         let organization_id = organization_id.clone();
-        Self { driver, organization_id, writes, held, organization_head: None, scans_stored: 0, failed: None }
+        Self { driver, organization_id, writes, held, organization_head: None, blocks_stored: 0, failed: None }
     }
 }
 
@@ -74,6 +77,7 @@ impl<D: Driver> SqlTx<'_, D> {
             heads::write(self.driver, &self.organization_id, &event_id, &head)?;
         }
         held.books.retain(|event_id, _| events.contains(event_id));
+        held.newest_blocks.retain(|event_id, _| events.contains(event_id));
         if let Some(head) = &self.organization_head {
             heads::write_organization(self.driver, &self.organization_id, head)?;
         }

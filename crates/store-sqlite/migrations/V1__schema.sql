@@ -471,38 +471,27 @@ CREATE TABLE rejected (
 CREATE INDEX rejected_of_device ON rejected (organization_id, event_id, device_id, received_at);
 
 -- ---------------------------------------------------------------- scans: facts
--- What a scan is about is not stored: a ticket may be made after its scan. manual_ticket_id is what a person picked;
--- the code decides first (codes), then the pick, else the subject is the unknown code itself.
-CREATE TABLE scans (
+-- A block holds up to 14 scans of one author and one log that arrived one after the other (core's `block`). The subject
+-- of a scan is not stored: a ticket may be made after its scan. An index in memory, made of the blocks, finds scans.
+-- position: the serial of the write times 16,384, plus the block's number in the write. carrier: the device that sent
+-- the scans, NULL for their author. first_seq, last_seq: of the scans' places in the log. withheld: how many of the
+-- scans are withheld. checksum: the last eight bytes of the block.
+CREATE TABLE scan_blocks (
   organization_id TEXT NOT NULL,
-  scan_id TEXT NOT NULL,
-  device_id TEXT NOT NULL,
-  digest BLOB NOT NULL,
   event_id TEXT NOT NULL,
-  barcode_hash BLOB,
-  manual_ticket_id TEXT,
+  position INTEGER NOT NULL,
+  device_id TEXT NOT NULL,
   log_id TEXT,
-  seq INTEGER,
-  serial INTEGER NOT NULL,
-  n INTEGER NOT NULL,
-  signature_state TEXT NOT NULL,
+  first_seq INTEGER,
+  last_seq INTEGER,
   withheld INTEGER NOT NULL,
-  offset_seconds INTEGER NOT NULL,
-  received_at INTEGER NOT NULL,
-  judged_serial INTEGER,
-  judged_outcome TEXT,
+  carrier TEXT,
   batch_id TEXT,
-  carrier TEXT NOT NULL,
-  signature TEXT,
-  sent TEXT,
-  content BLOB NOT NULL,
-  CONSTRAINT scans_pk PRIMARY KEY (organization_id, scan_id, device_id, digest),
-  CONSTRAINT scans_have_a_subject CHECK (barcode_hash IS NOT NULL OR manual_ticket_id IS NOT NULL)
+  checksum INTEGER NOT NULL,
+  block BLOB NOT NULL,
+  CONSTRAINT scan_blocks_pk PRIMARY KEY (organization_id, event_id, position)
 ) STRICT;
-CREATE INDEX scans_of_code ON scans (organization_id, event_id, barcode_hash);
-CREATE INDEX scans_of_pick ON scans (organization_id, event_id, manual_ticket_id) WHERE manual_ticket_id IS NOT NULL;
-CREATE INDEX scans_of_log ON scans (organization_id, device_id, log_id, seq);
-CREATE INDEX scans_by_arrival ON scans (organization_id, event_id, serial, n);
+CREATE INDEX scan_blocks_of_log ON scan_blocks (organization_id, device_id, log_id, last_seq);
 
 -- What later deliveries of a stored content proved.
 CREATE TABLE deliveries (
@@ -552,11 +541,10 @@ CREATE TABLE states (
   entered_at INTEGER,
   first_at INTEGER NOT NULL,
   last_at INTEGER NOT NULL,
-  outcomes INTEGER NOT NULL,
   digest BLOB NOT NULL,
   judgement BLOB NOT NULL,
   CONSTRAINT states_pk PRIMARY KEY (organization_id, event_id, subject)
-) STRICT;
+) STRICT, WITHOUT ROWID;
 CREATE INDEX states_in_order ON states (organization_id, event_id, serial, subject, first_at, last_at, persons, inside);
 
 -- Scans that count nothing until a person accepts them: few, and asked for by device.
@@ -742,8 +730,8 @@ CREATE TRIGGER batches_no_update BEFORE UPDATE ON batches BEGIN SELECT RAISE(ABO
 CREATE TRIGGER batches_no_delete BEFORE DELETE ON batches BEGIN SELECT RAISE(ABORT, 'facts are insert-only: batches'); END;
 CREATE TRIGGER rejected_no_update BEFORE UPDATE ON rejected BEGIN SELECT RAISE(ABORT, 'facts are insert-only: rejected'); END;
 CREATE TRIGGER rejected_no_delete BEFORE DELETE ON rejected BEGIN SELECT RAISE(ABORT, 'facts are insert-only: rejected'); END;
-CREATE TRIGGER scans_no_update BEFORE UPDATE ON scans BEGIN SELECT RAISE(ABORT, 'facts are insert-only: scans'); END;
-CREATE TRIGGER scans_no_delete BEFORE DELETE ON scans BEGIN SELECT RAISE(ABORT, 'facts are insert-only: scans'); END;
+CREATE TRIGGER scan_blocks_no_update BEFORE UPDATE ON scan_blocks BEGIN SELECT RAISE(ABORT, 'facts are insert-only: scan_blocks'); END;
+CREATE TRIGGER scan_blocks_no_delete BEFORE DELETE ON scan_blocks BEGIN SELECT RAISE(ABORT, 'facts are insert-only: scan_blocks'); END;
 CREATE TRIGGER deliveries_no_update BEFORE UPDATE ON deliveries BEGIN SELECT RAISE(ABORT, 'facts are insert-only: deliveries'); END;
 CREATE TRIGGER deliveries_no_delete BEFORE DELETE ON deliveries BEGIN SELECT RAISE(ABORT, 'facts are insert-only: deliveries'); END;
 CREATE TRIGGER reviews_no_update BEFORE UPDATE ON reviews BEGIN SELECT RAISE(ABORT, 'facts are insert-only: reviews'); END;

@@ -7,6 +7,7 @@ use admit_core::time::Timestamp;
 use admit_store_queries::constraints::conflict;
 use admit_store_queries::contents::{Contents, HISTORY};
 use admit_store_queries::driver::{Bulk, Driver, RunFor, Stmt};
+use admit_store_queries::scan_index::ScanIndex;
 use admit_store_queries::value::{Row, Value, check_text};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection, ErrorCode, ffi};
@@ -68,6 +69,7 @@ pub(crate) struct SqliteDriver<'c> {
     /// Whether statements call the simulator's hook: true for writes.
     hooked: bool,
     deadline: Option<Instant>,
+    index: ScanIndex,
     /// The worst error of this transaction so far.
     pub harm: Harm,
 }
@@ -127,8 +129,14 @@ pub(crate) fn contents(conn: &Connection) -> rusqlite::Result<Contents> {
 
 impl<'c> SqliteDriver<'c> {
     /// A driver for a connection whose transaction has begun.
-    pub fn new(conn: &'c Connection, options: &'c Options, hooked: bool, deadline: Option<Instant>) -> Self {
-        Self { conn, options, hooked, deadline, harm: Harm::None }
+    pub fn new(
+        conn: &'c Connection,
+        options: &'c Options,
+        index: &ScanIndex,
+        hooked: bool,
+        deadline: Option<Instant>,
+    ) -> Self {
+        Self { conn, options, hooked, deadline, index: index.clone(), harm: Harm::None }
     }
     /// Rolls the transaction back, as SQLite itself does after some errors.
     #[cfg(test)]
@@ -186,6 +194,15 @@ impl<'c> SqliteDriver<'c> {
 }
 
 impl Driver for SqliteDriver<'_> {
+    fn scan_index(&self) -> &ScanIndex {
+        &self.index
+    }
+    fn aside<R>(&mut self, of: impl FnOnce(&mut Self) -> R) -> R {
+        let hooked = std::mem::replace(&mut self.hooked, false);
+        let result = of(self);
+        self.hooked = hooked;
+        result
+    }
     fn run_for(&mut self, _whom: RunFor<'_>) -> Result<()> {
         Ok(())
     }

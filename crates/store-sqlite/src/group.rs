@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use admit_app::error::{Error, Result};
 use admit_app::ports::{ReadOp, Scope, WriteOp};
 use admit_core::ids::OrganizationId;
+use admit_store_queries::scan_index::ScanIndex;
 use admit_store_queries::spans::WriteSpans;
 use admit_store_queries::{Books, run_read, run_write_after};
 use rusqlite::Connection;
@@ -56,6 +57,8 @@ pub(crate) struct Writer {
     pub stopped: bool,
     /// The rules of events that the running transaction has read.
     pub books: Books,
+    /// Where the scans of the events stand. The readers use the same.
+    pub index: ScanIndex,
 }
 
 /// The result of one operation inside the group's transaction.
@@ -66,7 +69,7 @@ enum Ran {
     AllLost(Error),
 }
 
-/// How long operations may join one transaction (architecture §4).
+/// How long operations may join one transaction (ARCHITECTURE.md §4).
 const FOLDING: Duration = Duration::from_millis(20);
 
 impl Writer {
@@ -199,7 +202,7 @@ impl Writer {
 
     /// Runs one write. A panic of the operation becomes an error.
     fn attempt(&mut self, work: &mut Work) -> Result<()> {
-        let mut driver = SqliteDriver::new(&self.conn, &self.options, true, None);
+        let mut driver = SqliteDriver::new(&self.conn, &self.options, &self.index, true, None);
         let result = catch_unwind(AssertUnwindSafe(|| match work {
             Work::Write(scope, op) => run_write_after(&mut driver, &mut self.books, scope, op),
             Work::Server(op) | Work::Look(op) => {
@@ -220,7 +223,7 @@ impl Writer {
         result
     }
     fn read_inside(&mut self, work: &mut Work) -> Result<()> {
-        let mut driver = SqliteDriver::new(&self.conn, &self.options, false, None);
+        let mut driver = SqliteDriver::new(&self.conn, &self.options, &self.index, false, None);
         let result = catch_unwind(AssertUnwindSafe(|| read_with(&mut driver, work)));
         let harm = driver.harm;
         self.note(harm);

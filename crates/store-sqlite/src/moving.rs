@@ -7,6 +7,7 @@ use admit_app::ports::ReadOp;
 use admit_core::ids::{EventId, OrganizationId};
 use admit_store_queries::contents::HISTORY;
 use admit_store_queries::moving::{Catalog, Column, Side, Table, quoted};
+use admit_store_queries::scan_index::ScanIndex;
 use admit_store_queries::value::{Kind, Value};
 use admit_store_queries::{directory, run_read};
 use rusqlite::Connection;
@@ -20,6 +21,7 @@ use crate::options::Options;
 pub struct SqliteSide {
     conn: Connection,
     options: Options,
+    index: ScanIndex,
 }
 
 fn failed(what: &str) -> impl Fn(rusqlite::Error) -> Error {
@@ -41,10 +43,10 @@ impl SqliteSide {
         // A table without a key is sorted as a whole. SQLite sorts it on disk, since it may be larger than the memory.
         connect::pragma(&conn, "temp_store", "FILE", "1")?;
         conn.execute_batch(begin).map_err(failed("begin"))?;
-        Ok(Self { conn, options: Options::default() })
+        Ok(Self { conn, options: Options::default(), index: ScanIndex::default() })
     }
     fn driver(&self) -> SqliteDriver<'_> {
-        SqliteDriver::new(&self.conn, &self.options, false, None)
+        SqliteDriver::new(&self.conn, &self.options, &self.index, false, None)
     }
     fn rows<T>(
         &self,

@@ -8,7 +8,7 @@ use admit_app::ports::Pace;
 use crate::driver::unavailable;
 use crate::group::Job;
 
-/// The most operations in one transaction (architecture §4).
+/// The most operations in one transaction (ARCHITECTURE.md §4).
 const GROUP: usize = admit_core::limits::LANE_REQUESTS;
 /// The most patient jobs in a transaction of their own. The next job may have to wait for their commit.
 const PATIENT: usize = 24;

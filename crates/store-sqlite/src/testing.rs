@@ -33,6 +33,7 @@ pub fn rows(path: &Path) -> Vec<String> {
 fn text(value: &rusqlite::types::ValueRef<'_>) -> String {
     match value {
         rusqlite::types::ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned(),
+        rusqlite::types::ValueRef::Blob(bytes) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
         other => format!("{other:?}"),
     }
 }

@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use admit_app::error::{Error, Result};
+use admit_store_queries::scan_index::ScanIndex;
 use rusqlite::Connection;
 
 use crate::connect;
@@ -40,7 +41,7 @@ impl Threads {
         let writes = Queue::new();
         let mut threads =
             Self { reads: Arc::clone(&writes), writes, closing: Arc::new(AtomicBool::new(false)), handles: Vec::new() };
-        let options = writer.options.clone();
+        let (options, index) = (writer.options.clone(), writer.index.clone());
         let (dirty, asked) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
         let (queue, written, rest) = (Arc::clone(&threads.writes), Arc::clone(&dirty), Arc::clone(&asked));
         threads.handles.push(spawn("admit-store-write", move || {
@@ -55,7 +56,7 @@ impl Threads {
         let Some(path) = path else { return Ok(threads) };
         threads.reads = Queue::new();
         for n in 0..options.readers.max(1) {
-            let mut reader = Reader::open(path, &options)?;
+            let mut reader = Reader::open(path, &options, &index)?;
             let queue = Arc::clone(&threads.reads);
             threads.handles.push(spawn(&format!("admit-store-read-{n}"), move || {
                 while let Some(job) = queue.take() {
@@ -103,19 +104,20 @@ struct Reader {
     conn: Connection,
     path: PathBuf,
     options: Options,
+    index: ScanIndex,
     /// The end of the running read, in milliseconds since `epoch`; `i64::MAX` if no read runs.
     deadline: Arc<AtomicI64>,
     epoch: Instant,
 }
 
 impl Reader {
-    fn open(path: &Path, options: &Options) -> Result<Self> {
+    fn open(path: &Path, options: &Options, index: &ScanIndex) -> Result<Self> {
         let (deadline, epoch) = (Arc::new(AtomicI64::new(i64::MAX)), Instant::now());
         let mut conn = connect::reader(path)?;
         let watched = Arc::clone(&deadline);
         let old = move || epoch.elapsed().as_millis() as i64 > watched.load(Ordering::Relaxed);
         conn.progress_handler(STEPS, Some(old)).map_err(|error| meaning("progress handler", &error).0)?;
-        Ok(Self { conn, path: path.to_owned(), options: options.clone(), deadline, epoch })
+        Ok(Self { conn, path: path.to_owned(), options: options.clone(), index: index.clone(), deadline, epoch })
     }
     fn run(&mut self, mut job: Job) {
         let limit = self.options.reader_limit;
@@ -125,7 +127,7 @@ impl Reader {
         self.deadline.store(i64::MAX, Ordering::Relaxed);
         if !self.conn.is_autocommit() && run_prepared(&self.conn, "ROLLBACK").is_err() {
             // A connection that cannot end its snapshot is replaced by a new one.
-            match Self::open(&self.path, &self.options) {
+            match Self::open(&self.path, &self.options, &self.index) {
                 Ok(fresh) => *self = fresh,
                 Err(error) => tracing::error!(%error, "reopening a read connection"),
             }
@@ -135,7 +137,7 @@ impl Reader {
     fn snapshot(&mut self, work: &mut Work) -> Result<()> {
         run_prepared(&self.conn, "BEGIN DEFERRED").map_err(|error| meaning("BEGIN", &error).0)?;
         let deadline = Instant::now().checked_add(self.options.reader_limit);
-        let mut driver = SqliteDriver::new(&self.conn, &self.options, false, deadline);
+        let mut driver = SqliteDriver::new(&self.conn, &self.options, &self.index, false, deadline);
         let result = catch_unwind(AssertUnwindSafe(|| read_with(&mut driver, work)));
         result.unwrap_or_else(|_| Err(Error::Bug("an operation panicked".into())))
     }

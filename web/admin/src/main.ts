@@ -1,5 +1,6 @@
 import "../../shared/ui/base.css";
 import "../../shared/ui/organiser.css";
+import "../../shared/ui/print.css";
 import { mount } from "svelte";
 import App from "./App.svelte";
 import { beginTheme } from "./state/theme.svelte";

@@ -9,8 +9,6 @@ use std::sync::LazyLock;
 const WORDS: usize = 30;
 /// A sentence must not begin so: the reader has to guess what it is about. A question or a title may.
 const RIDDLES: [&str; 3] = ["What ", "Whoever ", "Of which "];
-/// How many of them the tree still has. The number may only fall.
-pub const RIDDLES_LEFT: usize = 1;
 
 /// Sentences of too many words.
 pub fn long_sentences(files: &[File]) -> Vec<Complaint> {
@@ -20,13 +18,12 @@ pub fn long_sentences(files: &[File]) -> Vec<Complaint> {
     })
 }
 
-/// Sentences that open with a riddle, if there are more than `left`.
-pub fn riddles(files: &[File], left: usize) -> Vec<Complaint> {
-    let found = complaints(files, |sentence| {
+/// Sentences that open with a riddle.
+pub fn riddles(files: &[File]) -> Vec<Complaint> {
+    complaints(files, |sentence| {
         let opens = RIDDLES.iter().any(|riddle| sentence.starts_with(riddle));
         (opens && sentence.ends_with(['.', ';', ':'])).then(|| "opens with a riddle, say who does what:".to_owned())
-    });
-    if found.len() > left { found } else { Vec::new() }
+    })
 }
 
 fn complaints(files: &[File], wrong: impl Fn(&str) -> Option<String>) -> Vec<Complaint> {

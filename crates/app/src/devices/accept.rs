@@ -84,6 +84,20 @@ pub(crate) struct AcceptedIn {
     pub brought: Option<Brought>,
 }
 
+/// The contents of a device under these scan ids whose authorship some delivery proved.
+pub(crate) fn proven_among(
+    tx: &mut dyn Tx,
+    event_id: &EventId,
+    device_id: &DeviceId,
+    scan_ids: &[ScanId],
+) -> Result<BTreeSet<(ScanId, Digest)>> {
+    let stored = tx.stored_ids(event_id, scan_ids)?.into_iter();
+    let proven = stored
+        .filter(|one| one.known.device_id == *device_id && one.signature != SignatureState::Unverified)
+        .map(|one| (one.known.scan_id, one.known.digest));
+    Ok(proven.collect())
+}
+
 /// Accepts a device's waiting scans of one event. If `among` is given, only those in it.
 pub(crate) fn accept_in(
     tx: &mut dyn Tx,
@@ -97,12 +111,7 @@ pub(crate) fn accept_in(
     let mut waiting = tx.waiting_scans(event_id, device_id)?;
     waiting.retain(|one| among.is_none_or(|among| among.contains(&(one.scan_id.clone(), one.digest))));
     let ids: Vec<ScanId> = waiting.iter().map(|one| one.scan_id.clone()).collect();
-    let proven: BTreeSet<(ScanId, Digest)> = tx
-        .proven(device_id, &ids)?
-        .into_iter()
-        .filter(|(_, _, signature, _)| *signature != SignatureState::Unverified)
-        .map(|(scan_id, digest, ..)| (scan_id, digest))
-        .collect();
+    let proven = proven_among(tx, event_id, device_id, &ids)?;
     let before = waiting.len();
     waiting.retain(|one| proven.contains(&(one.scan_id.clone(), one.digest)));
     let accepted = Accepted { counted: waiting.len(), waiting: before - waiting.len() };

@@ -15,12 +15,13 @@ use admit_core::time::Timestamp;
 use admit_core::wire::scanning::{Evidence, ScanV2};
 use serde_json::json;
 
-use super::accept::{accept_in, tell};
+use super::accept::{accept_in, proven_among, tell};
 use crate::audits::line;
 use crate::caller::UserCaller;
 use crate::error::{Error, Result};
 use crate::events;
 use crate::ports::{App, Scope, Tx, read, write};
+use crate::records::StoredId;
 use crate::rules::Brought;
 use crate::scans::decode::{Batch, Item, Keys};
 use crate::scans::ingest_batch::intake;
@@ -221,8 +222,10 @@ fn store_chunk(
     let (mut known, mut better) = (0, false);
     for (author, scans) in &of_author {
         let ids: Vec<ScanId> = scans.iter().map(|(scan_id, _)| scan_id.clone()).collect();
-        for (scan_id, digest, held, _) in tx.proven(author, &ids)? {
-            if let Some(offered) = proofs.get(&(*author, &scan_id, digest)) {
+        for StoredId { known: stored, signature: held, .. } in tx.stored_ids(event_id, &ids)? {
+            if let Some(offered) = proofs.get(&(*author, &stored.scan_id, stored.digest))
+                && stored.device_id == **author
+            {
                 known += 1;
                 better |= *offered < held;
             }
@@ -241,9 +244,7 @@ fn store_chunk(
         if !accept {
             let waiting = tx.waiting_scans(event_id, author)?;
             let ids: Vec<ScanId> = waiting.iter().map(|one| one.scan_id.clone()).collect();
-            let proven =
-                tx.proven(author, &ids)?.into_iter().filter(|(_, _, state, _)| *state != SignatureState::Unverified);
-            let proven: BTreeSet<(ScanId, Digest)> = proven.map(|(scan_id, digest, ..)| (scan_id, digest)).collect();
+            let proven = proven_among(tx, event_id, author, &ids)?;
             let waiting: BTreeSet<(ScanId, Digest)> =
                 waiting.into_iter().map(|one| (one.scan_id, one.digest)).filter(|id| scans.contains(id)).collect();
             out.waiting += waiting.intersection(&proven).count();

@@ -16,7 +16,7 @@ use crate::caller::UserCaller;
 use crate::checks::Checks;
 use crate::error::{Error, Result};
 use crate::ports::{App, Hint, Scope, Topic, Tx, read, write};
-use crate::records::{IncidentRecord, IncidentStatus, Resolution, Stamp};
+use crate::records::{IncidentRecord, IncidentStatus, KnownScan, Resolution, Stamp};
 use crate::rules::{Brought, announce};
 use crate::scans::rejudge::rejudge;
 use crate::scans::reviews::{Said, in_force, take_back};
@@ -251,12 +251,10 @@ fn contents(
         if !named.is_empty() {
             return Ok(named);
         }
-        let known = tx.known_scans(device_id, std::slice::from_ref(scan_id))?;
-        return Ok(known
-            .into_iter()
-            .filter(|one| one.event_id == *event_id && about(&cause.subject, device_id, scan_id))
-            .map(|one| one.digest)
-            .collect());
+        if !about(&cause.subject, device_id, scan_id) {
+            return Ok(BTreeSet::new());
+        }
+        return Ok(known_of(tx, event_id, device_id, scan_id)?.into_iter().map(|one| one.digest).collect());
     };
     if !named.is_empty() {
         return Ok(named);
@@ -264,6 +262,12 @@ fn contents(
     let verdicts = tx.verdicts(event_id, &subject.key())?;
     let same = verdicts.into_iter().filter(|one| one.device_id == *device_id && one.scan_id == *scan_id);
     Ok(same.map(|one| one.digest).collect())
+}
+
+/// The contents that are stored under a device's scan id.
+fn known_of(tx: &mut dyn Tx, event_id: &EventId, device_id: &DeviceId, scan_id: &ScanId) -> Result<Vec<KnownScan>> {
+    let stored = tx.stored_ids(event_id, std::slice::from_ref(scan_id))?.into_iter().map(|one| one.known);
+    Ok(stored.filter(|one| one.device_id == *device_id).collect())
 }
 
 fn about(subject: &CauseSubject, device_id: &DeviceId, scan_id: &ScanId) -> bool {
@@ -283,8 +287,7 @@ fn subjects(tx: &mut dyn Tx, event_id: &EventId, cause: &Cause, scans: &Scans) -
         out.insert(subject.key());
     }
     for (device_id, scan_id) in scans {
-        let known = tx.known_scans(device_id, std::slice::from_ref(scan_id))?;
-        out.extend(known.into_iter().filter(|one| one.event_id == *event_id).map(|one| one.subject_key));
+        out.extend(known_of(tx, event_id, device_id, scan_id)?.into_iter().map(|one| one.subject_key));
     }
     Ok(out)
 }

@@ -143,6 +143,13 @@ pub struct ScanFilter {
     pub conflict: Option<bool>,
 }
 
+impl ScanFilter {
+    /// Whether the filter depends on the reducer's verdict.
+    pub fn judges(&self) -> bool {
+        self.outcome.is_some() || self.conflict.is_some()
+    }
+}
+
 /// Which incidents a list has. An absent member filters nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct IncidentFilter {

@@ -15,7 +15,6 @@ use admit_core::occupancy::{Occupancy, Recount};
 use admit_core::reduce::{Resolved, ScanVerdict};
 use admit_core::review::Review;
 use admit_core::rule::{Epochs, Rule};
-use admit_core::scan::SignatureState;
 use admit_core::time::Timestamp;
 use admit_core::wire::scanning::Named;
 
@@ -24,7 +23,7 @@ use crate::error::Result;
 use crate::records::{
     ApiTokenRecord, AuditRecord, BatchRecord, CredentialRecord, DecisionRecord, DeviceHealth, DeviceKeyRecord,
     DeviceRecord, EntryTypeRecord, EventFigures, EventRecord, GuestCount, GuestListRecord, GuestRecord, Head,
-    ImportRecord, IncidentRecord, KnownScan, LedgerEnd, LetterheadRecord, Listed, LoadedRules, LogRecord, MailKind,
+    ImportRecord, IncidentRecord, LedgerEnd, LetterheadRecord, Listed, LoadedRules, LogRecord, MailKind,
     MailTemplateRecord, MemberRecord, MinuteFlow, NewAudit, NewDelivery, NewScan, OrganizationRecord, Page,
     PairingTokenRecord, RejectedRecord, ResolvedCode, Role, RunRecord, ScanRow, Stamp, StateRecord, StepRecord,
     StoredId, TicketCounts, TicketRecord, UnsentPasses, UserRecord, WaitingScan, WebhookEndpointRecord,
@@ -91,10 +90,10 @@ pub trait TxEvents {
     fn event_figures(&mut self, event_ids: &[EventId]) -> Result<Vec<EventFigures>>;
     /// Overwrites the newest values of an event (its rules hold the history).
     fn update_event(&mut self, event: &EventRecord) -> Result<()>;
-    /// The event's head as this transaction sees it. It includes this write's own place once that is taken.
+    /// The event's head as this transaction sees it. It includes this write's own serial once the write has one.
     fn head(&mut self, event_id: &EventId) -> Result<Head>;
-    /// Takes this write's place in the event's order, once per transaction and event. Later calls return the same
-    /// place. The event must be in the [`crate::ports::Scope`].
+    /// Gives this write its serial in the event, once per transaction and event. Later calls return the same stamp. The
+    /// event must be in the [`crate::ports::Scope`].
     fn stamp(&mut self, event_id: &EventId) -> Result<Stamp>;
     /// Stores rules. Their serial must be that of this write's stamp.
     fn insert_rules(&mut self, event_id: &EventId, rules: &[Rule]) -> Result<()>;
@@ -194,9 +193,9 @@ pub trait TxTickets {
     fn count_tickets(&mut self, event_id: &EventId) -> Result<(u64, u64)>;
     /// Tickets by import key. Those that don't exist are left out.
     fn tickets_by_import_key(&mut self, event_id: &EventId, keys: &[String]) -> Result<Vec<TicketRecord>>;
-    /// Creates guests. Takes the write's place in their event's order.
+    /// Creates guests. Takes the write's serial in the event.
     fn insert_guests(&mut self, guests: &[GuestRecord]) -> Result<()>;
-    /// Overwrites guests. Takes the write's place in their event's order.
+    /// Overwrites guests. Takes the write's serial in the event.
     fn update_guests(&mut self, guests: &[GuestRecord]) -> Result<()>;
 }
 
@@ -366,21 +365,13 @@ pub trait TxStates {
 
 /// Scans as facts.
 pub trait TxFacts {
-    /// The scans stored under these ids, by any device in any event, with all contents, in order.
-    fn stored_ids(&mut self, scan_ids: &[ScanId]) -> Result<Vec<StoredId>>;
-    /// The scans of one device stored under these ids, in any event, with all contents.
-    fn known_scans(&mut self, device_id: &DeviceId, scan_ids: &[ScanId]) -> Result<Vec<KnownScan>>;
+    /// The scans of an event stored under these ids, by any device, with all contents. Ordered by scan id, device and
+    /// digest, each with the best proof of all its deliveries.
+    fn stored_ids(&mut self, event_id: &EventId, scan_ids: &[ScanId]) -> Result<Vec<StoredId>>;
     /// Stores scans. They are facts, and never changed later.
     fn insert_scans(&mut self, scans: &[NewScan]) -> Result<()>;
     /// Stores what later deliveries prove.
     fn insert_deliveries(&mut self, deliveries: &[NewDelivery]) -> Result<()>;
-    /// The proof of these contents by the deliveries so far: (device, scan, digest) → best signature and offset.
-    #[allow(clippy::type_complexity, reason = "one row, named by its parts")]
-    fn proven(
-        &mut self,
-        device_id: &DeviceId,
-        scan_ids: &[ScanId],
-    ) -> Result<Vec<(ScanId, admit_core::scan::Digest, SignatureState, i64)>>;
     /// All subjects of the event that have scans, as the scans' codes resolve now.
     fn subjects_with_scans(&mut self, event_id: &EventId) -> Result<Vec<String>>;
     /// Subjects that have scans of one device.
@@ -460,7 +451,7 @@ pub trait TxBatches {
     fn forked(&mut self, device_id: &DeviceId, log_id: &LogId, seqs: &[u64]) -> Result<Vec<u64>>;
     /// One batch. `None` if there is none.
     fn batch(&mut self, device_id: &DeviceId, endpoint: &str, batch_id: &BatchId) -> Result<Option<BatchRecord>>;
-    /// At most so many batches of an event after a place in its order, in that order. If a device is named, only its
+    /// At most so many batches of an event after a serial, in order of serials. If a device is named, only its
     /// batches. A scan asked online is no batch here.
     fn batches_after(
         &mut self,
@@ -475,7 +466,7 @@ pub trait TxBatches {
     fn insert_rejected(&mut self, event_id: &EventId, items: &[RejectedRecord]) -> Result<()>;
     /// Those of these refused items that are stored already for the device, in any event.
     fn rejected_bodies(&mut self, device_id: &DeviceId, bodies: &[String]) -> Result<Vec<String>>;
-    /// Number of unverified scans stored for a device after its revocation, plus all refused items of the device.
+    /// Number of withheld scans of a device, and of its items that nobody could read.
     fn count_quarantined(&mut self, device_id: &DeviceId) -> Result<u64>;
 }
 

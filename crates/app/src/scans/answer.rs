@@ -27,7 +27,7 @@ fn conflict(cause: &Cause, sent: &BTreeSet<&ScanId>) -> Option<Conflict> {
         _ => return None,
     };
     let CauseSubject::Scans(subject) = &cause.subject else { return None };
-    // The uploaded scan that the cause is about. A scan that lost its place may be older than this upload.
+    // The uploaded scan that the cause is about. A scan that lost its entry to this upload may be older than it.
     let about = cause.scans.iter().rev().find(|scan| sent.contains(&scan.scan_id)).or(cause.scans.last())?;
     let (result, severity) = Conflict::words(reason);
     let of = |role: Role| cause.scans.iter().filter(move |scan| scan.role == role).map(part).collect::<Vec<_>>();

@@ -59,7 +59,8 @@ impl Assignments {
 /// Sets the event of each scan whose form names none, by the device's assignment at the scan's time. A content that is
 /// stored already keeps its event, whatever offset this delivery brings.
 pub fn place(tx: &mut dyn Tx, batch: &mut Batch, assignments: &Assignments) -> Result<()> {
-    let stored = if assignments.moved() { stored_at(tx, &batch.device_id, &batch.items)? } else { BTreeMap::new() };
+    let stored =
+        if assignments.moved() { stored_at(tx, &batch.device_id, &batch.items, assignments)? } else { BTreeMap::new() };
     for item in batch.items.iter_mut().filter(|item| item.fact.scan.form != Form::V2) {
         let known = stored.get(&(item.fact.scan.scan_id.clone(), item.fact.digest));
         let at = item.fact.at();
@@ -68,11 +69,22 @@ pub fn place(tx: &mut dyn Tx, batch: &mut Batch, assignments: &Assignments) -> R
     Ok(())
 }
 
-fn stored_at(tx: &mut dyn Tx, device_id: &DeviceId, items: &[Item]) -> Result<BTreeMap<(ScanId, Digest), EventId>> {
+fn stored_at(
+    tx: &mut dyn Tx,
+    device_id: &DeviceId,
+    items: &[Item],
+    assignments: &Assignments,
+) -> Result<BTreeMap<(ScanId, Digest), EventId>> {
     let ids: BTreeSet<ScanId> = items.iter().map(|item| item.fact.scan.scan_id.clone()).collect();
     let ids: Vec<ScanId> = ids.into_iter().collect();
-    let known = tx.known_scans(device_id, &ids)?;
-    Ok(known.into_iter().map(|one| ((one.scan_id, one.digest), one.event_id)).collect())
+    let events: BTreeSet<&EventId> = assignments.list.iter().map(|(_, event_id, _)| event_id).collect();
+    let mut found = BTreeMap::new();
+    for event_id in events {
+        let known = tx.stored_ids(event_id, &ids)?.into_iter().map(|one| one.known);
+        let own = known.filter(|one| one.device_id == *device_id);
+        found.extend(own.map(|one| ((one.scan_id, one.digest), one.event_id)));
+    }
+    Ok(found)
 }
 
 /// Splits a batch into batches of one event each. The first of them is the home: the present event if the batch touches

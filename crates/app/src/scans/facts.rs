@@ -1,16 +1,16 @@
 //! Makes facts of scans: new ones are stored, known ones are acknowledged, and the arrivals of each log are noted
-//! (architecture §6 walk 2 ④ ⑤). It handles one event at a time, inside the lane.
+//! (ARCHITECTURE.md §6 walk 2 ④ ⑤). It handles one event at a time, inside the lane.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use admit_core::barcode::BarcodeHash;
-use admit_core::ids::{DeviceId, EventId, LogId, ScanId};
+use admit_core::ids::{DeviceId, LogId, ScanId};
 use admit_core::incident::{Cause, CauseSubject, IncidentKind, Subject};
 use admit_core::scan::{Digest, Fact, Method, Outcome, Scan, SignatureState, better_offset};
 use admit_core::time::Timestamp;
 
 use super::decode::{Batch, Item, Refused};
-use super::log::receive;
+use super::log::{has, receive};
 use super::quarantine::Quarantine;
 use super::rejudge::{Touched, settle_incidents};
 use super::walk_ins;
@@ -22,7 +22,7 @@ use crate::seeded_ids::SeededIds;
 /// The ids of a revoked device's batch that are stored already, if no more of the batch would be stored. `None` if it
 /// would.
 pub(super) fn nothing_new(tx: &mut dyn Tx, batch: &Batch, room: u64) -> Result<Option<Vec<ScanId>>> {
-    let stored = tx.stored_ids(&scan_ids(batch))?;
+    let stored = tx.stored_ids(&batch.event_id, &scan_ids(batch))?;
     let known: BTreeSet<(&DeviceId, &ScanId, Digest)> =
         stored.iter().map(|StoredId { known, .. }| (&known.device_id, &known.scan_id, known.digest)).collect();
     let is_known = |item: &&Item| {
@@ -168,7 +168,6 @@ fn new_scan(fact: Fact, item: &Item, batch: &Batch, carrier: &DeviceId, stamp: S
 
 /// The store's rows for a batch's scan ids and codes, read before the batch is stored.
 struct Before<'b> {
-    event_id: &'b EventId,
     stored: Vec<StoredId>,
     tickets: BTreeMap<BarcodeHash, ResolvedCode>,
     /// The contents that the batch holds under each author's scan id.
@@ -186,13 +185,12 @@ impl<'b> Before<'b> {
         let hashes: Vec<BarcodeHash> = hashes.into_iter().collect();
         let codes = tx.resolve_codes(&batch.event_id, &hashes)?;
         let tickets = codes.into_iter().map(|code| (code.hash, code)).collect();
-        Ok(Self { event_id: &batch.event_id, stored: tx.stored_ids(&scan_ids(batch))?, tickets, contents })
+        Ok(Self { stored: tx.stored_ids(&batch.event_id, &scan_ids(batch))?, tickets, contents })
     }
-    /// Stored scans of the batch's event, under an id and by an author that the batch names. Another event may have
-    /// another scan under the same id.
+    /// Stored scans under an id and by an author that the batch names.
     fn stored_of_authors(&self) -> impl Iterator<Item = &StoredId> {
-        let here = self.stored.iter().filter(|one| one.known.event_id == *self.event_id);
-        here.filter(|one| self.contents.contains_key(&(&one.known.device_id, &one.known.scan_id)))
+        let of_author = |one: &&StoredId| self.contents.contains_key(&(&one.known.device_id, &one.known.scan_id));
+        self.stored.iter().filter(of_author)
     }
     /// The proof of each content by the deliveries so far.
     fn proven(&self) -> BTreeMap<(&DeviceId, &ScanId, Digest), (SignatureState, i64)> {
@@ -211,7 +209,7 @@ impl<'b> Before<'b> {
     /// The devices that used each id.
     fn users(&self) -> BTreeMap<&ScanId, BTreeSet<&DeviceId>> {
         let mut users: BTreeMap<&ScanId, BTreeSet<&DeviceId>> = BTreeMap::new();
-        for StoredId { known, .. } in self.stored.iter().filter(|one| one.known.event_id == *self.event_id) {
+        for StoredId { known, .. } in &self.stored {
             users.entry(&known.scan_id).or_default().insert(&known.device_id);
         }
         users
@@ -241,21 +239,22 @@ pub(super) fn receive_logs(
     stored: &Stored,
     refused: &[Refused],
 ) -> Result<Vec<(DeviceId, LogId, Vec<u64>)>> {
-    let mut places: BTreeMap<(DeviceId, LogId), BTreeSet<u64>> = BTreeMap::new();
+    let mut places: BTreeMap<(DeviceId, LogId), BTreeMap<u64, usize>> = BTreeMap::new();
+    let fresh: BTreeSet<usize> = stored.fresh.iter().copied().collect();
     let of_items = stored.places.iter().filter_map(|place| {
         let Fact { scan, signature, .. } = &batch.items[*place].fact;
         // Only a signed scan may fill a gap in another device's log (invariant I20).
         if *signature == SignatureState::Unverified && scan.device_id != batch.device_id {
             return None;
         }
-        Some((scan.device_id.clone(), scan.log_id.clone()?, scan.seq?))
+        Some((scan.device_id.clone(), scan.log_id.clone()?, scan.seq?, usize::from(fresh.contains(place))))
     });
     let of_rejected = refused.iter().filter_map(|item| {
         let (log_id, seq) = item.record.log.clone()?;
-        Some((item.record.device_id.clone(), log_id, seq))
+        Some((item.record.device_id.clone(), log_id, seq, 0))
     });
-    for (device_id, log_id, seq) in of_items.chain(of_rejected) {
-        places.entry((device_id, log_id)).or_default().insert(seq);
+    for (device_id, log_id, seq, new) in of_items.chain(of_rejected) {
+        *places.entry((device_id, log_id)).or_default().entry(seq).or_default() += new;
     }
     if let Some((log_id, _)) = &batch.log {
         places.entry((batch.device_id.clone(), log_id.clone())).or_default();
@@ -271,10 +270,16 @@ pub(super) fn receive_logs(
             closed_at: None,
         });
         let before = (log.head, log.received.clone());
-        if seqs.last().is_some_and(|newest| *newest >= log.head) {
+        // A new content stands beside another one only where the log had one before, or where the batch brings two.
+        let doubtful: Vec<u64> = seqs
+            .iter()
+            .filter(|(seq, new)| **new > 1 || **new == 1 && has(&log.received, **seq))
+            .map(|(seq, _)| *seq)
+            .collect();
+        if seqs.keys().next_back().is_some_and(|newest| *newest >= log.head) {
             log.event_id = batch.event_id.clone();
         }
-        for seq in &seqs {
+        for seq in seqs.keys() {
             receive(&mut log.received, *seq);
             log.head = log.head.max(*seq);
         }
@@ -285,8 +290,8 @@ pub(super) fn receive_logs(
             log.closed_at = None; // A device that reports a log has not abandoned it.
         }
         tx.put_log(&log)?;
-        let seqs: Vec<u64> = seqs.into_iter().collect();
-        forks.push((device_id.clone(), log_id.clone(), tx.forked(&device_id, &log_id, &seqs)?));
+        let forked = if doubtful.is_empty() { Vec::new() } else { tx.forked(&device_id, &log_id, &doubtful)? };
+        forks.push((device_id.clone(), log_id.clone(), forked));
     }
     Ok(forks)
 }

@@ -1,4 +1,4 @@
-//! Receives a batch (architecture §6 walk 2; S1 §5.1, spec §5 `POST /api/scanning/sync`).
+//! Receives a batch (ARCHITECTURE.md §6 walk 2; S1 §5.1, spec §5 `POST /api/scanning/sync`).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -215,9 +215,9 @@ fn store_batch(tx: &mut dyn Tx, arriving: &Arriving<'_>, seeded: &mut SeededIds)
     })
 }
 
-/// The device's new scans of the last hour, without this batch and with it. Each scan counts once, with its last
-/// outcome. A scan failed if S2 would not have inserted it. A code read twice is no failure by S2's "> 50 % invalid
-/// tickets".
+/// The device's new scans of the present period, without this batch and with it. A period lasts an hour and begins with
+/// its first new scan. Each scan counts once, by its final. A scan failed if S2 would not have inserted it. A second read
+/// of the same code is no failure.
 fn arrivals(carrier: &Carrier, arriving: &Arriving<'_>, taken: &[Taken]) -> (Arrivals, Arrivals) {
     let errors = Errors::of(taken);
     let (mut scans, mut failed) = (0, 0);
@@ -234,7 +234,7 @@ fn arrivals(carrier: &Carrier, arriving: &Arriving<'_>, taken: &[Taken]) -> (Arr
 }
 
 /// Flags a suspicious batch (S2 §7 and §8, which hold for batches of every form). Only items that could not be read
-/// count as failed here. The counts of the last hour cover the other failures.
+/// count as failed here. The counts of the period ([`Arrivals`]) cover the other failures.
 fn flag_batch(
     tx: &mut dyn Tx,
     arriving: &Arriving<'_>,

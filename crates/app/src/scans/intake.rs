@@ -1,5 +1,5 @@
 //! Takes in a batch of one event: facts, the reducer's results for their subjects, logs, and findings about how the
-//! batch came (architecture §6 walk 2 ③–⑧). All endpoints share this: batches of S1 and ours, batches of S2, and scans
+//! batch came (ARCHITECTURE.md §6 walk 2 ③–⑧). All endpoints share this: batches of S1 and ours, batches of S2, and scans
 //! asked online.
 
 use std::collections::{BTreeMap, BTreeSet};

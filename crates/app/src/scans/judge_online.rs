@@ -96,7 +96,7 @@ pub async fn judge_online(app: &App, caller: &DeviceCaller, request: OnlineReque
     let seeded = app.seeded_ids();
     let prefetch = Prefetch {
         devices: vec![caller.device_id.clone()],
-        scans: vec![asked.scan.scan_id.clone()],
+        scans: vec![asked.scan.event_id.clone()],
         codes: asked.spellings.clone(),
         ..Prefetch::default()
     };
@@ -145,7 +145,7 @@ pub(super) fn not_live() -> Error {
 /// asked before.
 async fn read_asked(app: &App, caller: &DeviceCaller, request: OnlineRequest) -> Result<(Asked, Option<JudgedScan>)> {
     let (secret, caller) = (app.secret.clone(), caller.clone());
-    let prefetch = prefetch_of(&caller, &request)?;
+    let prefetch = prefetch_of(&caller, &request);
     read_prefetching(&*app.store, &caller.organization_id.clone(), prefetch, move |tx| {
         let asked = match request {
             OnlineRequest::S2(sent) => {
@@ -170,18 +170,18 @@ async fn read_asked(app: &App, caller: &DeviceCaller, request: OnlineRequest) ->
 }
 
 /// The keys that reading the question will look up.
-fn prefetch_of(caller: &DeviceCaller, request: &OnlineRequest) -> Result<Prefetch> {
-    let (assignments, scan_id) = match request {
-        OnlineRequest::S2(sent) => (vec![caller.device_id.clone()], sent.scan_id(&caller.device_id).map_err(invalid)?),
-        OnlineRequest::Claim(claim) => (Vec::new(), claim.0.scan_id.clone()),
+fn prefetch_of(caller: &DeviceCaller, request: &OnlineRequest) -> Prefetch {
+    let (assignments, scans) = match request {
+        OnlineRequest::S2(_) => (vec![caller.device_id.clone()], Vec::new()),
+        OnlineRequest::Claim(claim) => (Vec::new(), vec![claim.0.event_id.clone()]),
     };
-    Ok(Prefetch { devices: vec![caller.device_id.clone()], assignments, scans: vec![scan_id], codes: Vec::new() })
+    Prefetch { devices: vec![caller.device_id.clone()], assignments, scans, codes: Vec::new() }
 }
 
 /// The stored answer to a question. It is stored with its scan, so there is none if nothing is stored under the scan's
 /// id.
 fn stored(tx: &mut dyn Tx, caller: &DeviceCaller, asked: &Asked) -> Result<Option<BatchRecord>> {
-    let known = tx.stored_ids(std::slice::from_ref(&asked.scan.scan_id))?;
+    let known = tx.stored_ids(&asked.scan.event_id, std::slice::from_ref(&asked.scan.scan_id))?;
     if known.iter().any(|one| one.known.device_id == asked.scan.device_id) {
         tx.batch(&caller.device_id, ENDPOINT, &asked.batch_id)
     } else {
@@ -315,7 +315,7 @@ fn warn_of_guessing(
 }
 
 /// Whether a scan is judged at all. S2's form is refused unless the event was live (spec D17). A device in our form
-/// gets the answer of an ended event, but none of a draft: it decides practice scans itself (door.md).
+/// gets the answer of an ended event, but none of a draft: it decides practice scans itself (decision 034).
 fn may_be_judged(rules: &LoadedRules, scan: &Scan) -> bool {
     match scan.form {
         Form::S2 => was_live(rules, scan.at),
@@ -359,7 +359,7 @@ fn state_without(
     scan: &Scan,
 ) -> Result<TicketState> {
     let key = [subject.key()];
-    let known = tx.stored_ids(std::slice::from_ref(&scan.scan_id))?;
+    let known = tx.stored_ids(event_id, std::slice::from_ref(&scan.scan_id))?;
     if known.iter().all(|one| one.known.device_id != scan.device_id) {
         let state = tx.states(event_id, &key)?.into_iter().next();
         return Ok(state.map(|record| record.state).unwrap_or_default());

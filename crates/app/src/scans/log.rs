@@ -22,6 +22,12 @@ pub fn receive(ranges: &mut Vec<(u64, u64)>, seq: u64) {
     }
 }
 
+/// Whether `seq` is in ranges that are ascending and disjoint.
+pub fn has(ranges: &[(u64, u64)], seq: u64) -> bool {
+    let at = ranges.partition_point(|(_, to)| *to < seq);
+    ranges.get(at).is_some_and(|(from, _)| *from <= seq)
+}
+
 /// The ranges within 1…head that were not received.
 pub fn missing(log: &LogRecord) -> Vec<(u64, u64)> {
     let mut gaps = Vec::new();

@@ -1,4 +1,4 @@
-//! The office: the author of scans that a signed-in member makes without a phone (door.md "Check in from the office").
+//! The office: the author of scans that a signed-in member makes without a phone (decision 041).
 //!
 //! It is a device only by its id. It has no row, no key and no log, so no list of phones shows it and it can't be
 //! paired.

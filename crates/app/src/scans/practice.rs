@@ -1,4 +1,4 @@
-//! Practice scans of the hours before doors open: lists them, and counts those that were real (door.md "Event status").
+//! Practice scans of the hours before doors open: lists them, and counts those that were real (decision 034).
 
 use std::collections::BTreeSet;
 

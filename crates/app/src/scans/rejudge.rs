@@ -1,4 +1,4 @@
-//! Reduces subjects again and writes the results: states, verdicts, counters, incidents (architecture §6 walk 2 ⑥–⑧).
+//! Reduces subjects again and writes the results: states, verdicts, counters, incidents (ARCHITECTURE.md §6 walk 2 ⑥–⑧).
 //!
 //! Every change of rules, reviews or scans ends here, in its own transaction. So derived rows always equal what
 //! `reduce` computes from the stored facts (invariant I7).

@@ -1,5 +1,5 @@
 //! Gives guests whom staff added at a door a ticket and a place in the guest list, once the scan that added them counts
-//! (door.md "Walk-ins").
+//! (decision 036).
 //!
 //! The ticket's first rules are those that the reducer reads from the scan itself, so storing them changes no verdict.
 //! The stored rows only make the guest known to lists, phones and mails. They get no ledger line of their own: the

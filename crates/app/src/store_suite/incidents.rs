@@ -170,8 +170,10 @@ pub async fn figures_of_events_are_told_together(store: TestStore) {
     .await
     .unwrap();
     let figures = look(&store, |tx| tx.event_figures(&[id("f"), id("e")])).await;
-    let told: Vec<_> =
-        figures.iter().map(|one| (one.event_id.as_str(), one.expected, one.admitted, one.over, one.open_incidents)).collect();
+    let told: Vec<_> = figures
+        .iter()
+        .map(|one| (one.event_id.as_str(), one.expected, one.admitted, one.over, one.open_incidents))
+        .collect();
     assert_eq!(told, [("e", 4, 4, 1, 1), ("f", 0, 0, 0, 0)]);
     assert_eq!(look(&store, |tx| tx.event_figures(&[])).await, []);
 }

@@ -18,7 +18,7 @@ fn ingest(tx: &mut dyn Tx, batch: usize, size: usize) -> Result<()> {
     let scan_ids: Vec<_> = scans.iter().map(|scan| scan.scan_id.clone()).collect();
     tx.batch(&id("d1"), "sync", &id(&format!("batch-{batch}")))?;
     tx.device(&id("d1"))?;
-    tx.stored_ids(&scan_ids)?;
+    tx.stored_ids(&event_id, &scan_ids)?;
     let stamp = tx.stamp(&event_id)?;
     let hashes: Vec<_> = names.iter().map(|name| code(name)).collect();
     tx.resolve_codes(&event_id, &hashes)?;

@@ -1,9 +1,9 @@
 //! The fields that a server keeps of a scan in addition to its content.
 
 use super::columns::{BlockError, Reader, Writer};
-use super::scan::{at, flag, need, place, word};
+use super::scan::{Taken, at, flag, need, place, word};
 use crate::barcode::{hex, unhex};
-use crate::scan::{Fact, Judged, Outcome, Scan, SignatureState};
+use crate::scan::{Digest, Fact, Judged, Outcome, Scan, SignatureState};
 use crate::sign::{V1_PREFIX, V2_PREFIX, content_digest};
 
 /// A scan as the server first received it.
@@ -41,14 +41,19 @@ pub(super) fn put(to: &mut Writer, kept: &[Kept]) {
     to.some_numbers(all().map(|one| one.fact.judged.map(|judged| place(Outcome::ALL, judged.outcome))));
 }
 
-pub(super) fn take(from: &mut Reader<'_>, scans: Vec<Scan>) -> Result<Vec<Kept>, BlockError> {
+/// Reads what is kept of the wanted scans, each with its index.
+pub(super) fn take(
+    from: &mut Reader<'_>,
+    taken: Taken,
+    wanted: impl Fn(usize) -> bool,
+) -> Result<Vec<(usize, Kept)>, BlockError> {
     let what = "signature";
     let (mut prefix, mut bytes, mut text) = (from.numbers(what)?, from.bytes::<32>(what)?, from.texts(what)?);
     let mut sent = from.texts("sent")?;
     let (mut state, mut withheld) = (from.numbers("signature_state")?, from.numbers("withheld")?);
     let (mut offset, mut received) = (from.numbers("offset_seconds")?, from.numbers("received_at")?);
     let (mut serial, mut outcome) = (from.numbers("judged")?, from.numbers("judged")?);
-    let one = |scan: Scan| {
+    let one = |(index, (scan, digest)): (usize, (Scan, Option<Digest>))| {
         let signature = match (prefix.next().flatten(), bytes.next().flatten(), text.next().flatten()) {
             (None, None, text) => text,
             (prefix, Some(bytes), None) => Some(format!("{}{}", word(&PREFIXES, prefix, what)?, hex(&bytes))),
@@ -61,16 +66,18 @@ pub(super) fn take(from: &mut Reader<'_>, scans: Vec<Scan>) -> Result<Vec<Kept>,
             }
             _ => return Err(BlockError::Damaged("judged")),
         };
+        let known = if wanted(index) { digest.unwrap_or_else(|| content_digest(&scan)) } else { Digest([0; 32]) };
         let fact = Fact {
-            digest: content_digest(&scan),
             scan,
+            digest: known,
             signature: word(SignatureState::ALL, state.next().flatten(), "signature_state")?,
             withheld: flag(withheld.next().flatten(), "withheld")?,
             offset_seconds: need(offset.next().flatten(), "offset_seconds")?,
             received_at: at(need(received.next().flatten(), "received_at")?, "received_at")?,
             judged,
         };
-        Ok(Kept { fact, signature, sent: sent.next().flatten() })
+        Ok((index, Kept { fact, signature, sent: sent.next().flatten() }))
     };
-    scans.into_iter().map(one).collect()
+    let all = taken.scans.into_iter().zip(taken.digests).enumerate().map(one).collect::<Result<Vec<_>, _>>()?;
+    Ok(all.into_iter().filter(|(index, _)| wanted(*index)).collect())
 }

@@ -8,7 +8,8 @@ use crate::barcode::BarcodeHash;
 use crate::ids::{DeviceId, KeyId, LogId, ScanId, TicketId};
 use crate::rule::Epoch;
 use crate::scan::{
-    Basis, ClockEvidence, Form, Headcount, Method, Outcome, Override, PersonClass, Scan, ScanKind, Stage, WalkIn,
+    Basis, ClockEvidence, Digest, Form, Headcount, Method, Outcome, Override, PersonClass, Scan, ScanKind, Stage,
+    WalkIn,
 };
 use crate::sign::{content_digest, prev_of};
 use crate::ticket::TicketStatus;
@@ -59,7 +60,11 @@ fn headcount(what: i64, number: i64) -> Result<Headcount, BlockError> {
 }
 
 /// Writes the columns of all fields.
-pub(super) fn put<'a>(to: &mut Writer, scans: impl Iterator<Item = &'a Scan> + Clone) {
+pub(super) fn put<'a>(
+    to: &mut Writer,
+    scans: impl Iterator<Item = &'a Scan> + Clone,
+    digests: impl Iterator<Item = Digest>,
+) {
     let all = || scans.clone();
     to.numbers(all().map(|one| place(Form::ALL, one.form)));
     to.numbers(all().map(|one| place(ScanKind::ALL, one.kind)));
@@ -86,7 +91,7 @@ pub(super) fn put<'a>(to: &mut Writer, scans: impl Iterator<Item = &'a Scan> + C
     to.numbers(all().map(|one| one.manifest_version as i64));
     to.numbers(all().map(|one| one.cursor as i64));
     put_basis(to, scans.clone());
-    put_chain(to, scans);
+    put_chain(to, scans, digests);
 }
 
 fn put_codes<'a>(to: &mut Writer, scans: impl Iterator<Item = &'a Scan> + Clone) {
@@ -140,24 +145,34 @@ fn put_basis<'a>(to: &mut Writer, scans: impl Iterator<Item = &'a Scan> + Clone)
 
 /// Writes `prev`. If it follows from the scan before, as in a log, only this fact is written and the reader computes
 /// it.
-fn put_chain<'a>(to: &mut Writer, scans: impl Iterator<Item = &'a Scan> + Clone) {
-    let mut before: Option<&Scan> = None;
+fn put_chain<'a>(
+    to: &mut Writer,
+    scans: impl Iterator<Item = &'a Scan> + Clone,
+    digests: impl Iterator<Item = Digest>,
+) {
+    let mut before: Option<Digest> = None;
     let mut chain = Vec::with_capacity(crate::limits::BLOCK_SCANS);
-    for scan in scans.clone() {
+    for (scan, digest) in scans.clone().zip(digests) {
         chain.push(match (scan.prev, before) {
             (None, _) => ABSENT,
-            (Some(prev), Some(before)) if prev == prev_of(&content_digest(before)) => BESIDE,
+            (Some(prev), Some(before)) if prev == prev_of(&before) => BESIDE,
             (Some(_), _) => OWN,
         });
-        before = Some(scan);
+        before = Some(digest);
     }
     to.numbers(chain.iter().copied());
     let own = scans.zip(&chain).map(|(scan, chain)| scan.prev.as_ref().filter(|_| *chain == OWN));
     to.some_bytes(own);
 }
 
-/// Reads the columns of all fields.
-pub(super) fn take(from: &mut Reader<'_>) -> Result<Vec<Scan>, BlockError> {
+/// Scans, and the digests that were computed on the way.
+pub(super) struct Taken {
+    pub scans: Vec<Scan>,
+    pub digests: Vec<Option<Digest>>,
+}
+
+/// Reads the columns of all fields. Only the first `whole` scans get their `prev`, which is computed from scan to scan.
+pub(super) fn take(from: &mut Reader<'_>, whole: usize) -> Result<Taken, BlockError> {
     let mut scans = take_heads(from)?;
     take_codes(from, &mut scans)?;
     set(&mut scans, from.numbers("count")?, |scan| &mut scan.count, |count| fits(need(count, "count")?, "count"))?;
@@ -175,8 +190,8 @@ pub(super) fn take(from: &mut Reader<'_>) -> Result<Vec<Scan>, BlockError> {
     set(&mut scans, from.numbers(what)?, |scan| &mut scan.manifest_version, |one| Ok(need(one, what)? as u64))?;
     set(&mut scans, from.numbers("cursor")?, |scan| &mut scan.cursor, |one| Ok(need(one, "cursor")? as u64))?;
     take_basis(from, &mut scans)?;
-    take_chain(from, &mut scans)?;
-    Ok(scans)
+    let digests = take_chain(from, &mut scans, whole)?;
+    Ok(Taken { scans, digests })
 }
 
 /// Gives each scan its value of a column, by a function that sets it.
@@ -362,14 +377,20 @@ fn take_basis(from: &mut Reader<'_>, scans: &mut [Scan]) -> Result<(), BlockErro
     })
 }
 
-fn take_chain(from: &mut Reader<'_>, scans: &mut [Scan]) -> Result<(), BlockError> {
-    for (n, (stands, own)) in from.numbers("prev")?.zip(from.bytes("prev")?).enumerate() {
+/// Reads `prev` of the first `whole` scans. Gives the digests that were computed for it.
+fn take_chain(from: &mut Reader<'_>, scans: &mut [Scan], whole: usize) -> Result<Vec<Option<Digest>>, BlockError> {
+    let mut digests = vec![None; scans.len()];
+    for (n, (stands, own)) in from.numbers("prev")?.zip(from.bytes("prev")?).enumerate().take(whole) {
         // The scan before is complete by now, with its own `prev`.
-        let before = n.checked_sub(1).filter(|_| stands == Some(BESIDE)).and_then(|n| scans.get(n));
-        let prev = standing(stands, before.map(|scan| prev_of(&content_digest(scan))), own, "prev")?;
+        let before = n.checked_sub(1).filter(|_| stands == Some(BESIDE));
+        let digest = before.and_then(|n| scans.get(n)).map(content_digest);
+        if let Some(at) = before.and_then(|n| digests.get_mut(n)) {
+            *at = digest;
+        }
+        let prev = standing(stands, digest.map(|digest| prev_of(&digest)), own, "prev")?;
         if let Some(scan) = scans.get_mut(n) {
             scan.prev = prev;
         }
     }
-    Ok(())
+    Ok(digests)
 }

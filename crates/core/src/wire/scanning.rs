@@ -229,7 +229,7 @@ pub struct SyncAnswer {
     pub server_time: Timestamp,
 }
 
-/// An item that is refused and will not be taken later. The device moves it from the outbox to a problem list. It stays
+/// An item that is refused and will not be taken later. The device lists it as a problem and sends it no more. It stays
 /// in the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

@@ -33,6 +33,8 @@ fn a_block_reads_back_whole_in_its_order() {
         let kept = Draw(seed).block();
         let bytes = block::write(&kept).unwrap();
         assert_eq!(block::read(&bytes).as_ref(), Ok(&kept), "seed {seed}");
+        let every_third: Vec<_> = kept.iter().cloned().enumerate().filter(|(n, _)| n % 3 == 1).collect();
+        assert_eq!(block::read_some(&bytes, |n| n % 3 == 1), Ok(every_third), "seed {seed}");
     }
 }
 

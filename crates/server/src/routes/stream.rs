@@ -54,7 +54,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
 /// uploads only.
 ///
 /// In `occupancy`, `gate_occupancy` belongs to the gate of the newest upload. It is the number of persons who entered
-/// there minus those who left there, and never below 0. A gate that only leads out has none. People may leave by
+/// there minus those who left there, and never below 0. A gate with direction `out` has no `gate_occupancy`. People may leave by
 /// another gate than they came, so `total_occupancy` is the number inside.
 #[utoipa::path(get, path = "/api/events/{id}/stream", tag = "live",
     params(

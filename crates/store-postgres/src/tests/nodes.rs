@@ -1,0 +1,30 @@
+//! Tests of two nodes on one database.
+
+use super::*;
+
+/// Each of two nodes knows in memory where the scans stand. Before a node looks anything up, it reads the blocks that the
+/// other stored meanwhile.
+#[test]
+fn a_node_finds_what_the_other_stored_meanwhile() {
+    let address = shared().database();
+    let nodes = [open(&address), open(&address)];
+    drive(async {
+        with_event(&nodes[0]).await;
+        with_tickets(&nodes[0], &["t1"]).await;
+        for n in 0..6 {
+            let (writer, other) = (&nodes[n % 2], &nodes[(n + 1) % 2]);
+            let name = format!("s{n}");
+            with_scans(writer, vec![scan("e", &name, "t1")]).await;
+            let again = name.clone();
+            let known = look(other, move |tx| tx.stored_ids(&id("e"), &[id(&name)])).await;
+            assert_eq!(known.len(), 1, "{n}");
+            let twice = on_event(other, move |tx| {
+                let stamp = tx.stamp(&id("e"))?;
+                tx.insert_scans(&[new_scan(scan("e", &again, "t1"), stamp.serial)])
+            });
+            assert_eq!(conflict(twice.await), "scan_exists", "{n}");
+            let facts = on_event(other, |tx| tx.facts(&id("e"), &["ticket:t1".to_owned()])).await.unwrap();
+            assert_eq!(facts.len(), n + 1);
+        }
+    });
+}

@@ -1,0 +1,278 @@
+//! Where the scans of an event stand: from a scan id, a code or a picked ticket to its locator in the blocks.
+//!
+//! The index is in memory only and made from the blocks. Nothing trusts it. A scan that it names is read from its block
+//! and compared. Each transaction first compares the newest block that it sees with the blocks that the index knows. So
+//! an index that is gone, late, or of a history that was rolled back gives the same answers, only slower.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use admit_core::barcode::BarcodeHash;
+use admit_core::ids::{EventId, OrganizationId, ScanId, TicketId};
+use admit_core::scan::{Method, Scan};
+
+/// Bits of a locator that hold a scan's index in its block.
+const INDEX_BITS: u32 = 6;
+/// The most locators in memory. Beyond it, the events that were used least recently are dropped.
+const MOST_LOCATORS: usize = 12_000_000;
+
+/// A value by which a scan can be found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Key<'a> {
+    /// Its id, whichever device made it.
+    Id(&'a ScanId),
+    /// The hash of its code.
+    Code(&'a BarcodeHash),
+    /// The ticket that a person picked.
+    Pick(&'a TicketId),
+}
+
+/// Says where a scan stands: in which block of its event, and where in it. Locators are in the order of arrival.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Locator(pub i64);
+
+impl Locator {
+    pub fn new(position: i64, index: usize) -> Self {
+        Self(position << INDEX_BITS | index as i64)
+    }
+    /// The position of the scan's block.
+    pub fn position(self) -> i64 {
+        self.0 >> INDEX_BITS
+    }
+}
+
+/// A block as its row names it: its position and its checksum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BlockName {
+    pub position: i64,
+    pub checksum: i64,
+}
+
+/// How much an index knows of the blocks that a transaction sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// All of them, perhaps more.
+    All,
+    /// Those before the block at this position. The block at the position is known too, and must still be the same.
+    To(Option<BlockName>),
+}
+
+/// The blocks and the keys that an index knows of an event.
+#[derive(Debug, Default)]
+struct Known {
+    hasher: RandomState,
+    /// The blocks whose scans are in here, in order.
+    blocks: Vec<BlockName>,
+    /// The hash of a key, and a locator. Different keys may have the same hash.
+    entries: BTreeSet<(u64, Locator)>,
+}
+
+impl Known {
+    fn clear(&mut self) {
+        self.blocks.clear();
+        self.entries.clear();
+    }
+    /// Whether this very block is known. Another block at its position is not.
+    fn knows(&self, block: BlockName) -> bool {
+        let found = self.blocks.binary_search_by_key(&block.position, |block| block.position);
+        found.is_ok_and(|at| self.blocks[at] == block)
+    }
+    fn add<'s>(&mut self, block: BlockName, scans: impl Iterator<Item = &'s Scan>) {
+        for (index, scan) in scans.enumerate() {
+            let locator = Locator::new(block.position, index);
+            let keys = keys_of(scan).into_iter().flatten();
+            self.entries.extend(keys.map(|key| (self.hasher.hash_one(key), locator)));
+        }
+        self.blocks.push(block);
+    }
+}
+
+/// The ticket that a person picked by hand; `None` if nobody did.
+pub(crate) fn pick(scan: &Scan) -> Option<&TicketId> {
+    scan.ticket_id.as_ref().filter(|_| scan.method == Method::Manual)
+}
+/// The keys of a scan: its id, its code, and the ticket that a person picked.
+fn keys_of(scan: &Scan) -> [Option<Key<'_>>; 3] {
+    [Some(Key::Id(&scan.scan_id)), scan.barcode_hash.as_ref().map(Key::Code), pick(scan).map(Key::Pick)]
+}
+
+/// The index of one event.
+#[derive(Debug, Default)]
+pub(crate) struct EventIndex(Mutex<Known>);
+
+impl EventIndex {
+    fn held(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    /// How far the index reaches, for a transaction that sees `newest` as its newest block. An index of another
+    /// history is emptied.
+    pub fn reach(&self, newest: BlockName) -> Reach {
+        let mut held = self.held();
+        if held.knows(newest) {
+            return Reach::All;
+        }
+        let last = held.blocks.last().copied();
+        if last.is_some_and(|last| last.position >= newest.position) {
+            held.clear();
+            return Reach::To(None);
+        }
+        Reach::To(last)
+    }
+    /// Adds the blocks that follow `last`. `found` begins with the block that stands at the position of `last` now.
+    /// If that is another block, the index is emptied. Does nothing if somebody else added blocks meanwhile.
+    pub fn extend(&self, last: Option<BlockName>, found: &[(BlockName, Vec<Scan>)]) {
+        let mut held = self.held();
+        if held.blocks.last().copied() != last {
+            return;
+        }
+        let new = match (last, found.split_first()) {
+            (None, _) => found,
+            (Some(last), Some(((first, _), rest))) if *first == last => rest,
+            _ => {
+                held.clear();
+                return;
+            }
+        };
+        for (block, scans) in new {
+            held.add(*block, scans.iter());
+        }
+    }
+    /// Adds a block that the present transaction has just stored after `newest`. If the index knows blocks after
+    /// `newest` it is left as it is.
+    pub fn append<'s>(&self, newest: Option<BlockName>, block: BlockName, scans: impl Iterator<Item = &'s Scan>) {
+        let mut held = self.held();
+        if held.blocks.last().copied() == newest {
+            held.add(block, scans);
+        }
+    }
+    /// The locators at which scans with these keys may stand. `None`: the index does not know the block `newest`, so
+    /// it must catch up first. Another transaction may have emptied it a moment ago.
+    pub fn find(&self, newest: BlockName, keys: &[Key<'_>]) -> Option<BTreeSet<Locator>> {
+        let held = self.held();
+        if !held.knows(newest) {
+            return None;
+        }
+        let mut found = BTreeSet::new();
+        for key in keys {
+            let hash = held.hasher.hash_one(key);
+            let of_key = held.entries.range((hash, Locator(0))..=(hash, Locator(i64::MAX)));
+            found.extend(of_key.map(|(_, locator)| *locator));
+        }
+        Some(found)
+    }
+    fn len(&self) -> usize {
+        self.held().entries.len()
+    }
+}
+
+/// The indices of the events that a process works on. A clone is another handle to the same ones.
+#[derive(Debug, Clone, Default)]
+pub struct ScanIndex(Arc<Mutex<Events>>);
+
+#[derive(Debug, Default)]
+struct Events {
+    /// The number of uses so far, as a clock.
+    uses: u64,
+    by_id: BTreeMap<(OrganizationId, EventId), (u64, Arc<EventIndex>)>,
+}
+
+impl ScanIndex {
+    /// The index of an event. If too much is in memory, other events' indices are dropped.
+    pub(crate) fn of(&self, organization_id: &OrganizationId, event_id: &EventId) -> Arc<EventIndex> {
+        let mut events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        events.uses += 1;
+        let uses = events.uses;
+        let key = (organization_id.clone(), event_id.clone());
+        if let Some((used, index)) = events.by_id.get_mut(&key) {
+            *used = uses;
+            return Arc::clone(index);
+        }
+        events.make_room();
+        let index = Arc::<EventIndex>::default();
+        events.by_id.insert(key, (uses, Arc::clone(&index)));
+        index
+    }
+}
+
+impl Events {
+    /// Drops the events that were used least recently while there are too many locators.
+    fn make_room(&mut self) {
+        let mut sizes: Vec<(u64, usize, (OrganizationId, EventId))> =
+            self.by_id.iter().map(|(key, (used, index))| (*used, index.len(), key.clone())).collect();
+        sizes.sort();
+        let mut all: usize = sizes.iter().map(|(_, len, _)| len).sum();
+        for (_, len, key) in sizes {
+            if all <= MOST_LOCATORS {
+                return;
+            }
+            self.by_id.remove(&key);
+            all -= len;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(position: i64, checksum: i64) -> BlockName {
+        BlockName { position, checksum }
+    }
+    fn index(blocks: &[BlockName]) -> EventIndex {
+        let index = EventIndex::default();
+        let found: Vec<(BlockName, Vec<Scan>)> = blocks.iter().map(|block| (*block, Vec::new())).collect();
+        index.extend(None, &found);
+        index
+    }
+
+    #[test]
+    fn places_are_in_the_order_of_blocks_and_within_them() {
+        let (first, last, next) = (Locator::new(7, 0), Locator::new(7, 63), Locator::new(8, 0));
+        assert!(first < last && last < next);
+        assert_eq!([first, last, next].map(Locator::position), [7, 7, 8]);
+    }
+
+    #[test]
+    fn an_older_snapshot_and_the_newest_one_use_the_same_index() {
+        let index = index(&[name(1, 10), name(4, 40)]);
+        for newest in [name(1, 10), name(4, 40)] {
+            assert_eq!(index.reach(newest), Reach::All);
+        }
+        assert_eq!(index.reach(name(9, 90)), Reach::To(Some(name(4, 40))));
+        assert_eq!(index.held().blocks.len(), 2);
+    }
+
+    /// Each is a history in which the index's last block was rolled back.
+    #[test]
+    fn an_index_of_another_history_is_made_anew() {
+        for newest in [name(4, 41), name(2, 20), name(1, 11)] {
+            let index = index(&[name(1, 10), name(4, 40)]);
+            assert_eq!(index.reach(newest), Reach::To(None), "{newest:?}");
+            assert_eq!(index.held().blocks.len(), 0);
+        }
+        let index = index(&[name(1, 10), name(4, 40)]);
+        index.extend(Some(name(4, 40)), &[(name(4, 41), Vec::new()), (name(5, 50), Vec::new())]);
+        assert_eq!(index.held().blocks, [], "the block at its end was another one");
+    }
+
+    #[test]
+    fn an_index_that_another_transaction_emptied_answers_nothing() {
+        let index = index(&[name(1, 10)]);
+        assert_eq!(index.find(name(1, 10), &[]), Some(BTreeSet::new()));
+        assert_eq!(index.reach(name(1, 11)), Reach::To(None), "this one sees another history");
+        assert_eq!(index.find(name(1, 10), &[]), None);
+    }
+
+    #[test]
+    fn two_that_extend_it_at_once_add_each_block_once() {
+        let index = index(&[name(1, 10)]);
+        let found = [(name(1, 10), Vec::new()), (name(2, 20), Vec::new())];
+        index.extend(Some(name(1, 10)), &found);
+        index.extend(Some(name(1, 10)), &found);
+        index.append(Some(name(1, 10)), name(3, 30), std::iter::empty());
+        assert_eq!(index.held().blocks, [name(1, 10), name(2, 20)]);
+        index.append(Some(name(2, 20)), name(3, 30), std::iter::empty());
+        assert_eq!(index.held().blocks.len(), 3);
+    }
+}
