@@ -226,6 +226,7 @@ test("a review card tells the facts, keys decide, a decision can be taken back, 
   // The list may still show the case that was taken back before.
   await until("one to be listed", async () => (await page.getByTestId("decided-one").count()) === 1);
   await page.getByTestId("take-back").first().click();
+  await until("none to be listed", async () => (await page.getByTestId("decided-one").count()) === 0);
   await page.getByTestId("chip-open").click();
   await until("both to wait again", async () => (await cards.count()) === 2);
   for (const at of [0, 1]) await page.getByTestId("select-case").nth(at).check();
