@@ -4,6 +4,8 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use admit_core::ids::{EventId, OrganizationId};
+use admit_core::incident::IncidentKind;
+use admit_core::reduce::Reduced;
 use admit_core::rule::Epoch;
 use admit_core::scan::Scan;
 use admit_core::sign::{check_witness_mac, witness_mac};
@@ -11,7 +13,7 @@ use admit_core::wire::scanning::Witness;
 
 use crate::error::{Error, Result};
 use crate::ports::{App, Scope, Tx, read, write};
-use crate::records::{Head, NewAudit};
+use crate::records::{Head, IncidentStatus, NewAudit};
 use crate::rules::{Brought, announce};
 use crate::scans::rejudge::{reduce_stored, rejudge, state_record};
 
@@ -163,12 +165,22 @@ fn stale(tx: &mut dyn Tx, event_id: &EventId, subjects: &[String]) -> Result<BTr
     let touched: BTreeSet<String> =
         facts.iter().filter(|(_, fact)| cut(&fact.scan)).map(|(subject, _)| subject.key()).collect();
     let touched: Vec<String> = touched.into_iter().collect();
-    let held: BTreeMap<String, [u8; 32]> =
-        tx.states(event_id, &touched)?.into_iter().map(|state| (state.subject_key, state.digest)).collect();
+    let held = tx.judged_states(event_id, &touched)?.into_iter();
+    let held: BTreeMap<String, _> = held.map(|found| (found.0.subject_key.clone(), found)).collect();
     let reduced = reduce_stored(tx, event_id, &touched)?;
-    let differs = |(key, reduced): (String, _)| {
-        let digest = state_record(&key, &reduced, 0).digest;
-        (held.get(&key) != Some(&digest)).then_some(key)
+    let mut known: BTreeSet<(String, IncidentKind, [u8; 32])> = BTreeSet::new();
+    for incident in tx.incidents_of(event_id, &touched)? {
+        if incident.status != IncidentStatus::Cleared {
+            known.insert((incident.subject_key, incident.kind, incident.digest));
+        }
+    }
+    let differs = |(key, reduced): (String, Reduced)| {
+        let fresh = state_record(&key, &reduced, 0);
+        let mut same = held.get(&key).is_some_and(|(state, found)| state.same_as(&fresh) && *found == reduced.verdicts);
+        let of_it = known.iter().filter(|(subject, _, _)| *subject == key).count();
+        same &= of_it == reduced.causes.len();
+        same &= reduced.causes.iter().all(|cause| known.contains(&(key.clone(), cause.kind, cause.digest())));
+        (!same).then_some(key)
     };
     Ok(reduced.into_iter().filter_map(differs).collect())
 }

@@ -130,6 +130,11 @@ impl Phone {
         tickets.iter().map(item).collect()
     }
 
+    /// The API key with which the phone signs scans of the first form.
+    pub fn api_key(&self) -> &str {
+        &self.paired.api_key
+    }
+
     /// The key with which the phone signs scans.
     pub fn scan_key(&self) -> &[u8; 32] {
         &self.scan_key

@@ -437,7 +437,7 @@ CREATE TABLE logs (
 );
 CREATE INDEX logs_of_event ON logs (organization_id, event_id, device_id, log_id);
 
--- Facts.
+-- Facts. answer: compressed.
 CREATE TABLE batches (
   organization_id TEXT COLLATE "C" NOT NULL,
   device_id TEXT COLLATE "C" NOT NULL,
@@ -445,7 +445,7 @@ CREATE TABLE batches (
   batch_id TEXT COLLATE "C" NOT NULL,
   event_id TEXT COLLATE "C" NOT NULL,
   digest BYTEA NOT NULL,
-  answer TEXT COLLATE "C" NOT NULL,
+  answer BYTEA NOT NULL,
   status TEXT COLLATE "C" NOT NULL,
   batch_size BIGINT NOT NULL,
   processed_count BIGINT NOT NULL,
@@ -529,26 +529,27 @@ CREATE TABLE reviews (
 CREATE INDEX reviews_of_scan ON reviews (organization_id, scan_id, device_id, digest);
 
 -- ---------------------------------------------------------------- derived: `admit rebuild` makes these again
--- What the reducer says of a subject, its scans' verdicts included: one row, written whole. One that lost its last scan
--- to another subject stays with scans = 0: who follows the event's changes has to hear of it, and nobody else sees it.
--- inside: persons inside now. entered_at: time of the newest entry, NULL where nobody was let in.
--- first_at, last_at: of its scans' times; of no scans the one is after the other. In the index for who looks by time alone.
-CREATE TABLE states (
+-- What the reducer says of subjects, the verdicts on their scans included, in blocks like those of scans. Each write
+-- appends the states that it changed, and the newest state of a subject is the valid one. So one that lost its last scan
+-- to another subject stays known to those who follow the event's changes.
+-- position: the serial of the write times 1,048,576, plus the block's number in it. checksum: of the block's bytes.
+CREATE TABLE state_blocks (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  event_id TEXT COLLATE "C" NOT NULL,
+  position BIGINT NOT NULL,
+  checksum BIGINT NOT NULL,
+  block BYTEA NOT NULL,
+  CONSTRAINT state_blocks_pk PRIMARY KEY (organization_id, event_id, position)
+);
+-- Judgements that are too long for a block: of tickets with many scans. The next one overwrites it.
+CREATE TABLE long_judgements (
   organization_id TEXT COLLATE "C" NOT NULL,
   event_id TEXT COLLATE "C" NOT NULL,
   subject TEXT COLLATE "C" NOT NULL,
   serial BIGINT NOT NULL,
-  scans BIGINT NOT NULL,
-  persons BIGINT NOT NULL,
-  inside BIGINT NOT NULL,
-  entered_at BIGINT,
-  first_at BIGINT NOT NULL,
-  last_at BIGINT NOT NULL,
-  digest BYTEA NOT NULL,
   judgement BYTEA NOT NULL,
-  CONSTRAINT states_pk PRIMARY KEY (organization_id, event_id, subject)
+  CONSTRAINT long_judgements_pk PRIMARY KEY (organization_id, event_id, subject)
 );
-CREATE INDEX states_in_order ON states (organization_id, event_id, serial, subject, first_at, last_at, persons, inside);
 
 -- Scans that count nothing until a person accepts them: few, and asked for by device.
 CREATE TABLE waiting (
@@ -662,7 +663,8 @@ INSERT INTO deliveries SELECT 'o', 's' || n, 'd' || n % 40, decode(md5(n::text),
   'd' || n % 40 FROM generate_series(1, 300) n;
 INSERT INTO reviews SELECT 'o', 'e', n, 'd' || n % 40, 's' || n, decode(md5(n::text), 'hex'), 'accept', 'u', '', n
   FROM generate_series(1, 300) n;
-INSERT INTO states SELECT 'o', 'e', 'ticket:t' || n, n, 1, 1, 1, n, n, n, '', '' FROM generate_series(1, 3000) n;
+INSERT INTO state_blocks SELECT 'o', 'e', n::bigint * 1048576, n, '' FROM generate_series(1, 3000) n;
+INSERT INTO long_judgements SELECT 'o', 'e', 'ticket:t' || n, n, '' FROM generate_series(1, 300) n;
 INSERT INTO waiting SELECT 'o', 'e', 'ticket:t' || n, 'd' || n % 40, 's' || n, decode(md5(n::text), 'hex') FROM generate_series(1, 300) n;
 INSERT INTO flow SELECT 'o', 'e', n / 10, 'g' || n % 10, 1, 0, 0, 0 FROM generate_series(1, 3000) n;
 INSERT INTO incidents SELECT 'o', 'i' || n, 'e', 'ticket:t' || n, 'double_entry', 'critical', true, '', '{}', 'open',
@@ -682,7 +684,8 @@ ALTER TABLE audit ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUM
 ALTER TABLE scan_blocks ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
 ALTER TABLE deliveries ALTER COLUMN organization_id SET (n_distinct = 1);
 ALTER TABLE reviews ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
-ALTER TABLE states ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
+ALTER TABLE state_blocks ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
+ALTER TABLE long_judgements ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
 ALTER TABLE waiting ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
 ALTER TABLE flow ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
 ALTER TABLE incidents ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
@@ -690,8 +693,8 @@ ALTER TABLE batches ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COL
 ALTER TABLE devices ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
 ALTER TABLE device_keys ALTER COLUMN organization_id SET (n_distinct = 1);
 ALTER TABLE logs ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
-ANALYZE tickets, codes, guests, rules, audit, scan_blocks, deliveries, reviews, states, waiting, flow, incidents, batches, devices, device_keys, logs;
-TRUNCATE tickets, codes, guests, rules, audit, scan_blocks, deliveries, reviews, states, waiting, flow, incidents, batches, devices, device_keys, logs;
+ANALYZE tickets, codes, guests, rules, audit, scan_blocks, deliveries, reviews, state_blocks, long_judgements, waiting, flow, incidents, batches, devices, device_keys, logs;
+TRUNCATE tickets, codes, guests, rules, audit, scan_blocks, deliveries, reviews, state_blocks, long_judgements, waiting, flow, incidents, batches, devices, device_keys, logs;
 
 -- ---------------------------------------------------------------- workflows
 CREATE TABLE runs (
@@ -903,9 +906,13 @@ ALTER TABLE reviews ENABLE ROW LEVEL SECURITY;
 ALTER TABLE reviews FORCE ROW LEVEL SECURITY;
 CREATE POLICY reviews_own ON reviews USING (organization_id = current_setting('app.organization_id', true))
   WITH CHECK (organization_id = current_setting('app.organization_id', true));
-ALTER TABLE states ENABLE ROW LEVEL SECURITY;
-ALTER TABLE states FORCE ROW LEVEL SECURITY;
-CREATE POLICY states_own ON states USING (organization_id = current_setting('app.organization_id', true))
+ALTER TABLE state_blocks ENABLE ROW LEVEL SECURITY;
+ALTER TABLE state_blocks FORCE ROW LEVEL SECURITY;
+CREATE POLICY state_blocks_own ON state_blocks USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE long_judgements ENABLE ROW LEVEL SECURITY;
+ALTER TABLE long_judgements FORCE ROW LEVEL SECURITY;
+CREATE POLICY long_judgements_own ON long_judgements USING (organization_id = current_setting('app.organization_id', true))
   WITH CHECK (organization_id = current_setting('app.organization_id', true));
 ALTER TABLE waiting ENABLE ROW LEVEL SECURITY;
 ALTER TABLE waiting FORCE ROW LEVEL SECURITY;

@@ -7,7 +7,7 @@ use admit_app::error::Result;
 use admit_core::ids::{OrganizationId, UserId};
 use admit_core::time::Timestamp;
 
-use crate::scan_index::ScanIndex;
+use crate::block_index::BlockIndex;
 use crate::value::{Kind, Row, Value};
 
 /// A statement. Parameters are `$1`, `$2`, …; the text is the same in both backends unless `postgres` says otherwise.
@@ -216,7 +216,7 @@ pub trait Driver {
     /// speed only.
     fn prefetch(&mut self, _asked: &[Asked<'_>]) {}
     /// Where the scans of the database's events stand, as far as this process knows.
-    fn scan_index(&self) -> &ScanIndex;
+    fn block_index(&self) -> &BlockIndex;
     /// Prefetches the database's clock, like [`Driver::prefetch`].
     fn prefetch_now(&mut self) {}
     /// Whether this backend uses prefetched queries. SQLite does not: it has no round trip to save.

@@ -436,7 +436,7 @@ CREATE TABLE logs (
 ) STRICT;
 CREATE INDEX logs_of_event ON logs (organization_id, event_id, device_id, log_id);
 
--- Facts.
+-- Facts. answer: compressed.
 CREATE TABLE batches (
   organization_id TEXT NOT NULL,
   device_id TEXT NOT NULL,
@@ -444,7 +444,7 @@ CREATE TABLE batches (
   batch_id TEXT NOT NULL,
   event_id TEXT NOT NULL,
   digest BLOB NOT NULL,
-  answer TEXT NOT NULL,
+  answer BLOB NOT NULL,
   status TEXT NOT NULL,
   batch_size INTEGER NOT NULL,
   processed_count INTEGER NOT NULL,
@@ -526,26 +526,27 @@ CREATE TABLE reviews (
 CREATE INDEX reviews_of_scan ON reviews (organization_id, scan_id, device_id, digest);
 
 -- ---------------------------------------------------------------- derived: `admit rebuild` makes these again
--- What the reducer says of a subject, its scans' verdicts included: one row, written whole. One that lost its last scan
--- to another subject stays with scans = 0: who follows the event's changes has to hear of it, and nobody else sees it.
--- inside: persons inside now. entered_at: time of the newest entry, NULL where nobody was let in.
--- first_at, last_at: of its scans' times; of no scans the one is after the other. In the index for who looks by time alone.
-CREATE TABLE states (
+-- What the reducer says of subjects, the verdicts on their scans included, in blocks like those of scans. Each write
+-- appends the states that it changed, and the newest state of a subject is the valid one. So one that lost its last scan
+-- to another subject stays known to those who follow the event's changes.
+-- position: the serial of the write times 1,048,576, plus the block's number in it. checksum: of the block's bytes.
+CREATE TABLE state_blocks (
+  organization_id TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  position INTEGER NOT NULL,
+  checksum INTEGER NOT NULL,
+  block BLOB NOT NULL,
+  CONSTRAINT state_blocks_pk PRIMARY KEY (organization_id, event_id, position)
+) STRICT;
+-- Judgements that are too long for a block: of tickets with many scans. The next one overwrites it.
+CREATE TABLE long_judgements (
   organization_id TEXT NOT NULL,
   event_id TEXT NOT NULL,
   subject TEXT NOT NULL,
   serial INTEGER NOT NULL,
-  scans INTEGER NOT NULL,
-  persons INTEGER NOT NULL,
-  inside INTEGER NOT NULL,
-  entered_at INTEGER,
-  first_at INTEGER NOT NULL,
-  last_at INTEGER NOT NULL,
-  digest BLOB NOT NULL,
   judgement BLOB NOT NULL,
-  CONSTRAINT states_pk PRIMARY KEY (organization_id, event_id, subject)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX states_in_order ON states (organization_id, event_id, serial, subject, first_at, last_at, persons, inside);
+  CONSTRAINT long_judgements_pk PRIMARY KEY (organization_id, event_id, subject)
+) STRICT;
 
 -- Scans that count nothing until a person accepts them: few, and asked for by device.
 CREATE TABLE waiting (

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use admit_app::error::{Error, Result};
+use admit_store_queries::block_index::BlockIndex;
 use admit_store_queries::directory;
-use admit_store_queries::scan_index::ScanIndex;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
@@ -135,7 +135,7 @@ fn migrate(conn: &mut Connection, options: &Options) -> Result<()> {
         .run(conn)
         .map_err(|error| Error::Bug(format!("bringing the database up to date: {error}")))?;
     let transaction = check("begin", conn.transaction_with_behavior(TransactionBehavior::Immediate))?;
-    let mut driver = SqliteDriver::new(&transaction, options, &ScanIndex::default(), false, None);
+    let mut driver = SqliteDriver::new(&transaction, options, &BlockIndex::default(), false, None);
     directory::begin_first_epoch(&mut driver, options.first_epoch)?;
     check("commit", transaction.commit())
 }

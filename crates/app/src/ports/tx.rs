@@ -336,13 +336,18 @@ pub trait TxStates {
         event_id: &EventId,
         subjects: &[String],
     ) -> Result<Vec<(StateRecord, Vec<ScanVerdict>)>>;
-    /// Every stored state of the event, in order of key, for `rebuild`.
-    fn all_states(&mut self, event_id: &EventId) -> Result<Vec<StateRecord>>;
-    /// Overwrites states and verdicts. A state without scans counts as absent, except for [`TxScans::changed_tickets`].
+    /// The keys of all subjects of the event with a stored state, in order, for `rebuild`. Subjects whose state has no
+    /// scans are among them.
+    fn subjects_with_states(&mut self, event_id: &EventId) -> Result<Vec<String>>;
+    /// Replaces states and verdicts. A state without scans counts as absent, except for [`TxScans::changed_tickets`].
+    /// The serials must be those of this write, or at least not lower than that of any stored state of the event.
     fn put_states(&mut self, event_id: &EventId, states: &[(StateRecord, Vec<ScanVerdict>)]) -> Result<()>;
-    /// Like [`TxScans::put_states`], for subjects that had neither a state nor verdicts. The store need not look for
-    /// them.
+    /// Like [`TxStates::put_states`], for subjects that had neither a state nor verdicts, so no scan of theirs is marked
+    /// as waiting.
     fn insert_states(&mut self, event_id: &EventId, states: &[(StateRecord, Vec<ScanVerdict>)]) -> Result<()>;
+    /// Deletes every state that a write before this serial stored. Only `rebuild` calls it, after it stored all states
+    /// anew.
+    fn delete_states_before(&mut self, event_id: &EventId, serial: u64) -> Result<()>;
     /// Adds to the event's counters.
     fn add_occupancy(&mut self, event_id: &EventId, delta: &Occupancy, serial: u64) -> Result<()>;
     /// The event's counters.
