@@ -1,4 +1,4 @@
-//! The event: what tickets are scanned for, when, and how often a ticket lets its persons in (spec §3).
+//! The event: its name, time and status, and the rules by which a ticket lets its persons in (spec §3).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -135,8 +135,8 @@ pub type ZoneNames = BTreeMap<String, String>;
 pub struct Limits {
     /// Re-entry mode of the zone. Absent if the event's mode holds.
     pub re_entry: Option<ReEntry>,
-    /// Whether a ticket's limit holds at each gate separately. It has no effect with `after_exit`, where a person who
-    /// is inside is inside by whichever gate.
+    /// Whether a ticket's limit holds at each gate separately. It has no effect with `after_exit`, since a person who
+    /// is inside counts as inside whichever gate they used.
     pub per_gate: bool,
     /// Persons that a ticket lets in altogether, in any mode. Absent if there is no such limit.
     pub uses: Option<u32>,

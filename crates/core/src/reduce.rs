@@ -27,7 +27,8 @@ use fold::{Fold, Folding, shut_out};
 pub use shape::*;
 
 /// Version of this reducer. A node with a lower version than the one that last rebuilt an event refuses to judge there.
-/// Otherwise it would undo what a newer node found. A commit that raises the version asks for `admit rebuild` (law 8).
+/// Otherwise it would undo what a newer node found. Raise the version with every change of the reducer's results. After
+/// such an upgrade, the operator runs `admit rebuild` (law 8).
 pub const REDUCER_VERSION: u32 = 3;
 
 /// Reduces one subject. `facts` must hold every fact of the subject. For each of them it must also hold every other

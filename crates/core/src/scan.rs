@@ -29,9 +29,9 @@ words! {
         Staff = "staff",
         /// People who belong to the production.
         Crew = "crew",
-        /// Anybody else without a ticket.
+        /// Children who need no ticket.
         Child = "child",
-        /// Anybody else.
+        /// Anybody else without a ticket.
         Other = "other",
     }
     /// The two stages of a scan. A scan about which the device asks the server first is journalled twice under one id

@@ -59,7 +59,8 @@ pub struct Exchange {
 const NS: u64 = 1_000_000;
 /// The rounding error of four timestamps in whole milliseconds.
 const ROUNDING_MS: i64 = 2;
-/// The lowest sum of small gaps. It allows for the rounding of both clocks, and keeps no reserve against later sleep.
+/// The lowest value of `hidden_ms`. Rounding of the two clocks may take the sum a little below zero. A lower sum would
+/// hide a later sleep.
 const HIDDEN_FLOOR_MS: i64 = -5;
 
 #[derive(Debug, Clone, Copy)]
@@ -145,8 +146,9 @@ impl Clock {
         }
     }
 
-    /// The anchor to journal after a jump of the wall clock. It is returned once per jump. From the older anchor the
-    /// next session would count a clock that was set as time that passed, or treat a long sleep as certain.
+    /// The anchor to journal after a jump of the wall clock. It is returned once per jump. Without it, the next session
+    /// would start from the older anchor. It would then take a clock that somebody set forward for elapsed time, and
+    /// would lose the uncertainty of a long sleep.
     pub fn jumped(&mut self) -> Option<Anchor> {
         let carried = self.carried.filter(|_| std::mem::take(&mut self.jumped))?;
         let Reading { at_ms, uncertainty_ms } = self.read();

@@ -163,8 +163,8 @@ fn owned(found: Found<'_>) -> Option<(TicketId, TicketRules)> {
     Some((TicketId::new(found.ticket_id).ok()?, found.rules.clone()))
 }
 
-/// Reads a cached list. Without its header, only the signature in the body is checked. It must be under the present key
-/// or the one before the last rotation (spec D5).
+/// Reads a cached list. The cache does not have its `X-Signature` header, so only the signature in the body is checked.
+/// It must be under the present key or the one before the last rotation (spec D5).
 fn read_cached(body: &[u8], keys: &[&str], expected: Expected<'_>) -> Result<Manifest, ManifestError> {
     let mut result = Err(ManifestError::BodySignature);
     for key in keys {

@@ -81,7 +81,7 @@ tagged! { "t" "Entry":
             event_id: EventId,
             /// The text of the header.
             text: String,
-            /// Older witnesses that the server has not been asked with, oldest first.
+            /// Older witnesses, oldest first. The server has not confirmed them.
             #[serde(default, skip_serializing_if = "Vec::is_empty")]
             also: Vec<String>,
         },
