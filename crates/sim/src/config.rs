@@ -97,7 +97,8 @@ pub struct Config {
     pub forge: u32,
     /// How often the server is restored from a backup.
     pub restores: u64,
-    /// Whether one of the restores copies files, without the proper command.
+    /// Whether one of the restores copies the database's files back without `admit restore`, so that no new epoch
+    /// begins.
     pub improper: bool,
     /// Chance per minute that the server process is killed.
     pub server_crash: u32,
@@ -114,7 +115,7 @@ pub struct Config {
     pub together: u32,
     /// When the lists expire, in milliseconds after the world's beginning; `None`: after its end.
     pub expires_ms: Option<i64>,
-    /// Chance that a scan's item is damaged on every way to the server.
+    /// Chance that a scan's item is damaged each time it travels to the server.
     pub poison: u32,
     /// Chance that a proxy refuses every batch with a certain scan while the faults last.
     pub refuse_whole: u32,

@@ -149,7 +149,7 @@ impl ModelServer {
         }
     }
 
-    /// Begins a new epoch. Knowledge of devices from the lost part of the old epoch is void (spec §3).
+    /// Begins a new epoch. What devices know from the part of the old epoch that was lost no longer counts (spec §3).
     fn begin_epoch(&mut self, now_ms: i64, after: Epoch) {
         let restored_at_ms = now_ms.max(after.restored_at_ms + 1).max(self.state.epoch.restored_at_ms + 1);
         let random = self.rng.draw();
@@ -418,7 +418,7 @@ impl Server for ModelServer {
     }
 
     fn begin(&mut self, epoch: Epoch) {
-        self.rng.draw(); // As if it had found out itself.
+        self.rng.draw(); // As many draws as if a witness had shown the roll-back here.
         self.set_epoch(epoch);
     }
 

@@ -91,7 +91,8 @@ pub struct Phone {
     pub witness: Option<String>,
     /// Epoch and serial of the newest witness on stable storage.
     pub proof: Option<(Epoch, u64)>,
-    /// The witness of each request under way. It is recorded only if the server may go back without the command.
+    /// The witness of each request under way. It is recorded only if the database's files may be copied back without
+    /// `admit restore`.
     pub carried: BTreeMap<u64, Option<String>>,
     /// The witness of the last answered request.
     pub shown_proof: Option<String>,
@@ -112,7 +113,7 @@ pub struct Phone {
     sessions: u64,
 }
 
-/// The faults of rows read from the disk.
+/// Why the journal's lists went back: which list was followed by an older one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WentBack(pub String);
 
@@ -252,7 +253,7 @@ impl Phone {
         self.disk.put_back(rows);
         let rows = self.disk.rows().to_vec();
         self.note(&rows, 0)?;
-        // The properties are those recorded when the scans were made.
+        // What the simulator recorded when the scans were made still holds for the scans that are left.
         let again = self.kept.len();
         self.kept = kept.into_iter().take(again).collect();
         let there: BTreeSet<&ScanId> = self.kept.iter().map(|kept| &kept.scanned.scan.scan_id).collect();

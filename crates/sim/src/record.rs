@@ -22,7 +22,7 @@ pub struct Violation {
 
 /// The record of one side: of the phones and requests of one organisation.
 #[derive(Debug, Clone, Default)]
-pub struct Ledger {
+pub struct Record {
     /// Contents of scans that a device of ours ever had on stable storage, with their device and scan id.
     pub made: BTreeMap<Digest, (DeviceId, ScanId)>,
     /// Contents of scans that an S1 client sent.
@@ -54,7 +54,7 @@ pub struct Ledger {
     pub restores: u64,
 }
 
-impl Ledger {
+impl Record {
     /// Records a violation.
     pub fn broken(&mut self, invariant: &'static str, what: String) {
         if self.violations.len() < 20 {
