@@ -201,7 +201,7 @@ fn into_sqlite(conn: &Connection, copies: &[Copied<'_>], rest: &str) -> Result<(
 }
 
 fn sqlite_columns(conn: &Connection, table: &str) -> Result<Vec<String>> {
-    // tidy-allow: of no store of ours
+    // tidy-allow: this SQL belongs to no store
     let mut asked = conn.prepare("SELECT name FROM pragma_table_info(?1)")?;
     let names = asked.query_map([table], |row| row.get(0))?;
     Ok(names.collect::<rusqlite::Result<_>>()?)
@@ -262,7 +262,7 @@ async fn into_postgres(client: &tokio_postgres::Client, copies: &[Copied<'_>], r
 }
 
 async fn postgres_columns(client: &tokio_postgres::Client, table: &str) -> Result<Vec<String>> {
-    // tidy-allow: of no store of ours
+    // tidy-allow: this SQL belongs to no store
     let asked = "SELECT attname::text FROM pg_attribute WHERE attrelid = $1::text::regclass AND attnum > 0";
     Ok(client.query(asked, &[&table]).await?.iter().map(|row| row.get(0)).collect())
 }

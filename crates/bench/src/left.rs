@@ -17,10 +17,10 @@ use crate::run::{Run, Store};
 use crate::sample::median;
 use crate::server::Data;
 
-// Finds the batches of exactly so many scans, newest first. tidy-allow: of no store of ours
+// Finds the batches of exactly so many scans, newest first. tidy-allow: this SQL belongs to no store
 const SQLITE_BATCHES: &str = "SELECT organization_id, event_id, serial FROM server.states
   GROUP BY organization_id, event_id, serial HAVING COUNT(*) = ?1 ORDER BY serial DESC LIMIT ?2";
-// tidy-allow: of no store of ours
+// tidy-allow: this SQL belongs to no store
 const POSTGRES_BATCHES: &str = "SELECT organization_id, event_id, serial FROM public.states
   GROUP BY organization_id, event_id, serial HAVING COUNT(*) = $1 ORDER BY serial DESC LIMIT $2";
 /// The tables into which the server writes every scan, blocks of them and states.
@@ -41,7 +41,7 @@ fn sqlite(folder: &Path, batch: usize, batches: usize) -> Result<f64> {
     let db = bare::open(folder, "left")?;
     db.execute("ATTACH ?1 AS server", [folder.join("admit.db").display().to_string()])?;
     let made: Vec<String> = {
-        // tidy-allow: of no store of ours
+        // tidy-allow: this SQL belongs to no store
         let asked = "SELECT sql FROM server.sqlite_schema WHERE tbl_name = ?1 AND type IN ('table', 'index') AND sql IS NOT NULL ORDER BY type DESC";
         let mut asked = db.prepare(asked)?;
         let texts =
@@ -73,13 +73,13 @@ fn copy(from: &str, into: &str, table: &str, mark: char) -> String {
     // A block's position is the serial of its write times 16,384, plus its number in the write.
     let serial = if table == "scan_blocks" { "position / 16384" } else { "serial" };
     let whose = format!("organization_id = {mark}1 AND event_id = {mark}2 AND {serial} = {mark}3");
-    // tidy-allow: of no store of ours
+    // tidy-allow: this SQL belongs to no store
     format!("INSERT INTO {into}.{table} SELECT * FROM {from}.{table} WHERE {whose}")
 }
 
 /// The statement that makes an empty table with the keys and indices of the server's table.
 fn same_table(table: &str) -> String {
-    // tidy-allow: of no store of ours
+    // tidy-allow: this SQL belongs to no store
     format!("CREATE TABLE bare.{table} (LIKE public.{table} INCLUDING ALL)")
 }
 
