@@ -32,8 +32,8 @@ pub use shape::*;
 pub const REDUCER_VERSION: u32 = 3;
 
 /// Reduces one subject. `facts` must hold every fact of the subject. For each of them it must also hold every other
-/// content under the same (device, scan id), whatever subject that content belongs to. The reducer chooses one content
-/// of all (spec D2).
+/// content under the same (device, scan id), whatever subject that content belongs to. The reducer chooses one of these
+/// contents (spec D2).
 pub fn reduce(subject: &Subject, rules: Rules<'_>, reviews: &[Review], facts: &[Resolved]) -> Reduced {
     let chosen = choose(facts);
     let newest = rules.event.event(When::Newest);

@@ -43,8 +43,8 @@ struct Step<'a> {
 /// or below the cursor names, in any order. They include claims and reverts. `ticket` is `None` for a code in no list.
 ///
 /// A scan of this device that the server lists too counts once. The server's count is taken, because reverts from other
-/// devices may have lowered it. If the server lists only the scan's claim, the device's own final is taken. This
-/// device's reverts act on listed and own scans alike.
+/// devices may have lowered it. The device's own final is taken if the server lists only the scan's claim, or if the
+/// final says that the door stayed shut. This device's reverts act on listed and own scans alike.
 pub fn fold_view(event: &EventRules, ticket: Option<&TicketRules>, served: Served<'_>, own: &[&Scan]) -> TicketState {
     // While the event is a draft, a device counts its practice scans. Otherwise it counts none of them (decision 034).
     let is_draft = event.status == EventStatus::Draft;

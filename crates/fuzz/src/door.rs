@@ -202,8 +202,8 @@ impl<'a> Program<'a> {
     /// Answers with something that differs from the server's answer.
     fn garbled(&mut self) {
         let Some(sent) = self.taken() else { return };
-        // With a false key a phone would sign scans that no server accepts. It must then be paired again, which is no
-        // fault.
+        // The answer to a pairing is lost instead of changed. With a false key, a phone would sign scans that no server
+        // accepts, and it would have to be paired again. That is no fault.
         let Some(mut reply) = self.server.answer(&sent, self.phone.at_ms).filter(|_| !sent.is("/api/scanning/pair"))
         else {
             return self.phone.lose(&sent);

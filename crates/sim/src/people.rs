@@ -51,7 +51,7 @@ impl<S: Server> World<S> {
             }
             self.at(side, at, Ev::Visit);
         }
-        // Faults and acts happen per minute. A short world uses shorter minutes.
+        // Phones' faults and organisers' acts are drawn every 20 seconds.
         self.at(side, now_ms + 20_000, Ev::Minute);
     }
 
@@ -239,7 +239,7 @@ impl<S: Server> World<S> {
 
     // -------------------------------------------------------------------------------------------------- by the minute
 
-    /// Runs what happens each minute: faults of phones, acts of organisers, staff who attend to stopped phones.
+    /// Runs what happens every 20 seconds: faults of phones, acts of organisers, staff who attend to stopped phones.
     pub(crate) fn minute(&mut self, side: usize) {
         let now_ms = self.now_ms;
         self.at(side, now_ms + 20_000, Ev::Minute);

@@ -253,7 +253,7 @@ impl Phone {
         self.disk.put_back(rows);
         let rows = self.disk.rows().to_vec();
         self.note(&rows, 0)?;
-        // What the simulator recorded when the scans were made still holds for the scans that are left.
+        // The scans that are left keep what the simulator recorded when they were made.
         let again = self.kept.len();
         self.kept = kept.into_iter().take(again).collect();
         let there: BTreeSet<&ScanId> = self.kept.iter().map(|kept| &kept.scanned.scan.scan_id).collect();

@@ -47,7 +47,7 @@ pub(crate) enum Ev {
     Start { phone: usize },
     /// A person comes to a door.
     Visit,
-    /// A minute has passed.
+    /// 20 seconds have passed: the faults of phones and the acts of organisers are drawn.
     Minute,
     /// An S1 client has something to send.
     Legacy { client: usize },
@@ -159,7 +159,9 @@ impl<S: Server> World<S> {
         }
     }
 
-    /// Lets epochs begin that devices of an absent organisation caused (spec §3: an epoch belongs to the server).
+    /// Schedules epochs that began in the run with two organisations, when devices of the second one proved a
+    /// roll-back. That organisation is absent here, but its epochs still begin, since an epoch belongs to the server
+    /// (spec §3).
     pub(crate) fn foretell(&mut self, found_out: &[FoundOut]) {
         self.foretold = found_out.iter().filter(|(_, org, _)| *org >= self.config.orgs).copied().collect();
     }

@@ -503,7 +503,7 @@ CREATE INDEX scan_blocks_of_log ON scan_blocks (organization_id, device_id, log_
 -- A block is compressed already.
 ALTER TABLE scan_blocks ALTER COLUMN block SET STORAGE EXTERNAL;
 
--- What each later delivery of a stored content proved about its author.
+-- The proof of authorship that each later delivery of a stored content brought.
 CREATE TABLE deliveries (
   organization_id TEXT COLLATE "C" NOT NULL,
   scan_id TEXT COLLATE "C" NOT NULL,

@@ -375,7 +375,8 @@ impl Connection {
         (Vec::new(), Vec::new())
     }
 
-    /// Runs one job in a transaction of its own. Repeats it where that is safe: before its commit was sent.
+    /// Runs one job in a transaction of its own. It is repeated after a conflict or a lost connection. It is not
+    /// repeated if the result of its commit is unknown, or if a read's closure was consumed.
     pub fn singly(&mut self, work: &mut Work, spans: &mut WriteSpans) -> Result<()> {
         let mut last = unavailable();
         for round in 0..TRIES {

@@ -500,7 +500,7 @@ CREATE TABLE scan_blocks (
 ) STRICT;
 CREATE INDEX scan_blocks_of_log ON scan_blocks (organization_id, device_id, log_id, last_seq);
 
--- What each later delivery of a stored content proved about its author.
+-- The proof of authorship that each later delivery of a stored content brought.
 CREATE TABLE deliveries (
   organization_id TEXT NOT NULL,
   scan_id TEXT NOT NULL,

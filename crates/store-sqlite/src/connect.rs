@@ -79,8 +79,8 @@ fn settle(conn: &Connection, in_memory: bool, pages: &str) -> Result<()> {
     }
     check("busy_timeout", conn.busy_timeout(BUSY))?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
-    // Without this setting SQLite plans a statement with a range again whenever its values change, a third of all
-    // work.
+    // Without this setting SQLite plans a statement with a range again whenever its values change. That would be a
+    // third of all work.
     check("planner", conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true))?;
     if in_memory {
         pragma(conn, "journal_mode", "memory", "memory")?;

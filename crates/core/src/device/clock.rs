@@ -51,8 +51,8 @@ pub struct Exchange {
     pub received_ms: i64,
     /// The server's clock when the answer left.
     pub answered_ms: i64,
-    /// [`Clock::gaps_ms`] when the request was made. If it has changed since, the phone slept and the exchange measured
-    /// nothing.
+    /// [`Clock::gaps_ms`] when the request was made. If it has changed since, the phone slept or its clock was set, and
+    /// the exchange measured nothing.
     pub gaps_ms: i64,
 }
 
@@ -206,8 +206,9 @@ impl Clock {
         self.carried.map(|carried| carried.at_ms.saturating_sub(carried.wall_ms))
     }
 
-    /// The time of the scan that follows one at `last` in its log. It is later than `last`. A backward correction of at
-    /// most [`limits::SLEW_MS`] is slewed. A larger one is applied and flagged.
+    /// The time of the scan that follows one at `last` in its log. If the clock was put back by at most
+    /// [`limits::SLEW_MS`], the scan gets one millisecond after `last`. If it was put back further, the scan gets the
+    /// earlier time and is flagged.
     pub fn stamp(&self, last: Option<Timestamp>) -> Stamp {
         let Reading { at_ms, uncertainty_ms } = self.read();
         let at = Timestamp::clamped(at_ms);

@@ -182,7 +182,7 @@ impl State {
         } else if !self.clock.exchanged() {
             return self.failed(&ask);
         }
-        // If the phone slept in between, the exchange measured nothing and is repeated at once.
+        // If the phone slept or its clock was set in between, the exchange measured nothing and is repeated at once.
         let slept = gaps_ms != self.clock.gaps_ms();
         self.done(&ask, if slept { 0 } else { limits::CLOCK_EVERY_MS });
     }

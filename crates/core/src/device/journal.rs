@@ -46,7 +46,7 @@ impl Delivery {
     pub fn lacks(&self) -> bool {
         matches!(self, Self::Waiting | Self::Asked | Self::Poison(_))
     }
-    /// Whether the server could not read the scan. The server has the bytes, but counts none of the persons it let in.
+    /// Whether the server refused the scan for ever. It then counts none of the persons whom the scan let in.
     pub fn is_unread(&self) -> bool {
         matches!(self, Self::Rejected { .. })
     }

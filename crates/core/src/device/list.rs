@@ -92,7 +92,8 @@ impl List {
     }
 
     /// Reads the cache at start: the whole list, then each delta that continues it. Returns the list and the versions
-    /// of the deltas taken. `None` if the list does not verify, or is older than one already used.
+    /// of the deltas taken. `None` if the cache has no list. Fails if the list does not verify, or is older than one
+    /// already used.
     pub fn open(
         caches: &BTreeMap<String, Vec<u8>>,
         keys: &[&str],

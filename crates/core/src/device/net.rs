@@ -169,8 +169,8 @@ impl State {
             self.lanes.of(ask).turned_away(now, wait);
         }
         let Some(problem) = answer.problem() else {
-            // The answer is neither an error nor Admit's: it comes from a captive portal or another service. RFC 6585
-            // gives portals a status of their own: 511, Network Authentication Required.
+            // The answer is no problem in Admit's form: it comes from a captive portal, a proxy or another service. RFC
+            // 6585 gives portals a status of their own: 511, Network Authentication Required.
             self.captive |= answer.status < 400 || answer.status == 511;
             self.online = false;
             return;

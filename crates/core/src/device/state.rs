@@ -161,7 +161,8 @@ pub(super) struct Way {
     /// The monotonic clock when the answer came.
     pub at_mono_ms: i64,
     pub round_ms: i64,
-    /// [`Clock::gaps_ms`] at that time. If it has changed since, the phone slept and no longer knows its round trip.
+    /// [`Clock::gaps_ms`] at that time. If it has changed since, the phone slept or its clock was set, and it no longer
+    /// knows its round trip.
     pub gaps_ms: i64,
 }
 

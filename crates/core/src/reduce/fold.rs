@@ -248,8 +248,8 @@ impl<'a> Fold<'a> {
         gate.is_none_or(|gate| gate.entry_rules.contains(&EntryRule::CheckNotDuplicate))
     }
 
-    /// Whether this is S2's double read: the same device read the same code within five minutes of the ticket's last
-    /// entry.
+    /// Whether the same device made the ticket's last entry less than five minutes before or after. S2 calls this a
+    /// double read.
     fn double_read(&self, scan: &Folding<'_>) -> bool {
         self.state.entries.last().is_some_and(|entry| {
             entry.device_id == scan.chosen.fact.scan.device_id && scan.at.since(entry.at).abs() < limits::DOUBLE_READ_MS
