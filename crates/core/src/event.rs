@@ -38,8 +38,8 @@ impl EventStatus {
     }
 }
 
-/// The instants at which an event's days begin, in order. The server computes them from the event's zone and the hour
-/// at which its days begin. A day on which clocks change has 23 or 25 hours, and core knows no zones. Cheap to copy.
+/// The instants at which an event's days begin, in order. Clones share them. The server computes them from the event's
+/// zone and the hour at which its days begin. A day on which clocks change has 23 or 25 hours, and core knows no zones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Days(Arc<[Timestamp]>);
 
@@ -142,7 +142,7 @@ pub struct Limits {
     pub uses: Option<u32>,
 }
 
-/// The limits of those zones that have their own. Cheap to copy.
+/// The limits of those zones that have their own. Clones share one map.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ZoneLimits(Arc<BTreeMap<String, Limits>>);
 

@@ -30,11 +30,11 @@ pub struct Delivery<'a> {
 /// thousand. So one of its batches says less than one of S2's, which holds up to 10,000 scans.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Arrivals {
-    /// When the first of these scans came. Absent if there are none.
+    /// When the first new scan came. Absent if there are none.
     pub since: Option<Timestamp>,
     /// Number of new scans.
     pub scans: u64,
-    /// Number of these scans that failed.
+    /// Number of new scans that failed.
     pub failed: u64,
 }
 

@@ -16,9 +16,9 @@ pub const RETENTION_DAYS: u32 = 3_650;
 pub const DAYS: usize = 400;
 /// Most own fields of a guest, in addition to those that every guest has (decision 040).
 pub const FIELDS: usize = 8;
-/// Longest name of such a field, in characters: it labels the value at the door.
+/// Longest name of a guest's own field, in characters: it labels the value at the door.
 pub const FIELD_NAME_CHARS: usize = 24;
-/// Longest value of such a field, in characters.
+/// Longest value of a guest's own field, in characters.
 pub const FIELD_VALUE_CHARS: usize = 200;
 /// Most fields that a verdict shows.
 pub const VERDICT_FIELDS: usize = 3;

@@ -90,7 +90,7 @@ pub struct Recount {
     pub device_id: DeviceId,
     /// The id of the recount's scan.
     pub scan_id: ScanId,
-    /// Persons inside at that time.
+    /// Persons inside at the time of the recount.
     pub inside: u32,
 }
 

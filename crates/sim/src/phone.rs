@@ -35,7 +35,7 @@ pub struct Kept {
     /// The true time, in milliseconds, at which the phone stamped the scan. `None` if its clock was doubtful then, so
     /// that its uncertainty need not hold.
     pub true_ms: Option<i64>,
-    /// The value of [`Phone::gone_back`] at that time.
+    /// The value of [`Phone::gone_back`] when the scan was made.
     pub gone_back: u64,
 }
 

@@ -36,7 +36,7 @@ pub struct Stamp {
 pub struct Anchor {
     /// The wall clock, in milliseconds since 1970.
     pub wall_ms: i64,
-    /// The estimate of true time at that moment, in milliseconds since 1970.
+    /// The estimate of true time at the moment of the reading, in milliseconds since 1970.
     pub at_ms: i64,
     /// Half the width of the estimate's interval, in milliseconds.
     pub uncertainty_ms: u64,

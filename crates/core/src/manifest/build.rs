@@ -19,9 +19,9 @@ pub struct Code<'a> {
     pub hash: BarcodeHash,
     /// The ticket that holds the code.
     pub ticket_id: &'a TicketId,
-    /// The newest rules of that ticket.
+    /// The ticket's newest rules.
     pub rules: &'a TicketRules,
-    /// The booking of that ticket. Absent if it has none.
+    /// The ticket's booking. Absent if it has none.
     pub group: Option<Group>,
 }
 

@@ -40,7 +40,7 @@ pub(super) struct Folding<'a> {
     own_when: When,
     pub(super) kind: ScanKind,
     count: u32,
-    /// Whether the scan's gate let staff add guests at that time.
+    /// Whether the scan's gate let staff add guests at the scan's time.
     adds_guests: bool,
 }
 

@@ -216,7 +216,7 @@ tagged! { "type" "Input":
         },
         /// Hide a row of the problem list. The scan stays in the journal.
         HideProblem {
-            /// The scan of that row.
+            /// The scan of the row to hide.
             scan_id: ScanId,
         },
         /// Staff ask for the unsent scans as a file. [`Effect::Export`] answers.
@@ -451,9 +451,9 @@ pub struct LastEntryView {
     pub gate: String,
     /// The device of the entry. Absent if only the server knows of the entry.
     pub device_id: Option<DeviceId>,
-    /// The name that staff use for that device. Empty if unknown here.
+    /// The name that staff use for the device of the entry. Empty if unknown here.
     pub device: String,
-    /// Whether that device is this one.
+    /// Whether this device made the entry.
     pub own: bool,
 }
 
@@ -530,7 +530,7 @@ pub struct View {
     pub last_sync_at: Option<Timestamp>,
     /// Estimated server time minus the wall clock, in milliseconds. Absent before the first input.
     pub clock_offset_ms: Option<i64>,
-    /// Half the width of that estimate's interval, in milliseconds.
+    /// Half the width of the interval of estimated server time, in milliseconds.
     pub clock_uncertainty_ms: Option<u64>,
     /// Persons whom this device let in, after reverts.
     pub own_admitted: u32,

@@ -115,7 +115,7 @@ pub struct Witness {
     pub event_id: EventId,
     /// The event's head serial.
     pub serial: u64,
-    /// Head of the event's audit chain at that serial.
+    /// Head of the event's audit chain at `serial`.
     #[serde(with = "hex")]
     pub audit_head: [u8; 32],
     /// The proof that the server made this statement.

@@ -176,9 +176,9 @@ impl<'de> MapAccess<'de> for Members {
 }
 
 /// An enum's variant by its tag, with the variant's content.
+///
 /// Serde's own reader for tagged objects has a deserializer type of its own. So it compiles the code of every shape
 /// inside the object a second time.
-/// its own.
 pub(crate) struct Tagged {
     tag: String,
     content: Value,

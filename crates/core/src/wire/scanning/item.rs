@@ -191,7 +191,7 @@ pub struct ScanV2 {
     pub scan_id: ScanId,
     /// The device that made the scan.
     pub device_id: DeviceId,
-    /// The log of that device.
+    /// The log of the device that made the scan.
     pub log_id: LogId,
     /// The scan's place in the log, from 1.
     pub seq: u64,
