@@ -56,7 +56,7 @@ pub fn fold_view(event: &EventRules, ticket: Option<&TicketRules>, served: Serve
     };
     let mut steps = Vec::with_capacity(served.scans.len() + own.len());
     // The server counts one person for a claim that it answered, until it has the final. If this device has made the
-    // final, the final replaces the listed claim.
+    // final, it replaces the listed claim. A final that says that the door stayed shut replaces a listed final too.
     let outdated = |listed: &EffectiveScan| {
         let same = |scan: &&Scan| scan.scan_id == listed.scan_id && scan.device_id == listed.device_id;
         own.iter().find(|scan| same(scan)).is_some_and(|own| own.stage == Stage::Final && (listed.claim || !own.opened))

@@ -274,8 +274,8 @@ impl Phone {
                     let true_ms = Some(at_ms).filter(|_| !self.clock_doubtful);
                     self.kept.push(Kept { scanned: *scanned, digest, true_ms, gone_back: self.gone_back });
                 }
-                // A person paired it with a server of an older epoch. That epoch counts from now on, and so do its
-                // lists.
+                // If a person paired the phone with a server of an older epoch, that epoch counts from now on, and so
+                // do its lists.
                 Some(Entry::Paired(paired)) => {
                     self.key_erased = false;
                     let holds = |list: &(Epoch, u64)| paired.epoch.is_none_or(|epoch| list.0 <= epoch);

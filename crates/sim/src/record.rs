@@ -105,7 +105,7 @@ impl Record {
             None => None,
         };
         if let (Some(device_id), Some((log_id, head))) = (author, said) {
-            // A device reported its head. A lost answer does not show what the server stored.
+            // The device reported its log's head. The server may have stored it even if its answer was lost.
             let log = (device_id.clone(), log_id);
             let named = self.named_heads.entry(log.clone()).or_default();
             *named = head.max(*named);

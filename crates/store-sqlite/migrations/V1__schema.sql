@@ -481,8 +481,8 @@ CREATE INDEX rejected_of_device ON rejected (organization_id, event_id, device_i
 -- A block holds up to 14 scans of one author and one log that arrived one after the other (core's `block`). The subject
 -- of a scan is not stored: a ticket may be made after its scan. An index in memory, made of the blocks, finds scans.
 -- position: the serial of the write times 16,384, plus the block's number in the write. carrier: the device that sent
--- the scans, NULL for their author. first_seq, last_seq: of the scans' places in the log. withheld: how many of the
--- scans are withheld. checksum: the last eight bytes of the block.
+-- the scans, NULL for their author. first_seq, last_seq: the lowest and the highest of the scans' places in the log.
+-- withheld: how many of the scans are withheld. checksum: the last eight bytes of the block.
 CREATE TABLE scan_blocks (
   organization_id TEXT NOT NULL,
   event_id TEXT NOT NULL,

@@ -89,7 +89,8 @@ const WIDE: &[&str] = &[
     "LOGS",
     "AUDIT",
     "AUDIT_FROM",
-    // Reads backwards from the end of the organisation's own ledger once per hour: the lines of the last hour.
+    // Once per hour this reads the organisation's own ledger backwards from its end, through the lines of the last
+    // hour.
     "NEWEST_AUDIT",
     "COUNT_OPEN",
     "COUNT_DECIDED",

@@ -105,7 +105,8 @@ impl State {
         // The server answers these requests without a key.
         let keyless = matches!(ask, Ask::Pair | Ask::Time { .. } | Ask::Ping);
         if !keyless && self.key_unknown.is_some_and(|asked| self.answering > asked) {
-            // The server knows the key again, after it went back and forth. Lanes that waited for a new pairing go on.
+            // The server knows the key again. Its database was an older copy for a while, which lacked the key. Lanes
+            // that waited for a new pairing go on.
             self.key_unknown = None;
             self.lanes.all().into_iter().filter(|lane| lane.failures() > 0).for_each(|lane| lane.hurry(now));
         }

@@ -172,8 +172,8 @@ pub(super) struct Pairing {
     pub token: String,
     pub server: Option<String>,
     pub name: String,
-    /// Present if this phone asked by itself (spec D11 way (b)). In that case the token is empty until the server gives
-    /// one.
+    /// This phone's own request to be paired (spec D11 way (b)). While it waits, the token is empty until the server
+    /// gives one. Absent if staff gave the phone a pairing code.
     pub own: Option<Own>,
 }
 

@@ -227,7 +227,7 @@ fn a_newer_witness_is_no_reason_to_give_up_one_the_server_was_not_asked_about() 
         }
         let places: Vec<_> = [&proof, &other].map(|it| seen.iter().position(|held| held == it)).to_vec();
         assert!(places[0].is_some() && places[0] < places[1], "first the proof that A-2 was acknowledged: {places:?}");
-        // The same holds after a restart: the phone kept the witness beside the receipt.
+        // A restarted phone shows that witness too, because it kept the witness beside the receipt.
         std::mem::swap(&mut phone.rows, &mut restarted);
         phone.start();
         assert!(phone.requests.iter().any(|sent| carried(sent) == proof));

@@ -32,7 +32,7 @@ fn another(seed: u64, server: &mut Server) -> Phone {
 fn code(phone: &mut Phone, text: &str) {
     phone.input(Input::code(text));
 }
-/// Shows a code and returns the question that left. The screen shows nothing yet.
+/// Shows a code to the phone, and returns the question that the phone asks the server. The screen shows nothing yet.
 fn asked(phone: &mut Phone, text: &str) -> Sent {
     let before = phone.shown.len();
     code(phone, text);
