@@ -26,8 +26,8 @@ const POSTGRES_BATCHES: &str = "SELECT organization_id, event_id, serial FROM pu
 /// The tables into which the server writes every scan, blocks of them and states.
 const TABLES: [&str; 2] = ["scan_blocks", "states"];
 
-/// Measures this copying in scans per second. It copies about `scans` scans, from the newest batches of exactly
-/// `batch` scans that a server left in `data`.
+/// Measures how many scans per second this machine copies, with their blocks and states. It copies about `scans` scans,
+/// from the newest batches of exactly `batch` scans that a server left in `data`.
 pub fn rate(run: &Run, store: Store, data: &Data, batch: usize, scans: usize, phones: usize) -> Result<f64> {
     let batches = (scans / batch).max(1);
     let once = || match store {

@@ -239,7 +239,7 @@ impl<S: Server> World<S> {
 
     // -------------------------------------------------------------------------------------------------- by the minute
 
-    /// Runs what happens every 20 seconds: faults of phones, acts of organisers, staff who attend to stopped phones.
+    /// Runs what happens every 20 seconds: faults of phones, acts of organisers, staff who pair phones again.
     pub(crate) fn minute(&mut self, side: usize) {
         let now_ms = self.now_ms;
         self.at(side, now_ms + 20_000, Ev::Minute);
@@ -256,7 +256,8 @@ impl<S: Server> World<S> {
         }
     }
 
-    /// Staff pair a phone that lost its pairing, and start a phone that stopped.
+    /// Staff pair a phone that has no pairing, or whose pairing no longer works. A phone that sleeps or does not run is
+    /// left alone.
     fn look_after(&mut self, side: usize, phone: usize) {
         let now_ms = self.now_ms;
         let held = &self.sides[side].phones[phone];

@@ -54,7 +54,8 @@ pub(crate) enum Ev {
 }
 
 impl Ev {
-    /// Whether this event may still change the server's content: a request that has not arrived, or an act of staff.
+    /// Whether this event may still change the server's content: a request that has not arrived, an act of staff, a
+    /// finished append, or the start of an app.
     fn is_under_way(&self) -> bool {
         match self {
             Self::Arrives { looked, .. } => looked.is_none(),
