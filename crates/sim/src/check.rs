@@ -320,8 +320,9 @@ fn counted(fact: &Fact, verdict: &ScanVerdict, truth: &Truth) -> Option<Headcoun
 }
 
 /// I8: `within` plus `over` are the persons let in, and each re-entry mode keeps a constant limit. I17: a scan that
-/// first came after its device's revocation counts only by a person's decision. I28: the same for practice. I29: a
-/// counted guest who was added at a door has a ticket. I30: a headcount counts the persons that its undoing left.
+/// first came after its device's revocation counts only by a person's decision. I28: a practice scan counts only by a
+/// person's decision. I29: a counted guest who was added at a door has a ticket. I30: a headcount counts the persons
+/// that its undoing left.
 fn counts_hold(truth: &Truth, found: &mut Found) {
     let accepted: BTreeSet<Digest> = truth.reviews.iter().map(|review| review.digest).collect();
     let ruled: BTreeSet<&TicketId> = truth.ticket_rules.iter().filter_map(ticket_of_rule).collect();

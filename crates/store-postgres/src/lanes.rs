@@ -62,8 +62,9 @@ impl Job {
         drop(self.spans);
         let _ = self.reply.send(result);
     }
-    /// The lane of this job. Writes of the same organisation and events share a lane. So do reads that name what they
-    /// read: they are short. Every other read has a lane of its own.
+    /// The lane of this job. Writes of the same organisation and events share a lane, and all writes about the whole
+    /// server share one. Reads that name what they read share a lane if they are of the same organisation, since they
+    /// are short. Look-ups of credentials share one too. Every other read has a lane of its own.
     fn lane(&self, n: u64) -> (String, u64) {
         match &self.work {
             Work::Write(scope, _) => {

@@ -206,8 +206,8 @@ proptest! {
         prop_assert_eq!(seen, expected);
     }
 
-    /// If the server sums older scans up in a prefix, the same holds for own scans later than the prefix. Older own
-    /// scans count right after the prefix.
+    /// If the server sums older scans up in a prefix, the phone's view still equals the server's state for own scans
+    /// later than the prefix. Older own scans count right after the prefix.
     #[test]
     fn a_folded_prefix_changes_nothing_for_scans_after_it(
         history in prop::collection::vec(told(), 2..12),
