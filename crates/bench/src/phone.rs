@@ -25,7 +25,7 @@ pub enum Format {
 }
 
 /// The milliseconds between two scans of a phone. It is short, so that no measurement makes scans in the future: the
-/// server would put each of those before a person.
+/// server would open an incident for each of those.
 const STEP_MS: i64 = 20;
 
 /// A paired phone and its log.

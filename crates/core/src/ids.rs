@@ -63,7 +63,7 @@ ids! {
     OrganizationId,
     /// A person who signs in.
     UserId,
-    /// An event: what tickets are scanned for.
+    /// An event that people need a ticket for.
     EventId,
     /// A gate, by its slug such as `north-main` (spec §3).
     GateId,

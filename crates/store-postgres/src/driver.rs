@@ -110,7 +110,7 @@ pub(crate) struct PgDriver {
     sent: Vec<Sent>,
     /// Bulk changes that wait for more rows of their kind. They are sent before any other statement.
     rows: Vec<Rows>,
-    /// For whom the server runs this transaction: the text that was set there last.
+    /// The statement that last told the server for which organisation or user this transaction runs.
     set: Option<String>,
     /// The database's clock as this transaction read it last.
     asked_at: Option<Timestamp>,

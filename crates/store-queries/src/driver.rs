@@ -144,8 +144,9 @@ impl Bulk {
             format!("INSERT INTO {} ({}) SELECT * FROM UNNEST({arrays}) {}", self.table, self.names(), self.tail)
         })
     }
-    /// This is not a join with the rows. A planner without statistics about an organisation takes its part of the
-    /// table for empty, and would read the whole table.
+    /// The text of an update for PostgreSQL. It does not join the table with the new rows. For such a join, a planner
+    /// without statistics about an organisation takes its part of the table for empty. It would then read the whole
+    /// table.
     fn update_by_list(&self, array: impl Fn(usize) -> String) -> String {
         let last = self.found_by - 1;
         let (key, keys) = (self.columns[last].0, array(last));
@@ -196,7 +197,7 @@ pub struct Asked<'a> {
 
 /// A connection inside a transaction.
 pub trait Driver {
-    /// Sets for whom the following statements run. This is the first statement of every transaction.
+    /// Sets for whom the following statements of this transaction run.
     fn run_for(&mut self, whom: RunFor<'_>) -> Result<()>;
     /// Runs a statement and gives its rows.
     fn query(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<Vec<Row>>;

@@ -78,7 +78,7 @@ statements! {
     /// A page of a ledger, newest first.
     AUDIT = concat!("SELECT ", audit_columns!(), " FROM audit WHERE organization_id = $1 AND event_id = $2 AND n < $3
         ORDER BY n DESC LIMIT $4");
-    /// A page of ledger lines about one guest or ticket, newest first.
+    /// A page of ledger lines about one guest, ticket or guest list, newest first.
     AUDIT_OF = concat!("SELECT ", audit_columns!(), " FROM audit WHERE organization_id = $1 AND event_id = $2
         AND entity_type IN ('Guest', 'Ticket', 'GuestList') AND entity_type = $3 AND entity_id = $4 ORDER BY n DESC LIMIT $5");
     /// Lines of a ledger from a place on, in order.
@@ -367,8 +367,8 @@ impl<D: Driver> TxEvents for SqlTx<'_, D> {
                     of_tickets,
                 ])?;
                 let book = Arc::new(EventBook::new(&read_all(rules)?, read_epochs(epochs)?));
-                // While this transaction holds the event's head, nobody else writes rules of it. Of another event it
-                // sees only what is committed.
+                // Only if this transaction holds the event's head, nobody else can write rules of the event meanwhile.
+                // So only such a book is kept for later reads.
                 if self.held.heads.contains_key(event_id) {
                     self.held.books.insert(event_id.clone(), Arc::clone(&book));
                 }

@@ -79,8 +79,8 @@ fn settle(conn: &Connection, in_memory: bool, pages: &str) -> Result<()> {
     }
     check("busy_timeout", conn.busy_timeout(BUSY))?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
-    // Without this setting SQLite plans a statement with a range again whenever its values change, a third of all
-    // work.
+    // Without this setting SQLite plans a statement with a range again whenever its values change. That would be a
+    // third of all work.
     check("planner", conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true))?;
     if in_memory {
         pragma(conn, "journal_mode", "memory", "memory")?;
@@ -88,8 +88,8 @@ fn settle(conn: &Connection, in_memory: bool, pages: &str) -> Result<()> {
         pragma(conn, "journal_mode", "wal", "wal")?;
         pragma(conn, "synchronous", "FULL", "2")?;
         // A commit that finds a journal of this many pages (400 MB) copies all of it back itself, while all others
-        // wait. The checkpoint thread normally does it far earlier. It comes to this only while a reader is always in
-        // its way.
+        // wait. The checkpoint thread normally does it far earlier. This limit is reached only while some reader
+        // prevents that all the time.
         pragma(conn, "wal_autocheckpoint", "100000", "100000")?;
         pragma(conn, "cache_size", pages, pages)?;
     }

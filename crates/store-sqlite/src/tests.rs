@@ -86,7 +86,8 @@ const WIDE: &[&str] = &[
     "LOGS",
     "AUDIT",
     "AUDIT_FROM",
-    // Reads backwards from the end of the organisation's own ledger once per hour: the lines of the last hour.
+    // Once per hour this reads the organisation's own ledger backwards from its end, through the lines of the last
+    // hour.
     "NEWEST_AUDIT",
     "COUNT_OPEN",
     "COUNT_DECIDED",
@@ -485,7 +486,8 @@ fn begun_anew(journal: &std::path::Path) -> u32 {
     u32::from_be_bytes([header[12], header[13], header[14], header[15]])
 }
 
-/// Otherwise it grows by tens of megabytes per second, until a commit copies all of it back while all others wait.
+/// A journal that is never begun anew grows by tens of megabytes per second, until a commit copies all of it back while
+/// all others wait.
 #[test]
 fn the_journal_is_begun_anew_while_writes_never_pause() {
     let folder = tempfile::tempdir().unwrap();
@@ -505,7 +507,7 @@ fn the_journal_is_begun_anew_while_writes_never_pause() {
     });
 }
 
-/// Otherwise a server that crashes again and again would fill the disk with it.
+/// If the journal of a crashed process stayed, a server that crashes again and again would fill the disk with it.
 #[test]
 fn a_journal_that_a_crash_left_is_folded_back_before_it_grows() {
     let (before, after) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

@@ -92,7 +92,8 @@ fn fold_journal(conn: &Connection, long: i64, closing: &AtomicBool, dirty: &Atom
     while !closing.load(Ordering::Relaxed) {
         std::thread::park_timeout(CHECKPOINT_EVERY);
         if dirty.swap(false, Ordering::Relaxed) && connect::fold(conn) > long {
-            // Once more for what was written meanwhile, because all writes wait while the writer copies the rest.
+            // A second copy takes what was written meanwhile, so that the writer has less left to copy. All writes wait
+            // while it copies.
             connect::fold(conn);
             asked.store(true, Ordering::Relaxed);
         }

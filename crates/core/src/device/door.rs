@@ -39,7 +39,8 @@ impl State {
             return self.refuse(code, message);
         }
         if text == SAMPLE_CODE || other == Some(SAMPLE_CODE) {
-            // The sample's text is known, so it shows the reader's layout before the first ticket is scanned.
+            // The text of the sample code is known. So reading it shows how the reader's keyboard is set, before the
+            // first ticket.
             self.other_layout = text != SAMPLE_CODE;
             return self.show_sample(method);
         }

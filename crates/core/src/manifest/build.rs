@@ -19,9 +19,9 @@ pub struct Code<'a> {
     pub hash: BarcodeHash,
     /// The ticket that holds the code.
     pub ticket_id: &'a TicketId,
-    /// The newest rules of that ticket.
+    /// The ticket's newest rules.
     pub rules: &'a TicketRules,
-    /// The booking of that ticket. Absent if it has none.
+    /// The ticket's booking. Absent if it has none.
     pub group: Option<Group>,
 }
 
@@ -78,7 +78,8 @@ pub fn delta_part(
 }
 
 /// Makes the rest of the body for one device, with its signature, and the value of `X-Signature` for the whole body.
-/// The body is `large` followed by this rest. As two pieces, the large one is never copied or compressed again.
+/// The body is `large` followed by this rest. The caller sends them as two pieces, so the large one is never copied or
+/// compressed again.
 pub fn signed_tail(large: &[u8], tail: &ManifestTail, api_key: &str) -> (Vec<u8>, String) {
     sign_behind(large, &to_text(tail), api_key)
 }

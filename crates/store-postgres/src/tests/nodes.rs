@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// Each of two nodes knows in memory where the scans stand. Before a node looks anything up, it reads the blocks that the
-/// other stored meanwhile.
+/// Each of two nodes keeps in memory an index of the stored scans. Before a node looks anything up, it reads the blocks
+/// that the other stored meanwhile.
 #[test]
 fn a_node_finds_what_the_other_stored_meanwhile() {
     let address = shared().database();
