@@ -53,7 +53,8 @@ pub struct UnknownCodes {
 
 /// One unknown code of a device's allowance, reserved while a code is looked up. Reserving it first stops parallel
 /// requests from exceeding the allowance. The task that looks the code up holds it, not the task that waits for the
-/// answer. So a device that hangs up and asks again learns no more. It is given back unless the code was unknown.
+/// answer. So a device that hangs up and asks again learns no more. The reserved part of the allowance is given back
+/// unless the code was unknown.
 #[derive(Debug)]
 pub struct SetAside {
     codes: Arc<UnknownCodes>,

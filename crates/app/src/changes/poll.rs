@@ -59,7 +59,8 @@ pub async fn poll(app: &App, caller: &DeviceCaller, event_id: &EventId, command:
             server_time: now,
         };
         let cursor = command.cursor.unwrap_or_else(|| Cursor::at(head.epoch, 0));
-        // A cursor beyond the head belongs to another event or a lost future. No changes can be told from there.
+        // A cursor beyond the head belongs to another event, or names a serial that a restore lost. The server cannot
+        // tell what changed since such a cursor, so the device must start over.
         if cursor.epoch != head.epoch || cursor.serial > head.serial {
             return Ok(Polled { answer: ChangesAnswer { resync: true, ..blank }, head });
         }
@@ -78,7 +79,8 @@ fn since(
     head: u64,
     blank: ChangesAnswer,
 ) -> Result<ChangesAnswer> {
-    // `after` is a ticket of the next serial. Everything up to `serial` is known completely.
+    // The device knows all changes up to `serial`. A cursor with `after` also covers the changes of `serial + 1` up to
+    // that ticket.
     let after = match &cursor.after {
         Some(ticket_id) => (cursor.serial + 1, Some(ticket_id)),
         None => (cursor.serial, None),

@@ -268,8 +268,8 @@ pub trait TxWalkIns {
 /// Erasing of guests' personal data.
 pub trait TxErasure {
     /// Deletes what is stored about guests outside their rows: names that came with scans, and the keys by which files
-    /// and orders find their tickets. Also deletes the steps and problem texts of the runs that mailed them, and the last
-    /// values of rows of a sender's table.
+    /// and orders find their tickets. Also deletes the steps and problem texts of the runs that mailed them, and the
+    /// last values that webhooks sent of their rows.
     fn forget_guests(&mut self, event_id: &EventId, guests: &[GuestRecord], at: Timestamp) -> Result<()>;
     /// Guests of an event whose personal data is not erased, oldest first.
     fn unerased_guests(&mut self, event_id: &EventId, limit: usize) -> Result<Vec<GuestRecord>>;
@@ -305,8 +305,8 @@ pub trait TxScans {
     fn verdicts(&mut self, event_id: &EventId, subject: &str) -> Result<Vec<ScanVerdict>>;
     /// A page of scans with their verdicts, ordered by arrival, newest first.
     fn scans(&mut self, event_id: &EventId, filter: &ScanFilter, page: &Page) -> Result<Listed<ScanRow>>;
-    /// Tickets that changed after `after` (serial, ticket id), oldest change first. `scans` selects changes by scans,
-    /// otherwise changes by rules after `rules_after` count. The `changes` request uses it.
+    /// Tickets that changed after `after` (serial, ticket id), each with the serial of its last change, oldest change
+    /// first. A ticket changes by scans, and by rules with a serial above `rules_after`. The `changes` request uses it.
     fn changed_tickets(
         &mut self,
         event_id: &EventId,
@@ -480,7 +480,7 @@ pub trait TxJobs {
     fn run(&mut self, run_id: &str) -> Result<Option<RunRecord>>;
     /// A page of runs, newest first.
     fn runs(&mut self, filter: &RunFilter, page: &Page) -> Result<Listed<RunRecord>>;
-    /// The subjects of all runs of a kind in an event, each once, in order. If `among` is given, only subjects in it.
+    /// The subjects of all runs of a kind in an event, each once, sorted. If `among` is given, only subjects in it.
     fn run_subjects(&mut self, event_id: &EventId, kind: &str, among: Option<&[String]>) -> Result<Vec<String>>;
     /// The newest run of a kind about each of these subjects. Subjects without a run are left out.
     fn newest_runs(&mut self, event_id: &EventId, kind: &str, subjects: &[String]) -> Result<Vec<RunRecord>>;

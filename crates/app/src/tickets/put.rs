@@ -1,4 +1,4 @@
-//! Stores new tickets: rows, codes, guests, first rules. Then judges the scans that waited for their codes. Creating
+//! Stores new tickets: rows, codes, guests, first rules. Then judges the earlier scans of their codes. Creating
 //! tickets, importing and the demo all use it.
 
 use std::collections::BTreeSet;

@@ -153,8 +153,8 @@ impl Restore {
             return Err(error);
         }
         let mut kept = None;
-        // This includes the rest of an interrupted restore, because a file beside the database must not meet another
-        // database.
+        // This also moves what an interrupted restore left. A journal file must never lie beside a database that it
+        // does not belong to.
         if parts_of(data_dir).iter().any(|part| part.exists()) {
             let aside = beside(&database, ASIDE)?;
             fs::create_dir(&aside).with_context(|| format!("making {}", aside.display()))?;

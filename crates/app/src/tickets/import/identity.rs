@@ -1,7 +1,7 @@
 //! Finds which guest a row is about: the key by which its ticket is found again, in this file and in the next.
 //!
-//! Two rows are one guest only if all given identity fields are equal, or the source's own row id is (spec §5). A code,
-//! an address or a company's id that several persons share never joins them.
+//! Two rows are one guest only if all given identity fields are equal, or if the source's own row id is equal (spec
+//! §5). A code, an address or a company's id that several persons share never joins them.
 
 use std::borrow::Cow;
 
