@@ -1,5 +1,5 @@
 //! Checks a served binary against its own OpenAPI document. `contract/requirements.txt` pins the checking program and
-//! the digest of each of its files. It is installed into a Python environment of its own under `target/`.
+//! the digest of each of its files. The program is installed into a Python environment of its own under `target/`.
 
 use crate::stamp::Stamp;
 use crate::{exec, setup};

@@ -16,7 +16,7 @@ const LINES: usize = 16;
 /// The most characters of a failure's message that the end of a run repeats.
 const LETTERS: usize = 2_000;
 
-/// The result of a test. Of several runs the worst counts; the worst is the first.
+/// The result of a test. If a test ran several times, the worst result counts. The worst result is the first variant.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {

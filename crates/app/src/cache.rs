@@ -101,7 +101,7 @@ impl ManifestCache {
         };
         drop(held);
         let mut building = locked(&self.building);
-        // Only the map and this function hold the lock, so nobody else waits for it.
+        // Only the map and this function still have this version's lock, so no other caller waits for it.
         if Arc::strong_count(&turn) == 2 {
             building.remove(&key);
         }

@@ -97,7 +97,7 @@ pub struct Spending {
 }
 
 impl Spending {
-    /// Notes how many of the upload's codes were unknown. The last call counts. It is 0 if nothing is stored.
+    /// Notes how many of the upload's codes were unknown. The last call counts. The number is 0 if nothing is stored.
     pub fn found(&self, unknown: usize) {
         self.unknown.store(unknown, Ordering::SeqCst);
     }

@@ -20,7 +20,7 @@ pub const ACTION: &str = "event_ledgers_anchored";
 /// it.
 pub async fn anchor(app: &App, organization_id: &OrganizationId) -> Result<usize> {
     let now = app.clock.now();
-    // At most calls no ledger is due. A read finds that out without holding up writes.
+    // Usually no ledger is due, and a read finds that out without holding up writes.
     if read(&*app.store, organization_id, move |tx| due(tx, now)).await?.is_empty() {
         return Ok(0);
     }

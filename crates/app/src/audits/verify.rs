@@ -1,4 +1,5 @@
-//! Verifies a ledger's chain from its first line (spec D14). It finds changed lines, and lines that were cut off.
+//! Verifies a ledger's chain from its first line (spec D14). The check finds changed lines, and lines that were cut
+//! off.
 
 use std::collections::BTreeMap;
 

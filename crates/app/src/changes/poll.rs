@@ -100,7 +100,7 @@ fn since(
     Ok(ChangesAnswer { items, event, gates, cursor: place, more, ..blank })
 }
 
-/// The names of the other devices whose scans are included, in order of id. It includes devices that now scan for
+/// The names of the other devices whose scans are included, in order of id. These include devices that now scan for
 /// another event.
 fn names(tx: &mut dyn Tx, event_id: &EventId, own: &DeviceId, items: &[ChangedTicket]) -> Result<Vec<NamedDevice>> {
     let scans = items.iter().flat_map(|item| &item.scans).map(|scan| &scan.device_id);
@@ -159,8 +159,7 @@ fn items(tx: &mut dyn Tx, event_id: &EventId, tickets: Vec<TicketRecord>) -> Res
     Ok(out)
 }
 
-/// The sum of the older scans of a ticket with many scans. It is the same reduction, over these scans and all reverts
-/// only.
+/// The sum of the older scans of a ticket with many scans. The server reduces only these scans and all reverts.
 fn prefix(tx: &mut dyn Tx, event_id: &EventId, ticket_id: &TicketId, older: &[EffectiveScan]) -> Result<TicketState> {
     if older.is_empty() {
         return Ok(TicketState::default());

@@ -144,7 +144,7 @@ fn note(tx: &mut dyn Tx, device: &DeviceRecord, beat: &HeartbeatRequest, now: Ti
     speak_of_head(tx, device, &beat.log_id, beat.head)
 }
 
-/// Notes the head of a device's log. Places below it that have not arrived are missing (spec §3 "Log").
+/// Notes the head of a device's log. Places up to the head whose scans have not arrived are missing (spec §3 "Log").
 pub(crate) fn speak_of_head(
     tx: &mut dyn Tx,
     device: &DeviceRecord,

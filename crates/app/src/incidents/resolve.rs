@@ -34,10 +34,10 @@ pub struct Resolve {
     pub note: String,
 }
 
-/// Answers an incident. It is resolved for its present cause, and opens again if the cause changes. `accept` makes the
-/// server count scans, and `exclude` makes it not count them. A note decides nothing. `restore` takes either back,
-/// together with the answer. If the cause then holds, the incident is open again. Fails with `incident_cleared` if the
-/// cause is gone and there is nothing to take back.
+/// Answers an incident. The incident is then resolved for its present cause, and opens again if the cause changes.
+/// `accept` makes the server count scans, and `exclude` makes it not count them. A note decides nothing. `restore`
+/// takes either back, together with the answer. If the cause then holds, the incident is open again. Fails with
+/// `incident_cleared` if the cause is gone and there is nothing to take back.
 pub async fn resolve(app: &App, caller: &UserCaller, incident_id: IncidentId, said: Resolve) -> Result<ShownIncident> {
     caller.must(Action::Review)?;
     let now = app.clock.now();

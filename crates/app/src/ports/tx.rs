@@ -42,8 +42,8 @@ pub trait TxAccounts {
     fn mail_template(&mut self, kind: MailKind) -> Result<MailTemplateRecord>;
     /// Overwrites the organisation's own templates of a kind of mail.
     fn put_mail_template(&mut self, kind: MailKind, template: &MailTemplateRecord) -> Result<()>;
-    /// Locks the organisation until the end of this write. Of two writes that look and then change, the second sees
-    /// what the first did. It is for checks that no constraint of the database makes.
+    /// Locks the organisation until the end of this write. If two writes check something and then change it, the second
+    /// one sees the change of the first one. Use it for checks that no constraint of the database makes.
     fn hold_organization(&mut self) -> Result<()>;
     /// Creates a user and the membership. Fails with `email_taken` if another user has the address.
     fn insert_member(&mut self, user: &UserRecord, role: Role) -> Result<()>;
@@ -470,8 +470,8 @@ pub trait TxBatches {
     fn count_quarantined(&mut self, device_id: &DeviceId) -> Result<u64>;
 }
 
-/// Runs of workflows and their steps. A run under way belongs to the worker that took it last. Each taking has a higher
-/// number, its fence. A step may be stored only under the fence of its own taking.
+/// Runs of workflows and their steps. A run under way belongs to the worker that took it last. Each time a worker takes
+/// a run, the run gets a higher number, its fence. A worker may store a step only under the fence that it got.
 pub trait TxJobs {
     /// Creates runs that are due at once. A worker can take them once this transaction is committed, and never if it is
     /// not.
@@ -493,9 +493,9 @@ pub trait TxJobs {
     /// Locks a run until the end of this write, and extends its lease to `lease_ms` from now. Returns `false` if
     /// somebody else took the run since.
     fn hold_run(&mut self, run_id: &str, fence: u64, lease_ms: i64) -> Result<bool>;
-    /// Releases a run. It is due again `after_ms` from now, or never by itself.
+    /// Releases a run. The run is due again `after_ms` from now, or never by itself.
     fn release_run(&mut self, run_id: &str, after_ms: Option<i64>) -> Result<()>;
-    /// Releases a run that waits for the mail lane. It is due once the lane is open, as the lane's probe, or at
+    /// Releases a run that waits for the mail lane. The run is due once the lane is open, as the lane's probe, or at
     /// `until`.
     fn park_run(&mut self, run_id: &str, until: Timestamp) -> Result<()>;
     /// Makes a run due at once, if nobody works on it.

@@ -76,14 +76,14 @@ const EXPORTS: &[Export] = &[
             ("email", Some(Column::OtherEmail)),
             ("phonenumber", Some(Column::Phone)),
             ("product", Some(Column::EntryType)),
-            // These columns belong to an address, and to a seat.
+            // In this export, these columns are parts of an address or of a seat, so they are not read.
             ("state", None),
             ("zone", None),
             ("seatzone", None),
             ("price", None),
             ("paid", None),
             ("blocked", None),
-            // These are written in the event's own format of times.
+            // The event chooses the format of these times, so they are not read.
             ("validfrom", None),
             ("validuntil", None),
         ],
@@ -250,7 +250,7 @@ const EXPORTS: &[Export] = &[
         ],
         ..NOTHING
     },
-    // Tab-separated. It has neither codes nor addresses. "Guests" are persons in addition to the member.
+    // A tab-separated export. It has neither codes nor addresses. "Guests" are persons in addition to the member.
     Export {
         name: "Meetup",
         signs: &[&["rsvpedon"], &["userid"], &["rsvp"]],
