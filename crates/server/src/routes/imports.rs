@@ -67,7 +67,7 @@ struct ImportResult {
     unchanged: usize,
     /// Number of rows that repeat another row. Their guest is created once.
     joined: usize,
-    /// Number of rows whose ticket a person voided or refunded here, while the file calls it good. The person's
+    /// Number of rows whose ticket a person voided or refunded here, while the file says that it is valid. The person's
     /// decision stays.
     kept: usize,
     /// Number of rows that were not imported because of their content, such as declined guests and totals.
