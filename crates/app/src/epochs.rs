@@ -35,8 +35,9 @@ pub fn witness_of(app: &App, event_id: &EventId, head: &Head) -> Witness {
     }
 }
 
-/// Checks the witness that a device brought. If this server made it and the ledger lacks its place, the server was
-/// rolled back. In that case a new epoch begins before anything is answered. Every other witness is ignored.
+/// Checks the witness that a device brought. If this server made the witness and the event's ledger does not contain
+/// it, the database was put back to an older copy. Then a new epoch begins before the server answers. Every other
+/// witness is ignored.
 pub async fn check_witness(app: &App, organization_id: &OrganizationId, witness: &Witness) -> Result<()> {
     let Witness { epoch, event_id, serial, audit_head, mac } = witness.clone();
     if !check_witness_mac(app.secret.witness_key(), epoch, &event_id, serial, &audit_head, &mac) {
@@ -51,7 +52,7 @@ pub async fn check_witness(app: &App, organization_id: &OrganizationId, witness:
         let holds = match epoch.cmp(&head.epoch) {
             // A witness of an ended epoch was checked when that epoch ended.
             Ordering::Less => true,
-            // A later epoch than ours was lost by this server, unless the event knows it.
+            // The witness is of a later epoch than ours. Unless the event knows that epoch, a restore lost it.
             Ordering::Greater => tx.epochs(&event)?.contains(epoch),
             Ordering::Equal => {
                 serial == 0 || serial <= head.serial && tx.audit_head_at(&event, serial)? == Some(audit_head)
@@ -64,9 +65,9 @@ pub async fn check_witness(app: &App, organization_id: &OrganizationId, witness:
         Some(known) => known,
         None => {
             let current = app.store.epoch().await?;
-            // The event itself may be lost, with an epoch that has ended. Each device of that event brings such a
-            // witness, and must not begin another epoch. A device that changed organisations brings the other one's
-            // witness, which proves nothing here.
+            // The restore may have lost the event itself. Every device of that event brings a witness of the ended
+            // epoch, and only the first of them may begin a new epoch. A device that changed organisations brings the
+            // other one's witness, which proves nothing here.
             let holds = epoch < current || app.store.all_events().await?.iter().any(|(_, known)| *known == event_id);
             (current, holds)
         }
@@ -104,10 +105,10 @@ async fn begin_after(app: &App, seen: Epoch, known_ms: i64) -> Result<()> {
 /// result.
 const CHUNK: usize = 2_000;
 
-/// Judges again the scans that claim to have known what the server lost. The end of an epoch takes that knowledge from
-/// them (spec §3, `Epochs::known`), and with it the findings that rest on it. Every new epoch ends with this step. A
-/// server that stopped in between repeats it at its next start. A setting records, for each epoch, that the step is
-/// done.
+/// Judges again the scans whose devices knew serials that a restore lost. A scan states the serial up to which its
+/// device knew the event. The end of an epoch lowers that serial to the last one that the server still has (spec §3,
+/// `Epochs::known`). This can change the scan's verdict. Every new epoch ends with this step. A server that stopped in
+/// between repeats it at its next start. A setting records, for each epoch, that the step is done.
 pub async fn judge_anew(app: &App) -> Result<()> {
     let present = app.store.epoch().await?;
     let done = format!("epoch_judged:{present}");
@@ -152,8 +153,8 @@ async fn judge_event(app: &App, organization_id: &OrganizationId, event_id: &Eve
     Ok(())
 }
 
-/// Those of these subjects that have a scan whose claimed knowledge the end of an epoch cut, and that were not judged
-/// since.
+/// The subjects among these that must be judged again. The end of an epoch lowered the serial that one of their scans
+/// states, and their stored state does not show that yet.
 fn stale(tx: &mut dyn Tx, event_id: &EventId, subjects: &[String]) -> Result<BTreeSet<String>> {
     let epochs = tx.epochs(event_id)?;
     let cut = |scan: &Scan| {

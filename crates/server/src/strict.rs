@@ -2,7 +2,7 @@
 //!
 //! The known names come from the document that `/openapi.json` serves. So a route that is described is strict without
 //! code of its own. The extractors [`User`](crate::auth::user::User) and [`JsonBody`](crate::body::JsonBody) call this
-//! module. It does not check the bodies of devices and webhooks, which may have unknown fields.
+//! module. The module does not check the bodies of devices and webhooks, which may have unknown fields.
 
 mod nearest;
 mod unknown;

@@ -33,7 +33,7 @@ pub struct Listing {
     pub mailing: Option<Mailing>,
     /// The name of the guest's entry type. Absent if there is none.
     pub entry_type: Option<String>,
-    /// The name of the guest's list. Absent if on none.
+    /// The name of the guest's list. Absent if the guest is on none.
     pub guest_list: Option<String>,
     /// The newest entry: its time, and the gate's name. Absent if there was none.
     pub last: Option<(Timestamp, String)>,

@@ -77,7 +77,7 @@ pub async fn resend(app: &App, caller: &UserCaller, guest_id: GuestId) -> Result
     Ok(run)
 }
 
-/// The ledger's line.
+/// The ledger's line about a pass that a member sends again.
 fn said(by: &UserCaller, guest: &GuestRecord) -> NewAudit {
     let said = json!({ "has_email": guest.email.is_some() });
     line::of(by, Some(&guest.event_id), "pass_resent", ("Guest", guest.guest_id.as_str()), said)
@@ -90,7 +90,7 @@ fn newest(tx: &mut dyn Tx, guest: &GuestRecord) -> Result<Option<RunRecord>> {
 }
 
 /// Fails if a pass was sent again a moment ago, so that a held button or a looping program fills no inbox. The time
-/// counts from the end of that run by the server's clock, since a stamp of the event may lie ahead of it.
+/// counts from the end of that run by the server's clock, since a stamp of the event may lie ahead of that clock.
 fn not_too_often(newest: &RunRecord, now: Timestamp) -> Result<()> {
     let age_ms = now.since(newest.updated_at).max(0);
     if newest.state == RunState::Done && passes::reason_of(newest) == DeliveryReason::Resend && age_ms < RESEND_MS {

@@ -1,5 +1,5 @@
-//! Writes the mail that brings a pass, as text and as HTML by templates. It contains the QR code, the code's public address, and a
-//! calendar file. Names and places that people wrote are included as plain text only.
+//! Writes the mail that brings a pass, as text and as HTML, by templates. The mail contains the QR code, the code's
+//! public address, and a calendar file. Names and places that people wrote are included as plain text only.
 
 use admit_core::pass;
 use admit_core::time::Timestamp;

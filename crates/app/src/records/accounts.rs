@@ -46,8 +46,8 @@ pub struct MemberRecord {
     pub created_at: Timestamp,
 }
 
-/// The thing that a secret gives access to: an account, a device or an endpoint. It is found only by the secret's SHA-256, before
-/// the organisation is known. So its table is one of three without a tenant policy.
+/// The thing that a secret gives access to: an account, a device or an endpoint. It is found only by the secret's
+/// SHA-256, before the organisation is known. So its table has no row level security policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CredentialRecord {
     /// SHA-256 of the secret's text.

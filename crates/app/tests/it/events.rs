@@ -171,8 +171,8 @@ fn another_re_entry_mode_holds_for_scans_from_then_on() {
     world.tickets(&["A"]);
     let phone = world.phone("p", "main");
     phone.scan("s1", "A", "valid", at(0));
-    // A phone whose clock runs ahead has uploaded this scan already. It is judged again when the rule in force then is
-    // made.
+    // A phone whose clock runs ahead has uploaded this scan already. The scan is judged again when the rule that is in
+    // force at its time is made.
     phone.scan("s2", "A", "valid", at(HOUR));
     assert_eq!(world.occupancy().over, 1);
     world.pass(HOUR / 2);

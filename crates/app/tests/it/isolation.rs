@@ -1,5 +1,5 @@
-//! Organisations are isolated. A thing of another organisation does not exist for the one that names it, and nothing of
-//! the other's changes (I13).
+//! Organisations are isolated. If one organisation names a thing of another, the answer is that it does not exist, and
+//! nothing of the other changes (I13).
 
 use admit_app::api_tokens::{self, ApiTokenWish};
 use admit_app::error::Error;

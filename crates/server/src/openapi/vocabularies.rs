@@ -164,7 +164,7 @@ fn put(object: &mut Object, words: &[&str]) {
 /// The schema of a member, or of its items if it is an array.
 fn member<'a>(document: &'a mut OpenApi, shape: &str, member: &str) -> Option<&'a mut Object> {
     let shape = document.components.as_mut()?.schemas.get_mut(shape)?;
-    // A shape that includes another's members is described as all of both.
+    // The document describes a shape with another's members as `allOf` of both.
     let own = match shape {
         RefOr::T(Schema::Object(shape)) => shape,
         RefOr::T(Schema::AllOf(all)) => all.items.iter_mut().find_map(|one| match one {

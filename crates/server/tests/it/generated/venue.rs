@@ -167,7 +167,7 @@ impl Venue {
             "pairing-requests" => of.pairing_request.clone(),
             "webhook-endpoints" => of.webhook.id.clone(),
             "imports" => of.import.clone(),
-            // Of the webhooks themselves.
+            // This is the path to which webhooks are sent.
             "guests" if name == "endpoint" => of.webhook.id.clone(),
             "guests" => of.guest.clone(),
             _ => panic!("{{{name}}} of {path}: say in this test where a real one comes from"),
