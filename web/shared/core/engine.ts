@@ -87,7 +87,7 @@ export type Effect =
   | { type: "append"; append: number; rows: Row[] }
     /** `sealed`: the text holds guests' names, and is stored encrypted under a key that nobody can read out of the device. */
   | { type: "save"; key: string; text: string | null; sealed?: boolean }
-    /** Deletes the rows up to and including number `row.n`, and stores `row` in the place of the last one. No input reports its end. */
+    /** Replaces the row with this `n` and removes every row with a lower `n`. No input reports that it is done. */
   | { type: "purge"; row: Row }
   | { type: "forget"; key: string }
   | SendEffect
