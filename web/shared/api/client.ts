@@ -49,7 +49,7 @@ export const serverTime = (local = Date.now()): number => local + ahead;
  * of request and answer.
  */
 export function readClock(date: string | null, sent: number, heard: number): void {
-    // The header has whole seconds: on average, half a second more had passed.
+  // The header has whole seconds: on average, half a second more had passed.
   const read = date === null ? NaN : Date.parse(date) + 500 - (sent + heard) / 2;
   if (Math.abs(read - ahead) > JITTER_MS) ahead = read;
 }
@@ -74,7 +74,7 @@ async function send(method: string, path: string, body?: BodyInit, type?: string
       method,
       body,
       credentials: "same-origin",
-            // With `keepalive` a change that is sent while the page closes still arrives. Browsers allow it for small bodies only.
+      // With `keepalive` a change that is sent while the page closes still arrives. Browsers allow it for small bodies only.
       keepalive: typeof body === "string" && body.length < 8_000,
       headers: type ? { "content-type": type, accept: "application/json" } : { accept: "application/json" },
     });
@@ -86,7 +86,7 @@ async function send(method: string, path: string, body?: BodyInit, type?: string
   onAnswer(!isProxys(response.status));
   if (response.ok) return response;
   if (response.status !== 401) throw await problemOf(response);
-    // The server's message is for programs that call the API. People get the app's own words.
+  // The server's message is for programs that call the API. People get the app's own words.
   if (path === "/api/session") throw new Problem(401, "signed_out", words.session.refused);
   onSignedOut();
   throw new Problem(401, "signed_out", words.session.over);
@@ -126,6 +126,6 @@ export const api = {
     ),
   upload: async <T>(path: string, body: Blob | string, type: string): Promise<T> =>
     json<T>(await send("POST", path, body, type)),
-    /** Sends a form with a file. The browser itself adds the content type with the form's boundary. */
+  /** Sends a form with a file. The browser itself adds the content type with the form's boundary. */
   form: async <T>(path: string, body: FormData): Promise<T> => json<T>(await send("POST", path, body)),
 };

@@ -68,9 +68,9 @@ export type RunWithSteps = Answer<"RunWithStepsView">;
 
 /** What a person says about a file of guests. For a member that is left out, the server guesses or asks a question. */
 export interface ImportMapping {
-    /** From a column (`#` and its number, counted from 1) to its meaning, or to `ignore`. */
+  /** From a column (`#` and its number, counted from 1) to its meaning, or to `ignore`. */
   columns?: Record<string, string>;
-    /** From a status word of the file to the status that it means. */
+  /** From a status word of the file to the status that it means. */
   statuses?: Record<string, TicketView["status"]>;
   day_first?: boolean;
   missing_codes?: "make" | "leave_out";

@@ -65,9 +65,9 @@ export type Input =
   | { type: "undo"; scan_id: string | null; keep: number }
   | { type: "direction"; direction: Direction }
   | { type: "operator"; name: string }
-    /** Moves the device to another gate: one of the view's `gates`. */
+  /** Moves the device to another gate: one of the view's `gates`. */
   | { type: "gate"; gate_id: string }
-    /** Checks the staff PIN. The effect `pin_ok` or `pin_refused` follows. */
+  /** Checks the staff PIN. The effect `pin_ok` or `pin_refused` follows. */
   | { type: "pin"; pin: string }
   | { type: "appended"; append: number }
   | { type: "append_failed"; append: number; reason: string }
@@ -85,9 +85,9 @@ export type DeviceType = "ipad" | "phone" | "desktop" | "terminal";
 
 export type Effect =
   | { type: "append"; append: number; rows: Row[] }
-    /** `sealed`: the text holds guests' names, and is stored encrypted under a key that nobody can read out of the device. */
+  /** `sealed`: the text holds guests' names, and is stored encrypted under a key that nobody can read out of the device. */
   | { type: "save"; key: string; text: string | null; sealed?: boolean }
-    /** Replaces the row with this `n` and removes every row with a lower `n`. No input reports that it is done. */
+  /** Replaces the row with this `n` and removes every row with a lower `n`. No input reports that it is done. */
   | { type: "purge"; row: Row }
   | { type: "forget"; key: string }
   | SendEffect
@@ -111,7 +111,7 @@ export interface SendEffect {
   headers: [string, string][];
   body: string | null;
   timeout_ms: number;
-    /** The origin of the server, if the pairing link named one. Absent: the origin of the page. */
+  /** The origin of the server, if the pairing link named one. Absent: the origin of the page. */
   server?: string;
   /** True if a person waits for the verdict that this request asks about. Absent otherwise. */
   urgent?: boolean;
@@ -154,7 +154,7 @@ export interface VerdictView {
   name: string | null;
   note?: string;
   flag?: string;
-    /** The guest's own fields that the organiser chose for verdicts. Absent if there are none. */
+  /** The guest's own fields that the organiser chose for verdicts. Absent if there are none. */
   fields?: FieldView[];
   right_gates: string[];
   valid_from: Timestamp | null;
@@ -169,9 +169,9 @@ export interface VerdictView {
   overridden: boolean;
   can_undo: boolean;
   same_ticket_ms: number | null;
-    /** True for a scan that counts nothing because the event was a draft. */
+  /** True for a scan that counts nothing because the event was a draft. */
   practice?: boolean;
-    /** On the screen `full`: the number of persons for whom the area still has room. */
+  /** On the screen `full`: the number of persons for whom the area still has room. */
   places_left?: number;
   /** The other tickets of this ticket's booking. */
   booking?: Booking;
@@ -185,7 +185,7 @@ export interface FieldView {
 
 /** The other tickets of a booking. */
 export interface Booking {
-    /** The tickets that can be admitted together now. */
+  /** The tickets that can be admitted together now. */
   others: BookingTicket[];
   already_in: number;
   /** The number of tickets that are refused here, or that staff must check. Each needs a scan of its own. */
@@ -200,7 +200,7 @@ export interface BookingTicket {
   ticket_id: string;
   name: string | null;
   zone: string;
-    /** In `others`: the number of persons who may go in. In `became`: the number who went in. */
+  /** In `others`: the number of persons who may go in. In `became`: the number who went in. */
   persons: number;
   scan_id?: string;
   screen?: Screen;
@@ -209,7 +209,7 @@ export interface BookingTicket {
 export interface LastEntryView {
   at: Timestamp;
   gate: string;
-    /** Null if only the server knows of the entry. */
+  /** Null if only the server knows of the entry. */
   device_id: string | null;
   /** The device's name. Empty if this device does not know it. */
   device: string;
@@ -222,7 +222,7 @@ export type Phase = "unpaired" | "pairing" | "first_sync" | "ready" | "revoked" 
 export interface View {
   phase: Phase;
   message: string | null;
-    /** While this phone waits for an organiser's approval: the token that it shows. */
+  /** While this phone waits for an organiser's approval: the token that it shows. */
   pairing_code?: string;
   device_id: string | null;
   device_name: string;
@@ -232,7 +232,7 @@ export interface View {
   gate_name: string;
   gate_direction: Direction | null;
   direction: Direction;
-    /** The gates to which this device may be moved. Absent without a list. */
+  /** The gates to which this device may be moved. Absent without a list. */
   gates?: GateView[];
   /** True if somebody removed the gate of this device: the list no longer has it. */
   gate_gone?: boolean;
@@ -240,7 +240,7 @@ export interface View {
   list: ListView | null;
   online: boolean;
   captive: boolean;
-    /** The server keeps this device's uploads uncounted until an organiser accepts them. Scanning goes on. */
+  /** The server keeps this device's uploads uncounted until an organiser accepts them. Scanning goes on. */
   suspended: boolean;
   /** When an organiser last made this device ring. Absent unless that was a moment ago. */
   rung_at?: Timestamp;
@@ -248,12 +248,12 @@ export interface View {
   sending: number;
   retry_in_ms: number | null;
   last_sync_at: Timestamp | null;
-    /** Server time minus wall clock, milliseconds. Null until the app has exchanged times with the server since its start. */
+  /** Server time minus wall clock, milliseconds. Null until the app has exchanged times with the server since its start. */
   clock_offset_ms: number | null;
   clock_uncertainty_ms: number | null;
   own_admitted: number;
   names: NamesView;
-    /** The event's status in the list. In a draft scans are practice; an event that ended admits nobody. Absent without a list. */
+  /** The event's status in the list. In a draft scans are practice; an event that ended admits nobody. Absent without a list. */
   event_status?: EventStatus;
   /** Guests without a ticket at this gate. Absent if staff may not add any here. */
   walk_ins?: WalkInsView;
@@ -273,7 +273,7 @@ export interface View {
 /** Guests without a ticket whom staff at this gate may add. */
 export interface WalkInsView {
   zones: string[];
-    /** The number of persons added at all doors, as far as this device knows. */
+  /** The number of persons added at all doors, as far as this device knows. */
   added: number;
   /** The largest number of such persons at the event. Null: there is no limit. */
   number: number | null;
@@ -283,9 +283,9 @@ export interface WalkInsView {
 
 /** People without a ticket whom this device counted, by class: those who came in minus those who went out. */
 export interface HeadcountsView extends Record<PersonClass, number> {
-    /** The newest recount of this device that nobody undid. */
+  /** The newest recount of this device that nobody undid. */
   recount?: { scan_id: string; at: Timestamp; gate: string; inside: number };
-    /** The number of persons in the area behind the gate, as far as this device knows. */
+  /** The number of persons in the area behind the gate, as far as this device knows. */
   area_inside?: number;
 }
 
@@ -318,7 +318,7 @@ export interface FoundGuest {
   zone: string | null;
   already_in: number;
   may_admit: number;
-    /** A reason of `decide` if nobody of the ticket may go in. Null otherwise. */
+  /** A reason of `decide` if nobody of the ticket may go in. Null otherwise. */
   reason: string | null;
   /** The number of other tickets in this guest's booking. */
   booking: number;
@@ -332,7 +332,7 @@ export interface ListView {
   generated_at: Timestamp;
   expires_at: Timestamp;
   expired: boolean;
-    /** When the server last said that this list is the newest. The age of the list counts from here. */
+  /** When the server last said that this list is the newest. The age of the list counts from here. */
   checked_at: Timestamp;
   /** The version of a newer list, if the server named one. Null otherwise. */
   newer: number | null;
@@ -352,13 +352,13 @@ export interface HistoryRow {
   at: Timestamp;
   count: number;
   opened: boolean;
-    /** True for a scan that counts nothing because the event was a draft. */
+  /** True for a scan that counts nothing because the event was a draft. */
   practice?: boolean;
   overridden: boolean;
   reverted: number;
   short_code: string;
   ticket_id: string | null;
-    /** The reason of the refusal. Absent if somebody was let in. */
+  /** The reason of the refusal. Absent if somebody was let in. */
   reason?: string;
   /** Only present if `kind` is `headcount`. */
   headcount?: Headcount;

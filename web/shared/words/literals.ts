@@ -56,7 +56,7 @@ export function literalsInMarkup(source: string, names = NAMES): Literal[] {
     if (node.type === "LogicalExpression" || (node.type === "BinaryExpression" && node.operator === "+")) {
       for (const side of [node.left, node.right]) if (side !== undefined) value(side);
     }
-        // The condition of `a ? b : c` is not shown, but `b` and `c` are. TypeScript's `as` and `!` wrap an inner expression.
+    // The condition of `a ? b : c` is not shown, but `b` and `c` are. TypeScript's `as` and `!` wrap an inner expression.
     for (const part of [node.consequent, node.alternate, node.expression]) if (part !== undefined) value(part);
   };
   const attribute = (node: AST.Attribute): void => {

@@ -9,7 +9,7 @@ export function formats(tag: string) {
   const number = new Intl.NumberFormat(tag);
   const decimal = new Intl.NumberFormat(tag, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
   const plurals = new Intl.PluralRules(tag);
-    // Each `Date` that comes here has the event's local time in its UTC fields, because a browser may lack the event's time zone.
+  // Each `Date` that comes here has the event's local time in its UTC fields, because a browser may lack the event's time zone.
   const hours = { hour: "2-digit", minute: "2-digit", timeZone: "UTC" } as const;
   const clock = new Intl.DateTimeFormat(tag, hours);
   const day = new Intl.DateTimeFormat(tag, { weekday: "short", day: "numeric", month: "long", ...hours });
@@ -20,9 +20,9 @@ export function formats(tag: string) {
     tenths: (n: number): string => decimal.format(n),
     /** The form that belongs to `n`. */
     plural: (n: number, forms: Forms): string => forms[plurals.select(n)] ?? forms.other,
-        /** The time of day of such a date: `19:42`. */
+    /** The time of day of such a date: `19:42`. */
     clock: (at: Date): string => clock.format(at),
-        /** The day and time of such a date: `Sun 7 June, 19:30`. */
+    /** The day and time of such a date: `Sun 7 June, 19:30`. */
     day: (at: Date): string => day.format(at),
   };
 }

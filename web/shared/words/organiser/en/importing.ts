@@ -119,7 +119,7 @@ export const importing = {
     forget: "Start afresh",
     unrecognised: "No column was recognised. Choose which one is the name, the e-mail or the code.",
     encoding: "Letters are read as",
-        /** From the API's name of a field to the name that people see. */
+    /** The names of the encodings. The API and people use the same names. */
     encodings: ["UTF-8", "UTF-16LE", "UTF-16BE", "Windows-1252", "Mac Roman"],
     sheet: "Sheet",
     preamble: (lines: readonly string[]) => `Passed over above the header: ${some(lines.map((line) => `“${line}”`), 3)}`,
@@ -157,7 +157,7 @@ export const importing = {
     damagedWhy: (lines: string) => `${lines}: a spreadsheet damaged them. Export the list again, and import that file unopened`,
     wrong: (value: number) => `${linesOf(value)} with errors`,
     wrongDamaged: (lines: string, damaged: number) => `${lines}. ${number(damaged)} of them ${form(damaged, { one: "was", other: "were" })} damaged by a spreadsheet`,
-        /** Says that only the first lines are shown, and how many lines there are in all. */
+    /** Says that only the first lines are shown, and how many lines there are in all. */
     lines: (lines: readonly number[], of: number) =>
       `${form(of, { one: "Line", other: "Lines" })} ${list([...lines.map(number), ...(of > lines.length ? [`${number(of - lines.length)} more`] : [])])}`,
     joined: (value: number) => `${number(value)} joined`,
@@ -215,7 +215,7 @@ export const importing = {
   rows: {
     titles: { new: "New guests", changed: "Changed", unchanged: "Unchanged", left_out: "Left out", joined: "Joined", asked: "Rows that wait" },
     line: (line: number) => `Line ${number(line)}`,
-        /** An error of a field: "Code is too long", or "Code: this code was damaged". */
+    /** An error of a field: "Code is too long", or "Code: this code was damaged". */
     /** `goesOn`: the message completes a sentence that begins with the label. */
     wrongField: (label: string, message: string, goesOn: boolean) => (goesOn ? `${label} ${message}` : `${label}: ${message}`),
     noName: "No name",

@@ -56,7 +56,7 @@ export const clockOffset = (offsetMs: number, uncertaintyMs: number) =>
   `${offsetMs > 0 ? "+" : ""}${count(offsetMs)} ms ± ${count(uncertaintyMs)} ms`;
 export const appSaved = "App saved";
 export const savedState = { kept: "yes", coming: "not yet", missing: "not yet", never: "no" };
-/** The number of scans that the server does not have yet, and how many of them the list below leaves out. */
+/** The list of scans that the server does not have yet, and the number of scans that it leaves out. */
 export const waitingScans = "Waiting scans";
 export const waitingMore = (scans: number) => plural(scans, { one: "1 earlier scan waits too.", other: `${count(scans)} earlier scans wait too.` });
 export const problems = "Refused by the server";

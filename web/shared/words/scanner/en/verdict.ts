@@ -60,7 +60,7 @@ export const notInList = "Unknown ticket";
 /** `made`: when the list was made; null where that is not known. */
 export const notInListWhy = (version: number, made: string | null) =>
   `Not in this device's list (version ${version}${made === null ? "" : `, ${made}`}).`;
-/** Used instead of the text before if the phone also asked the server. */
+/** Used if the phone also asked the server. */
 export const notAtServer = "The server does not know this ticket either.";
 export const notInListNext = "A ticket sold since then is not here. Ask a supervisor.";
 export const notATicket = "Not one of our codes";
