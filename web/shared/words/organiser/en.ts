@@ -1,4 +1,4 @@
-/** English: the language that the others are typed by. */
+/** English. Its type is the type of every other language. */
 import { devices } from "./en/devices.ts";
 import { events } from "./en/events.ts";
 import { frame, network, session, times } from "./en/frame.ts";

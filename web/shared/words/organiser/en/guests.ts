@@ -23,7 +23,7 @@ export const guests = {
   sort: "Sort",
   sorts: { name: "A to Z", last: "Latest entry", added: "Latest added" },
   columns: { guest: "Guest", type: "Type", list: "List", in: "In", last: "Last entry", state: "State" },
-  /** What tells guests of one name apart. */
+  /** The facts that tell guests with the same name apart. */
   apart: {
     email: (local: string) => `${local}@…`,
     order: (order: string) => `Order ${order}`,
@@ -45,7 +45,7 @@ export const guests = {
   clear: "Show all guests",
   noList: "You have no guest list at this event yet",
   noListWhy: "Ask the organiser for one.",
-  /** A guest's state: what differs from the ordinary gets a pill. */
+  /** States of a guest. The list shows a coloured label only for a state that is not the usual one. */
   stands: {
     inside: "Inside",
     some: (inside: number, party: number) => `${number(inside)} of ${number(party)} in`,

@@ -7,7 +7,7 @@ export const organisation = {
   title: "Organisation",
   sections: "Pages of the organisation",
   section: { members: "Members", tokens: "API tokens", webhooks: "Webhooks", mails: "Mails", audit: "Audit" },
-  /** The navigation's one entry, by what a role sees of it. */
+  /** The one entry of the navigation for these pages. Its text depends on the pages that the role may see. */
   entry: { owner: "Members and access", others: "Tokens, webhooks, mails" },
   refusedTitle: "Your role can't see this page",
   refused: { members: "Owners manage the members. Ask one of them.", tokens: "Owners and managers make API tokens. Ask one of them.", webhooks: "Owners and managers make webhooks. Ask one of them.", mails: "Owners and managers write the mails. Ask one of them.", audit: "Owners and managers read the audit ledger. Ask one of them." },
@@ -153,7 +153,7 @@ export const organisation = {
   audit: {
     lead: "What members did with the organisation itself, the newest first. Nothing can be changed or removed here.",
     columns: { at: "When", who: "Who", what: "What" },
-    /** By the server's word for what was done; one that is not here is told in its own words. */
+    /** From the server's word for an act to a text. A word that is not here is shown as it is. */
     actions: {
       organization_created: "Made the organisation",
       signed_in: "Signed in",

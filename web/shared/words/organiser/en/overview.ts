@@ -1,4 +1,4 @@
-/** The overview: what is to be done before doors open, and how far the event is. */
+/** The overview: a checklist until the doors open, and the figures of the event. */
 import { casesOf, counting, entriesOf, guestsOf, passesOf, personsOf, phonesOf, scansOf } from "./numbers.ts";
 
 const { number, list, count } = counting;

@@ -1,4 +1,4 @@
-/** The screen before the first list is here. */
+/** The screen until the phone has its first list. */
 
 export const title = "Fetching the list";
 export const progress = "List";

@@ -4,10 +4,10 @@ export const titleAgain = "Pair again";
 export const intro = "An organiser shows a pairing code on their screen. Pairing needs the network once; scanning does not.";
 export const scan = "Scan the pairing code";
 export const stop = "Stop looking";
-/** The server is asked what a code is for. */
+/** Shown while the phone asks the server to which event and gate a code belongs. */
 export const looking = "Looking up the code";
 export const lookAgain = "Look again";
-/** What the server says of a code that does not lead to a gate now. */
+/** The server's answers about a code that cannot pair now. */
 export const states = {
   expired: "This pairing code has expired.",
   used: "This pairing code was used already.",
@@ -28,7 +28,7 @@ export const openThere = (host: string) => `Open ${host}`;
 export const useHere = "Use it here all the same";
 export const deviceName = "Name of this device";
 export const deviceNameExample = "North gate 1";
-/** A name to begin with, by the kind of device; `number` tells two of a kind apart. */
+/** The suggested name of a device, by its kind. `number` makes the name of a second device different. */
 export const deviceNames = {
   phone: (number: number) => `Phone ${number}`,
   iphone: (number: number) => `iPhone ${number}`,
