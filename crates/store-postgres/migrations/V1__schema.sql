@@ -672,7 +672,7 @@ INSERT INTO deliveries SELECT 'o', 's' || n, 'd' || n % 40, decode(md5(n::text),
 INSERT INTO reviews SELECT 'o', 'e', n, 'd' || n % 40, 's' || n, decode(md5(n::text), 'hex'), 'accept', 'u', '', n
   FROM generate_series(1, 300) n;
 INSERT INTO state_blocks SELECT 'o', 'e', n::bigint * 1048576, n, '' FROM generate_series(1, 3000) n;
-INSERT INTO long_judgements SELECT 'o', 'e', 'ticket:t' || n, n, '' FROM generate_series(1, 300) n;
+INSERT INTO long_judgements SELECT 'o', 'e', 'ticket:t' || n, n, '' FROM generate_series(1, 3000) n;
 INSERT INTO waiting SELECT 'o', 'e', 'ticket:t' || n, 'd' || n % 40, 's' || n, decode(md5(n::text), 'hex') FROM generate_series(1, 300) n;
 INSERT INTO flow SELECT 'o', 'e', n / 10, 'g' || n % 10, 1, 0, 0, 0 FROM generate_series(1, 3000) n;
 INSERT INTO incidents SELECT 'o', 'i' || n, 'e', 'ticket:t' || n, 'double_entry', 'critical', true, '', '{}', 'open',
