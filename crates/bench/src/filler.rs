@@ -117,26 +117,30 @@ const FIRST_STATES: &str = "SELECT organization_id, event_id, block FROM state_b
 impl Filler {
     /// Reads the first `base` scans and their states.
     pub fn of(store: Store, data: &Data, base: usize) -> Result<Filler> {
-        let (blocks, states, serial) = match store {
+        let (blocks, states) = match store {
             Store::Sqlite => {
                 let conn = open(data)?;
-                (sqlite_blocks(&conn)?, sqlite_states(&conn)?, conn.query_row(SERIAL, [], |row| row.get(0))?)
+                (sqlite_blocks(&conn)?, sqlite_states(&conn)?)
             }
-            Store::Postgres => on_postgres(data, async |client| {
-                let serial = client.query_one(SERIAL, &[]).await?.get(0);
-                Ok((postgres_blocks(client).await?, postgres_states(client).await?, serial))
-            })?,
+            Store::Postgres => {
+                on_postgres(data, async |client| Ok((postgres_blocks(client).await?, postgres_states(client).await?)))?
+            }
         };
         let found: usize = blocks.iter().map(|block: &First| block.kept.len()).sum();
         let stated: usize = states.iter().map(|block: &FirstStates| block.entries.len()).sum();
         ensure!(found == base && stated == base, "{found} scans and {stated} states of {base} are stored");
-        Ok(Filler { store, base, blocks, states, serial })
+        Ok(Filler { store, base, blocks, states, serial: 0 })
     }
 
     /// Fills the database up to `point` scans, or until `deadline`. Gives the number of scans then stored.
     pub fn fill(&mut self, data: &Data, stored: usize, point: usize, deadline: Instant) -> Result<usize> {
         eprintln!("   filling {} to {} scans", self.store, number(point as f64));
         let sqlite = (self.store == Store::Sqlite).then(|| open(data)).transpose()?;
+        // The server has written since the last fill.
+        self.serial = match &sqlite {
+            Some(conn) => conn.query_row(SERIAL, [], |row| row.get(0))?,
+            None => on_postgres(data, async |client| Ok(client.query_one(SERIAL, &[]).await?.get(0)))?,
+        };
         let mut stored = stored;
         while stored < point && Instant::now() < deadline {
             // The number is multiplied, so that copies lie apart in the key.
