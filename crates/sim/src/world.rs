@@ -19,7 +19,8 @@ use crate::rng::Rng;
 use crate::server::{Act, Reply, Request, Server};
 use crate::trace::{Trace, short};
 
-/// The sender of a request: the phone, the run of its app, the request's number, and the device.
+/// The sender of a request: the index of the simulated phone, how often its app was started, and the request's number.
+/// `author` is the id under which the phone is paired.
 #[derive(Debug, Clone)]
 pub(crate) struct Asker {
     pub phone: usize,

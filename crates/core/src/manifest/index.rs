@@ -94,7 +94,7 @@ impl Default for Index {
 }
 
 impl Index {
-    /// Builds an index from codes in any order. Fails if two codes share a prefix.
+    /// Builds an index from codes in any order. Fails if the hashes of two codes have the same prefix.
     pub fn from_records<'a>(records: impl IntoIterator<Item = Found<'a>>) -> Result<Self, IndexError> {
         let mut builder = Builder::default();
         for record in records {
