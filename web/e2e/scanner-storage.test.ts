@@ -28,15 +28,17 @@ test("with the server gone the scanner starts from nothing but the phone, and ha
   expect(await page.locator("body").getAttribute("data-phase")).toBe("ready");
   expect(await typed(page, "COLD-RELOAD")).toBe("admit");
   await until("its type and code to be kept", () => page.evaluate(() => localStorage.getItem("admit-history-labels")?.includes("LOAD")));
-  await phone.close();
-  await phone.reopen();
-  page = await phone.visit(`${admit.url}/scan/`);
+  await page.reload();
   await ready(page);
   // The history has the type and the code of the scan before this start.
   await page.getByTestId("open-history").click();
   const row = await page.getByTestId("history-row").first().textContent();
   expect([row?.includes("General"), row?.includes("…\u2060LOAD")], `${row}`).toEqual([true, true]);
   await page.getByTestId("close-sheet").click();
+  await phone.close();
+  await phone.reopen();
+  page = await phone.visit(`${admit.url}/scan/`);
+  await ready(page);
   // The sheet says what the browser says, though nobody paired in this start.
   await page.getByTestId("pill").click();
   await until("the storage's row", async () => {
