@@ -17,6 +17,8 @@ export const states = {
 };
 export const useAnother = "Use another code";
 export const paste = "Or paste the pairing link or code";
+/** Where one stands in the field already. */
+export const pasted = "Pairing link or code";
 /** The page was opened by a link that holds no pairing code. */
 export const badLink = "This link holds no pairing code. Ask the organiser for a new one.";
 /** A link that was opened before and is no longer good. */
@@ -40,7 +42,7 @@ export const actAs = (name: string) => `Pair as ${name}`;
 export const changeName = "Change the name";
 export const pairing = "Pairing";
 export const again = "Pair again";
-export const ask = "Show this device's own code instead";
+export const ask = "Show this device's code";
 export const askHint =
   "The organiser scans it and approves this device. Use it also if this device was paired before. Its scans are kept.";
 export const keeps = "What this device keeps";

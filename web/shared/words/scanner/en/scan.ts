@@ -8,8 +8,13 @@ export const practice = "Practice: nothing counts";
 /** Stands before another sentence. */
 export const practiceStop = `${practice}.`;
 export const practiceWhy = "The organiser has not opened the doors yet.";
-export const ended = "The event has ended.";
+/** The title of the whole screen, and the first sentence of the line. */
+export const endedTitle = "The event has ended";
+export const ended = `${endedTitle}.`;
 export const endedWhy = "Guests who leave can still be scanned out.";
+export const endedAdmit = "Let someone in with the PIN";
+export const endedHow = "Scan the ticket, then tap “Admit anyway”.";
+export const endedOut = "Scan guests out";
 export const keyUnknown = "The server does not know this device.";
 export const keyUnknownWhy = "Nothing is erased; scans are kept here.";
 export const actions = "Actions";

@@ -26,6 +26,10 @@ export const ended = "The event has ended";
 export const endedWhy = "Guests who leave can still be scanned out.";
 export const endedNext = "Ask a supervisor before you let anybody in.";
 export const practice = "Practice · nothing counts";
+/** In a line with other words. */
+export const practiceShort = "Practice";
+/** The code of the check before doors. */
+export const sample = "Sample ticket";
 export const tooSoon = "Coming back is allowed, but not yet.";
 export const askSupervisor = "Ask a supervisor.";
 export const check = "Check the guest";
@@ -67,6 +71,8 @@ export const notATicket = "Not one of our codes";
 export const notATicketWhy = "This is no ticket of any event here.";
 export const notATicketNext = "Ask for the ticket.";
 export const full = "Area full";
+/** Some places are left, fewer than the persons who want to go in. */
+export const nearlyFull = "Nearly full";
 /** `places`: the number of persons for whom the area has room. `asked`: the number of persons who want to go in. */
 export const fullWhy = (places: number, asked: number) =>
   places === 0 ? "Hold the queue." : `${places} ${places === 1 ? "place" : "places"} left, ${asked} asked.`;
@@ -78,5 +84,7 @@ export const listExpired = "Past the event's end";
 export const provisional = "Stored, will sync";
 export const confirmed = "Confirmed";
 export const override = "Admit anyway";
+/** Looks for the guest of a code that nobody knows. */
+export const searchByName = "Search by name";
 export const next = "Next";
 export const changed = "The verdict has changed. Look, then tap again.";
