@@ -104,7 +104,7 @@ REFERENCES = {
 FORMS = {
     "email": lambda: f"guest-{next(WORLD.number)}@contract.example",
     "reply_to": lambda: f"office-{next(WORLD.number)}@contract.example",
-    "color": lambda: "#1d4ed8",
+    "color": lambda: "#0f5c4a",
     "phone": lambda: "+49 30 1234567",
     "staff_pin": lambda: "2468",
     "time_zone": lambda: "Europe/Berlin",
