@@ -43,6 +43,8 @@ const MEMBERS: &[(&str, &str, &[&str])] = &[
     ("TicketRequest", "status", TicketStatus::WORDS),
     ("TicketPatchRequest", "status", TicketStatus::WORDS),
     ("TicketPatchRequest", "effective", &["now", "start"]),
+    ("GuestFilterRequest", "state", GUEST_STATES),
+    ("GuestFilterRequest", "mail", PASS_MAILS),
     ("StandingGuestView", "status", &["pending", "checked_in", "no_show"]),
     ("StandingGuestView", "ticket_status", TicketStatus::WORDS),
     ("ArrivalView", "kind", &["entry", "exit", "refused"]),
@@ -95,11 +97,13 @@ const PARAMETERS: &[(&str, &str, &[&str])] = &[
     ("/api/events/{id}/scans", "outcome", Outcome::WORDS),
     ("/api/events/{id}/tickets", "status", TicketStatus::WORDS),
     ("/api/events/{id}/runs", "state", RunState::WORDS),
-    ("/api/events/{id}/guests", "state", &["inside", "to_come", "came", "no_show", "voided"]),
-    ("/api/events/{id}/guests", "mail", &["refused", "waiting", "sent"]),
+    ("/api/events/{id}/guests", "state", GUEST_STATES),
+    ("/api/events/{id}/guests", "mail", PASS_MAILS),
     ("/api/events/{id}/guests", "sort", &["name", "last", "added"]),
 ];
 
+const GUEST_STATES: &[&str] = &["inside", "to_come", "came", "no_show", "voided"];
+const PASS_MAILS: &[&str] = &["refused", "waiting", "sent"];
 const DEVICE_STATES: &[&str] = &["active", "suspended", "revoked"];
 const DEVICE_TYPES: &[&str] = &["ipad", "phone", "desktop", "terminal"];
 const INCIDENT_STATES: &[&str] = &["open", "resolved", "cleared"];
