@@ -31,6 +31,7 @@ export type WebhookView = Narrowed<Answer<"WebhookEndpointView">, { columns: Web
 export type WebhookWithSecret = Narrowed<Answer<"ShownSecretView">, { columns: WebhookColumns }>;
 
 export type AuditView = Answer<"AuditView">;
+export type AuditAction = NonNullable<NonNullable<operations["get_api_audit"]["parameters"]["query"]>["action"]>;
 
 export type EventView = Answer<"EventView">;
 export type ListedEvent = Answer<"ListedEventView">;

@@ -1,5 +1,6 @@
 //! Closed vocabularies in the document. The words come from core, so that document and code cannot differ.
 
+use admit_app::audits::ACTIONS;
 use admit_core::access::Role;
 use admit_core::event::{BarcodeKind, EventStatus, ReEntry};
 use admit_core::gate::{Direction, EntryRule};
@@ -97,6 +98,7 @@ const PARAMETERS: &[(&str, &str, &[&str])] = &[
     ("/api/events/{id}/scans", "outcome", Outcome::WORDS),
     ("/api/events/{id}/tickets", "status", TicketStatus::WORDS),
     ("/api/events/{id}/runs", "state", RunState::WORDS),
+    ("/api/audit", "action", ACTIONS),
     ("/api/events/{id}/guests", "state", GUEST_STATES),
     ("/api/events/{id}/guests", "mail", PASS_MAILS),
     ("/api/events/{id}/guests", "sort", &["name", "last", "added"]),
