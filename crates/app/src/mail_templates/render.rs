@@ -253,7 +253,8 @@ mod tests {
     fn the_default_colours_are_those_of_the_web_apps() {
         let tokens = include_str!("../../../../web/shared/ui/tokens.css");
         let html = render_mail(MailKind::Pass, &MailTemplateRecord::default(), &values("Ana")).unwrap().html;
-        let is_color = |at: usize| html.get(at + 1..at + 7).is_some_and(|six| six.bytes().all(|b| b.is_ascii_hexdigit()));
+        let is_color =
+            |at: usize| html.get(at + 1..at + 7).is_some_and(|six| six.bytes().all(|b| b.is_ascii_hexdigit()));
         let colours: Vec<&str> =
             html.match_indices('#').filter(|(at, _)| is_color(*at)).map(|(at, _)| &html[at..at + 7]).collect();
         assert!(colours.len() > 10, "{colours:?}");
