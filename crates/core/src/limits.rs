@@ -229,6 +229,8 @@ pub const MAIL_TEMPLATE_FUEL: u64 = 20_000;
 pub const OBJECTS_MS: u64 = 15_000;
 /// The shortest time between two requests to send a guest's pass again, in milliseconds.
 pub const RESEND_MS: i64 = 60_000;
+/// Guests whose passes are sent again in one transaction, when a person asks for the passes of many.
+pub const RESENT_AT_ONCE: usize = 200;
 /// Most earlier runs of a guest that are checked for whether the guest was sent a mail before.
 pub const PASS_RUNS: usize = 20;
 /// Wrong pass tokens from one network address in any 60 s. Beyond this number the address must wait.

@@ -66,6 +66,7 @@ fn organisers() -> OpenApiRouter<AppState> {
         .merge(routes::tickets::routes())
         .merge(routes::guests::routes())
         .merge(routes::guest_data::routes())
+        .merge(routes::guest_passes::routes())
         .merge(routes::check_in::routes())
         .merge(routes::runs::routes())
         .merge(routes::letterhead::routes())

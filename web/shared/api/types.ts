@@ -31,6 +31,7 @@ export type WebhookView = Narrowed<Answer<"WebhookEndpointView">, { columns: Web
 export type WebhookWithSecret = Narrowed<Answer<"ShownSecretView">, { columns: WebhookColumns }>;
 
 export type AuditView = Answer<"AuditView">;
+export type AuditAction = NonNullable<NonNullable<operations["get_api_audit"]["parameters"]["query"]>["action"]>;
 
 export type EventView = Answer<"EventView">;
 export type ListedEvent = Answer<"ListedEventView">;
@@ -56,6 +57,8 @@ export type ShownGuest = Narrowed<Answer<"ShownGuestView">, Mailed>;
 export type GuestState = NonNullable<NonNullable<operations["get_api_events_id_guests"]["parameters"]["query"]>["state"]>;
 export type GuestCounts = Answer<"GuestCountsView">;
 export type GuestListView = Answer<"GuestListView">;
+/** Passes of many guests, sent again: numbers of guests. */
+export type ResentMany = Answer<"ResentView">;
 export type CheckInAnswer = Answer<"CheckInView">;
 export type MomentView = Narrowed<
   Answer<"MomentView">,

@@ -250,6 +250,21 @@ mod tests {
         assert_eq!(two.text, values("").pass_url);
     }
 
+    /// The mail uses the colours of the web apps, by day and by night.
+    #[test]
+    fn the_default_colours_are_those_of_the_web_apps() {
+        let tokens = include_str!("../../../../web/shared/ui/tokens.css");
+        let html = render_mail(MailKind::Pass, &MailTemplateRecord::default(), &values("Ana")).unwrap().html;
+        let is_color =
+            |at: usize| html.get(at + 1..at + 7).is_some_and(|six| six.bytes().all(|b| b.is_ascii_hexdigit()));
+        let colours: Vec<&str> =
+            html.match_indices('#').filter(|(at, _)| is_color(*at)).map(|(at, _)| &html[at..at + 7]).collect();
+        assert!(colours.len() > 10, "{colours:?}");
+        for colour in colours {
+            assert!(tokens.contains(colour), "{colour} is no colour of tokens.css");
+        }
+    }
+
     #[test]
     fn the_default_texts_hold_for_the_longest_values() {
         let long = "👩‍👩‍👧<&\"".repeat(30);

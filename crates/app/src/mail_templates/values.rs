@@ -122,5 +122,5 @@ pub fn variables(kind: MailKind) -> Vec<Variable> {
 fn readable_on(color: &str) -> &'static str {
     let part = |at: usize| color.get(at..at + 2).and_then(|two| u32::from_str_radix(two, 16).ok()).unwrap_or(0);
     let light = (part(1) * 299 + part(3) * 587 + part(5) * 114) / 1_000;
-    if light > 150 { "#0f172a" } else { "#f8fafc" }
+    if light > 150 { "#14211d" } else { "#ffffff" }
 }

@@ -252,7 +252,7 @@ mod tests {
         };
         let first = letter("Ana", &own, false);
         assert_eq!(first.subject, "Night Ana: you are in");
-        assert!(first.html.contains("background:#ffee00;color:#0f172a"));
+        assert!(first.html.contains("background:#ffee00;color:#14211d"));
         assert_eq!(first.reply_to.map(|one| one.email).as_deref(), Some("office@club.example"));
         let changed = letter("Ana", &own, true);
         assert_eq!(changed.subject, "Changed: your pass for Night Ana", "an update says so");

@@ -115,8 +115,8 @@ pub trait TxEvents {
     /// Adds a line to the ledger of the event (or of the organisation), chained to the line before. Stores the new
     /// head.
     fn append_audit(&mut self, line: NewAudit) -> Result<()>;
-    /// Lines of a ledger, newest first.
-    fn audit(&mut self, event_id: Option<&EventId>, page: &Page) -> Result<Listed<AuditRecord>>;
+    /// Lines of a ledger, newest first. If `action` is given, only lines of that action.
+    fn audit(&mut self, event_id: Option<&EventId>, action: Option<&str>, page: &Page) -> Result<Listed<AuditRecord>>;
     /// Lines of an event's ledger about one guest, ticket or guest list (`entity_type`, `entity_id`), newest first.
     fn audit_of(&mut self, event_id: &EventId, entity: (&str, &str), limit: usize) -> Result<Vec<AuditRecord>>;
     /// Lines of a ledger from place `from` on, oldest first, for verification.

@@ -135,6 +135,6 @@ pub struct LetterheadRecord {
 }
 
 impl LetterheadRecord {
-    /// The default colour of the mail's head.
-    pub const COLOR: &str = "#1d4ed8";
+    /// The default colour of the mail's head and of a pass's page: the main colour of the web apps.
+    pub const COLOR: &str = "#0f5c4a";
 }

@@ -126,7 +126,7 @@ fn a_pin_is_set_changed_and_taken_away_and_never_told() {
     assert!(!check_pin(&rules(&world, When::Newest).staff_pin.unwrap(), "4711"));
     assert!(!set(None));
     let lines =
-        now(admit_app::audits::list(&world.app, &world.owner, Some(world.event.clone()), whole_page())).unwrap();
+        now(admit_app::audits::list(&world.app, &world.owner, Some(world.event.clone()), None, whole_page())).unwrap();
     assert!(lines.items.iter().all(|line| !line.line.changes.contains("471")));
 }
 

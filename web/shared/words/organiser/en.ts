@@ -8,7 +8,7 @@ import { importing } from "./en/importing.ts";
 import { live, needs } from "./en/live.ts";
 import { counting } from "./en/numbers.ts";
 import { organisation } from "./en/organisation.ts";
-import { overview } from "./en/overview.ts";
+import { overview, readiness } from "./en/overview.ts";
 import { passes, tickets } from "./en/passes.ts";
 import { report } from "./en/report.ts";
 import { review } from "./en/review.ts";
@@ -23,6 +23,7 @@ export const en = {
   times,
   events,
   overview,
+  readiness,
   live,
   needs,
   review,

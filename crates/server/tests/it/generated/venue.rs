@@ -196,7 +196,7 @@ impl Venue {
             // One answer to many incidents names them here.
             "ids" => of.incident.clone(),
             "ticket_id" => of.ticket.clone(),
-            "guest_id" => of.guest.clone(),
+            "guest_id" | "guest_ids" => of.guest.clone(),
             "device_id" | "target_device" => of.phone.device_id().to_string(),
             "log_id" => of.log.clone(),
             "key_id" => of.phone.key_id().to_string(),

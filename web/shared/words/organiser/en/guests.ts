@@ -1,5 +1,5 @@
 /** Guests: the list, one guest, the lists of promoters. */
-import { counting, entriesOf, guestsOf, personsOf } from "./numbers.ts";
+import { counting, entriesOf, guestsOf, passesOf, personsOf } from "./numbers.ts";
 
 const { number } = counting;
 
@@ -62,6 +62,29 @@ export const guests = {
     passWaits: "Pass waits",
     mailRefused: "Mail refused",
     noMail: "No e-mail",
+  },
+  /** Guests that were ticked, and what is done with them. */
+  picks: {
+    pick: (name: string) => `Select: ${name}`,
+    pickShown: "Select all shown",
+    counting: "Counting …",
+    chosen: (value: number) => `${number(value)} selected`,
+    takeAll: "Select all found",
+    clear: "Clear selection",
+    /** `null` while it is counted. */
+    act: (passes: number | null) => (passes === null ? "Mail passes" : `Mail ${passesOf(passes)}`),
+    leftOut: {
+      no_email: (value: number) => `${number(value)} without e-mail`,
+      code_of_another: (value: number) => `${number(value)} with a code from elsewhere`,
+      ticket_not_active: (value: number) => `${number(value)} whose ticket is not valid`,
+      just_sent: (value: number) => `${number(value)} mailed a minute ago`,
+      not_found: (value: number) => `${number(value)} no longer there`,
+    },
+    title: (passes: number) => `Mail ${passesOf(passes)}?`,
+    why: "Each guest gets their pass at the address that is saved. A mail can't be taken back.",
+    whenOpen: "The event is a draft: the passes are mailed once its doors are open.",
+    leftOutOf: (reasons: string) => `Nothing is mailed to the others: ${reasons}.`,
+    done: (passes: number) => (passes === 1 ? "1 pass is on its way." : `${passesOf(passes)} are on their way.`),
   },
   adding: {
     title: "Add a guest",

@@ -59,7 +59,8 @@ export const importing = {
   about: {
     rows: (rows: number) => rowsOf(rows),
     export: (system: string) => `looks like ${/^[aeiou]/i.test(system) ? "an" : "a"} ${system} export`,
-    text: (encoding: string, delimiter: string) => `${encoding}, ${delimiter}`,
+    /** The name of an encoding stays on one line: its hyphens are no-break hyphens. */
+    text: (encoding: string, delimiter: string) => `${encoding.replaceAll("-", "\u2011")}, ${delimiter}`,
     sheet: (name: string) => `Excel, sheet “${name}”`,
     delimiters: { ",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars" } as Record<string, string>,
     delimiter: (mark: string) => `columns end with “${mark}”`,

@@ -1,4 +1,5 @@
 /** The organisation: its members, its API tokens, its webhooks, its mails, its audit ledger. */
+import { audit } from "./audit.ts";
 import { counting } from "./numbers.ts";
 
 const { number, count } = counting;
@@ -150,31 +151,6 @@ export const organisation = {
     changed: "Mail about a change",
     labels: { subject: "The subject", text: "The body as text", html: "The body as HTML" } as Record<string, string>,
   },
-  audit: {
-    lead: "What members did with the organisation itself, the newest first. Nothing can be changed or removed here.",
-    columns: { at: "When", who: "Who", what: "What" },
-    /** From the server's word for an act to a text. A word that is not here is shown as it is. */
-    actions: {
-      organization_created: "Made the organisation",
-      signed_in: "Signed in",
-      signed_out: "Signed out",
-      password_changed: "Changed their password",
-      member_created: "Added a member",
-      member_updated: "Changed a member's role",
-      member_removed: "Removed a member",
-      api_token_created: "Made an API token",
-      api_token_revoked: "Revoked an API token",
-      webhook_endpoint_created: "Made a webhook",
-      webhook_endpoint_updated: "Changed a webhook",
-      webhook_secret_rotated: "Gave a webhook a new secret",
-      letterhead_updated: "Changed the letterhead",
-      mail_template_updated: "Changed the texts of the mail",
-      event_created: "Made an event",
-    } as Record<string, string>,
-    formerMember: "A former member",
-    server: "The server",
-    phone: "A phone",
-    none: "Nothing is recorded yet",
-  },
+  audit,
   shown: (value: number) => `${number(value)} shown`,
 };
