@@ -86,7 +86,7 @@ fn newest(tx: &mut dyn Tx, guest: &GuestRecord) -> Result<Option<RunRecord>> {
     Ok(tx.newest_runs(&guest.event_id, passes::KIND, &subject)?.into_iter().next())
 }
 
-/// What a request to send a guest's pass again leads to.
+/// The step that follows a request to send a guest's pass again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum NextStep {
     /// Nothing, since the guest's code came from another system, or the guest has no ticket.

@@ -225,7 +225,7 @@ fn filter(by: &UserCaller, event: &EventRecord, wanted: &Wanted) -> Result<Optio
     Ok(wanted.filter(seen, event.status.is_over()))
 }
 
-/// What the request leads to for each of these guests.
+/// The step that follows the request for each of these guests.
 fn steps(
     tx: &mut dyn Tx,
     event_id: &EventId,
