@@ -1,24 +1,35 @@
 //! The two embedded web apps: the organiser's at `/`, the scanner's at `/scan/`. The build compressed their files.
 
+use std::io::Read;
+
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::{IntoResponse, Redirect, Response};
+use bytes::Bytes;
+use flate2::read::GzDecoder;
 use http::header::{
     ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
-use rust_embed::{EmbeddedFile, RustEmbed};
 
 use crate::encoding::{AsItIs, accepts};
 use crate::error::ApiError;
 
-#[derive(RustEmbed)]
-#[folder = "../../web/admin/dist/"]
-struct Admin;
+/// A file of a web app.
+#[derive(Debug)]
+struct File {
+    /// The path below the app's own, such as `assets/index-1a2b.js`.
+    name: &'static str,
+    /// FNV-1a of the plain bytes, as 16 hexadecimal digits.
+    hash: &'static str,
+    /// The plain bytes. `None` if `gz` is there: with both, the binary would be 3 MB larger.
+    plain: Option<&'static [u8]>,
+    br: Option<&'static [u8]>,
+    gz: Option<&'static [u8]>,
+}
 
-#[derive(RustEmbed)]
-#[folder = "../../web/scanner/dist/"]
-struct Scanner;
+// `ADMIN` and `SCANNER`, written by `build.rs`.
+include!(concat!(env!("OUT_DIR"), "/web.rs"));
 
 /// The content security policy of the pages. They may only load our scripts, styles and pictures and call this server.
 /// WASM needs `wasm-unsafe-eval`; cameras and QR pictures need `blob:` and `data:`. The preview of a mail is a
@@ -27,11 +38,6 @@ const PAGE_POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-ev
     img-src 'self' data: blob:; media-src 'self' blob:; font-src 'self'; connect-src 'self'; worker-src 'self'; \
     frame-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 const PERMISSIONS: &str = "camera=(self), microphone=(), geolocation=(), payment=()";
-
-/// File endings of the compressed variants, best first, with their content encodings.
-const VARIANTS: [(&str, &str); 3] = [("br", "br"), ("zst", "zstd"), ("gz", "gzip")];
-
-type Get = fn(&str) -> Option<EmbeddedFile>;
 
 /// The router's fallback. It serves a file of an app, the app's start page for the app's own routes, or else 404.
 pub async fn serve(request: Request) -> Response {
@@ -43,27 +49,25 @@ pub async fn serve(request: Request) -> Response {
     if is_api || !matches!(*request.method(), Method::GET | Method::HEAD) {
         return ApiError::new(StatusCode::NOT_FOUND, "no_such_route", "there is nothing at this path").into_response();
     }
-    let (get, file): (Get, &str) = match path.strip_prefix("/scan/") {
-        Some(rest) => (Scanner::get, rest),
-        None => (Admin::get, path.trim_start_matches('/')),
+    let (app, name) = match path.strip_prefix("/scan/") {
+        Some(rest) => (SCANNER, rest),
+        None => (ADMIN, path.trim_start_matches('/')),
     };
-    answer(get, file, request.headers())
+    answer(app, name, request.headers())
 }
 
-fn answer(get: Get, file: &str, headers: &HeaderMap) -> Response {
-    // A compressed variant is not served under its own name.
-    let hidden = VARIANTS.iter().any(|(end, _)| file.ends_with(&format!(".{end}")));
-    let found = if file.is_empty() || hidden { None } else { get(file) };
-    if let Some(found) = found {
-        return send(get, file, found, headers);
+fn answer(app: &[File], name: &str, headers: &HeaderMap) -> Response {
+    let get = |name: &str| app.iter().find(|file| file.name == name);
+    if let Some(found) = get(name) {
+        return send(found, headers);
     }
     // A missing script must not be answered with a page, because the browser would try to run it.
-    let last = file.rsplit('/').next().unwrap_or_default();
-    if file.starts_with("assets/") || last.contains('.') && last != "index.html" {
+    let last = name.rsplit('/').next().unwrap_or_default();
+    if name.starts_with("assets/") || last.contains('.') && last != "index.html" {
         return ApiError::new(StatusCode::NOT_FOUND, "no_such_file", "there is no such file").into_response();
     }
     match get("index.html") {
-        Some(found) => send(get, "index.html", found, headers),
+        Some(found) => send(found, headers),
         None => {
             let detail = "the web app is not part of this build; `make build` builds it";
             ApiError::new(StatusCode::NOT_FOUND, "web_app_not_built", detail).into_response()
@@ -71,24 +75,37 @@ fn answer(get: Get, file: &str, headers: &HeaderMap) -> Response {
     }
 }
 
-fn send(get: Get, file: &str, plain: EmbeddedFile, headers: &HeaderMap) -> Response {
-    let hash: String = plain.metadata.sha256_hash()[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+impl File {
+    /// The bytes in the best form that a client accepts, with the content encoding.
+    fn body(&self, headers: &HeaderMap) -> (Body, Option<&'static str>) {
+        let forms = [("br", self.br), ("gzip", self.gz)];
+        let accepted = forms.into_iter().filter(|(encoding, _)| accepts(headers, encoding));
+        match accepted.filter_map(|(encoding, bytes)| Some((bytes?, encoding))).next() {
+            Some((bytes, encoding)) => (bytes.into(), Some(encoding)),
+            None => (self.plain().into(), None),
+        }
+    }
+    /// The plain bytes, unpacked where only the compressed forms are embedded. Browsers don't ask for them.
+    fn plain(&self) -> Bytes {
+        if let Some(bytes) = self.plain {
+            return Bytes::from_static(bytes);
+        }
+        let mut bytes = Vec::new();
+        // Unpacking can't fail: the build wrote these bytes, and a test unpacks each file.
+        let _ = GzDecoder::new(self.gz.unwrap_or_default()).read_to_end(&mut bytes);
+        bytes.into()
+    }
+}
+
+fn send(file: &File, headers: &HeaderMap) -> Response {
     // The ETag is weak, because it is the same for every encoding.
-    let etag = format!("W/\"{hash}\"");
+    let etag = format!("W/\"{}\"", file.hash);
     let matches = |line: &HeaderValue| line.to_str().is_ok_and(|line| line.split(',').any(|one| one.trim() == etag));
     let mut response = if headers.get_all(IF_NONE_MATCH).iter().any(matches) {
         StatusCode::NOT_MODIFIED.into_response()
     } else {
-        let chosen = VARIANTS.iter().filter(|(_, encoding)| accepts(headers, encoding));
-        let variant = chosen.filter_map(|(end, encoding)| Some((get(&format!("{file}.{end}"))?, *encoding))).next();
-        let (bytes, encoding) = match variant {
-            Some((found, encoding)) => (found.data, Some(encoding)),
-            None => (plain.data, None),
-        };
-        let mut response = Response::new(match bytes {
-            std::borrow::Cow::Borrowed(bytes) => Body::from(bytes),
-            std::borrow::Cow::Owned(bytes) => Body::from(bytes),
-        });
+        let (body, encoding) = file.body(headers);
+        let mut response = Response::new(body);
         if let Some(encoding) = encoding {
             response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static(encoding));
             response.extensions_mut().insert(AsItIs);
@@ -96,14 +113,14 @@ fn send(get: Get, file: &str, plain: EmbeddedFile, headers: &HeaderMap) -> Respo
         response
     };
     let out = response.headers_mut();
-    out.insert(CONTENT_TYPE, content_type(file));
+    out.insert(CONTENT_TYPE, content_type(file.name));
     if let Ok(value) = HeaderValue::from_str(&etag) {
         out.insert(ETAG, value);
     }
     out.insert(VARY, HeaderValue::from_name(ACCEPT_ENCODING));
     // Names under assets/ contain a hash of the content, so they are cached. Every other file is requested again each
     // time.
-    let forever = file.starts_with("assets/");
+    let forever = file.name.starts_with("assets/");
     let cache = if forever { "public, max-age=31536000, immutable" } else { "no-cache" };
     out.insert(CACHE_CONTROL, HeaderValue::from_static(cache));
     out.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(PAGE_POLICY));
@@ -112,8 +129,8 @@ fn send(get: Get, file: &str, plain: EmbeddedFile, headers: &HeaderMap) -> Respo
     response
 }
 
-fn content_type(file: &str) -> HeaderValue {
-    HeaderValue::from_static(match file.rsplit('.').next().unwrap_or_default() {
+fn content_type(name: &str) -> HeaderValue {
+    HeaderValue::from_static(match name.rsplit('.').next().unwrap_or_default() {
         "html" => "text/html; charset=utf-8",
         "js" | "mjs" => "text/javascript; charset=utf-8",
         "css" => "text/css; charset=utf-8",
@@ -131,26 +148,56 @@ fn content_type(file: &str) -> HeaderValue {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
     use super::*;
-    use std::borrow::Cow;
 
-    fn fake(file: &str) -> Option<EmbeddedFile> {
-        let bytes: &'static [u8] = match file {
-            "index.html" => b"<!doctype html>",
-            "index.html.br" => b"small",
-            "assets/app-1a2b.js" => b"run()",
-            "engine.wasm" => b"\0asm",
-            "sw.js" => b"self",
-            _ => return None,
-        };
-        let metadata = rust_embed::Metadata::__rust_embed_new([7; 32], None, None, "text/plain");
-        Some(EmbeddedFile { data: Cow::Borrowed(bytes), metadata })
+    const fn file(name: &'static str, plain: &'static [u8]) -> File {
+        File { name, hash: "07", plain: Some(plain), br: None, gz: None }
     }
+    const FAKE: &[File] = &[
+        File { br: Some(b"small"), ..file("index.html", b"<!doctype html>") },
+        file("assets/app-1a2b.js", b"run()"),
+        file("engine.wasm", b"\0asm"),
+        file("sw.js", b"self"),
+    ];
 
-    fn asked(file: &str, encoding: &str) -> Response {
+    fn asked(name: &str, encoding: &str) -> Response {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT_ENCODING, encoding.parse().unwrap());
-        answer(fake, file, &headers)
+        answer(FAKE, name, &headers)
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_embedded_compressed_is_unpacked_for_others() {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+        encoder.write_all(b"run()").unwrap();
+        let small: &[u8] = encoder.finish().unwrap().leak();
+        let app = [File { name: "app.js", hash: "07", plain: None, br: None, gz: Some(small) }];
+        let mut headers = HeaderMap::new();
+        let plain = answer(&app, "app.js", &headers);
+        assert!(!plain.headers().contains_key(CONTENT_ENCODING));
+        assert_eq!(axum::body::to_bytes(plain.into_body(), 99).await.unwrap(), "run()");
+        headers.insert(ACCEPT_ENCODING, "gzip".parse().unwrap());
+        let packed = answer(&app, "app.js", &headers);
+        assert_eq!(packed.headers()[CONTENT_ENCODING], "gzip");
+        assert_eq!(axum::body::to_bytes(packed.into_body(), 99).await.unwrap(), small);
+    }
+
+    #[test]
+    fn every_embedded_file_is_once_there_and_can_be_unpacked() {
+        // FNV-1a, as in `build.rs`.
+        let hash = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+        for file in ADMIN.iter().chain(SCANNER) {
+            assert!(file.plain.is_some() != file.gz.is_some(), "{}", file.name);
+            let unpacked = file.plain().iter().fold(0xcbf2_9ce4_8422_2325, hash);
+            assert_eq!(format!("{unpacked:016x}"), file.hash, "{}", file.name);
+            let variant = file.name.ends_with(".br") || file.name.ends_with(".gz");
+            assert!(!variant, "{} is served under its own name", file.name);
+        }
     }
 
     #[test]
@@ -181,6 +228,6 @@ mod tests {
         let etag = asked("", "").headers()[ETAG].clone();
         let mut headers = HeaderMap::new();
         headers.insert(IF_NONE_MATCH, etag);
-        assert_eq!(answer(fake, "", &headers).status(), StatusCode::NOT_MODIFIED);
+        assert_eq!(answer(FAKE, "", &headers).status(), StatusCode::NOT_MODIFIED);
     }
 }
