@@ -57,12 +57,11 @@ impl First {
             one.fact.digest = content_digest(scan);
         }
         let block = block::write(&kept)?;
-        let checksum: [u8; CHECK_BYTES] = block.last_chunk().copied().context("a block ends in its checksum")?;
         Ok(Copied {
             first: self,
             position: serial * PARTS,
             log_id: kept[0].fact.scan.log_id.as_ref().map(ToString::to_string),
-            checksum: i64::from_be_bytes(checksum),
+            checksum: check(&block)?,
             block,
         })
     }
@@ -92,7 +91,7 @@ impl FirstStates {
             entry.subject = format!("ticket:{mark:04x}{}", id.get(4..).unwrap_or_default());
         }
         let block = state_codec::write(&entries).map_err(|error| anyhow!("{error}"))?;
-        Ok(CopiedStates { first: self, position: serial * STATE_PARTS, checksum: state_codec::checksum(&block), block })
+        Ok(CopiedStates { first: self, position: serial * STATE_PARTS, checksum: check(&block)?, block })
     }
 }
 
@@ -171,6 +170,12 @@ impl Filler {
         }
         Ok(stored)
     }
+}
+
+/// A name for a block: its own check. The names of the server's blocks also depend on the blocks before.
+fn check(block: &[u8]) -> Result<i64> {
+    let check: [u8; CHECK_BYTES] = block.last_chunk().copied().context("a block ends in its check")?;
+    Ok(i64::from_be_bytes(check))
 }
 
 fn read_states(block: &[u8]) -> Result<Vec<Entry>> {

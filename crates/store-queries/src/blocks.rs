@@ -13,7 +13,7 @@ use admit_core::scan::{Digest, Fact, Scan};
 
 use crate::block_index::{BlockName, Holds, Key, Keyed, Locator, pick};
 use crate::driver::{Driver, Stmt, bulks, statements};
-use crate::indexed::{AT_ONCE, Item};
+use crate::indexed::{AT_ONCE, Item, chained};
 use crate::tx::SqlTx;
 use crate::value::{Row, Value};
 
@@ -62,12 +62,6 @@ pub(crate) type Located = (Locator, Kept);
 /// The serial of the write that stored a block.
 pub(crate) fn serial_of(locator: Locator) -> u64 {
     (locator.position() / PARTS).cast_unsigned()
-}
-
-/// The last bytes of a block, which are its checksum, as a number.
-fn checksum(block: &[u8]) -> i64 {
-    let bytes: [u8; CHECK_BYTES] = block.last_chunk().copied().unwrap_or_default();
-    i64::from_be_bytes(bytes)
 }
 
 fn damaged(error: BlockError) -> Error {
@@ -136,7 +130,9 @@ impl<D: Driver> SqlTx<'_, D> {
             }
             let block: Vec<Kept> = chunk.iter().map(kept).collect();
             let block = block::write(&block).map_err(|error| Error::Bug(error.to_string()))?;
-            let name = BlockName { position: self.next_position(new.serial)?, checksum: checksum(&block) };
+            let before = self.newest_block::<Scan>(&scan.event_id)?;
+            let checksum = chained(before, block.last_chunk::<CHECK_BYTES>().map_or(&[][..], |check| check));
+            let name = BlockName { position: self.next_position(new.serial)?, checksum };
             self.index_block(&scan.event_id, name, chunk.iter().map(|new| &new.fact.scan))?;
             let seqs = || chunk.iter().filter_map(|new| new.fact.scan.seq);
             values.extend([

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use admit_app::error::Result;
 use admit_core::ids::EventId;
+use sha2::{Digest as _, Sha256};
 
 use crate::block_index::{BlockName, EventIndex, Holds, Keyed, Reach};
 use crate::driver::{Driver, Stmt};
@@ -26,6 +27,12 @@ pub(crate) trait Item: Keyed + Sized {
     fn read(block: &[u8]) -> Result<Vec<Self>>;
 }
 
+/// The checksum by which a block's row names the block: over the block's own check and the name of the block before. So
+/// two histories that once differed have no later name in common, even if they store equal blocks at equal positions.
+pub(crate) fn chained(before: Option<BlockName>, check: &[u8]) -> i64 {
+    let sum = Sha256::new().chain_update(before.map_or(0, |before| before.checksum).to_be_bytes()).chain_update(check);
+    i64::from_be_bytes(sum.finalize().first_chunk().copied().unwrap_or_default())
+}
 pub(crate) fn read_name(row: &mut Row) -> Result<BlockName> {
     Ok(BlockName { position: row.int()?, checksum: row.int()? })
 }
@@ -97,5 +104,22 @@ impl<D: Driver> SqlTx<'_, D> {
             index.extend(last, &found);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A backup was restored, other states were stored, and then a state that is equal to one of before.
+    #[test]
+    fn an_equal_block_after_another_history_has_another_name() {
+        let follow = |checks: [&[u8]; 2]| {
+            let [first, second] = checks;
+            let before = BlockName { position: 5, checksum: chained(None, first) };
+            chained(Some(before), second)
+        };
+        assert_eq!(follow([b"one", b"equal"]), follow([b"one", b"equal"]));
+        assert_ne!(follow([b"one", b"equal"]), follow([b"other", b"equal"]));
     }
 }

@@ -11,8 +11,8 @@ use admit_core::ids::EventId;
 
 use crate::block_index::{BlockName, Holds, Key, Keyed, Locator};
 use crate::driver::{Asked, Driver, Stmt, bulks, statements};
-use crate::indexed::{AT_ONCE, Item, read_name};
-use crate::state_codec::{self, Entry, Head, Standing};
+use crate::indexed::{AT_ONCE, Item, chained, read_name};
+use crate::state_codec::{self, CHECK_BYTES, Entry, Head, Standing};
 use crate::tx::SqlTx;
 use crate::value::{Row, Value};
 
@@ -31,9 +31,9 @@ statements! {
     STATES_FROM = "SELECT position, checksum, block FROM state_blocks WHERE organization_id = $1 AND event_id = $2 AND position >= $3
         ORDER BY position LIMIT $4";
     /// Blocks of states at the given positions.
-    STATES_AT = "SELECT position, checksum, block FROM state_blocks WHERE organization_id = $1 AND event_id = $2 AND position IN ($3)", by 0 of [];
+    STATES_AT = "SELECT position, block FROM state_blocks WHERE organization_id = $1 AND event_id = $2 AND position IN ($3)", by 0 of [];
     /// Blocks of states of an event before a position, newest first.
-    STATES_BEFORE = "SELECT position, checksum, block FROM state_blocks WHERE organization_id = $1 AND event_id = $2 AND position < $3
+    STATES_BEFORE = "SELECT position, block FROM state_blocks WHERE organization_id = $1 AND event_id = $2 AND position < $3
         ORDER BY position DESC LIMIT $4";
     /// Deletes blocks of states before a position.
     DELETE_STATES_BEFORE = "DELETE FROM state_blocks WHERE organization_id = $1 AND event_id = $2 AND position < $3";
@@ -73,14 +73,9 @@ fn serial_of(locator: Locator) -> u64 {
 fn first_position(serial: u64) -> i64 {
     serial.cast_signed().saturating_mul(PARTS)
 }
-/// Reads the position and the bytes of a block. Bytes that are not those that were written are an error.
+/// Reads the position and the bytes of a block.
 fn read_block(row: &mut Row) -> Result<(i64, Vec<u8>)> {
-    let (name, block) = (read_name(row)?, row.blob()?);
-    if state_codec::checksum(&block) == name.checksum {
-        Ok((name.position, block))
-    } else {
-        Err(Error::Bug("a block of states is not what was written".into()))
-    }
+    Ok((row.int()?, row.blob()?))
 }
 fn located<T>(position: i64, items: Vec<T>) -> impl DoubleEndedIterator<Item = (Locator, T)> + ExactSizeIterator {
     items.into_iter().enumerate().map(move |(index, item)| (Locator::new(position, index), item))
@@ -103,10 +98,9 @@ impl<D: Driver> SqlTx<'_, D> {
         }
         for chunk in entries.chunks(STATES) {
             let block = state_codec::write(chunk)?;
-            let name = BlockName {
-                position: self.next_position_of_states(event_id, serial)?,
-                checksum: state_codec::checksum(&block),
-            };
+            let before = self.newest_block::<Head>(event_id)?;
+            let checksum = chained(before, block.last_chunk::<CHECK_BYTES>().map_or(&[][..], |check| check));
+            let name = BlockName { position: self.next_position_of_states(event_id, serial)?, checksum };
             let heads: Vec<Head> = chunk.iter().map(Entry::head).collect();
             self.index_block(event_id, name, heads.iter())?;
             blocks.push((name, block));
@@ -265,7 +259,7 @@ impl<D: Driver> SqlTx<'_, D> {
         let (mut out, mut open, mut from) = (Vec::new(), Vec::new(), first_position(after.0));
         loop {
             let values = [(&id).into(), event_id.into(), from.into(), AT_ONCE.into()];
-            let blocks = self.all(&STATES_FROM, &values, read_block)?;
+            let blocks = self.all(&STATES_FROM, &values, |row| Ok((read_name(row)?.position, row.blob()?)))?;
             let at_end = (blocks.len() as i64) < AT_ONCE;
             for (position, block) in blocks {
                 let heads = located(position, state_codec::read_heads(&block)?);

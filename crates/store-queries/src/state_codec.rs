@@ -1,7 +1,7 @@
 //! States of subjects as bytes: the blocks in which they are stored.
 //!
-//! A block holds the states of some subjects after one write. It is [`VERSION`] and the rest compressed
-//! ([`crate::compressed`]). The rest is the number of states; then of each state its subject and its [`Standing`]; then
+//! A block holds the states of some subjects after one write. It is [`VERSION`], the states compressed
+//! ([`crate::compressed`]), and [`CHECK_BYTES`] of SHA-256 over everything before. The compressed part is the number of states; then of each state its subject and its [`Standing`]; then
 //! of each the length of its judgement ([`admit_core::judgement`]), 0 if that is stored elsewhere; then the judgements. A
 //! number is a varint of 7 bits per byte, the lowest first, a signed one
 //! zigzag-encoded. Equal states give equal bytes.
@@ -16,6 +16,8 @@ use crate::compressed;
 
 /// The version of the format, which is the first byte.
 const VERSION: u8 = 1;
+/// Bytes of the check at a block's end, which detects damage.
+pub const CHECK_BYTES: usize = 8;
 /// How a ticket begins whose id is a UUID.
 const TICKET: u64 = 0;
 /// How an unknown code begins.
@@ -69,9 +71,9 @@ fn damaged(what: &str) -> Error {
     Error::Bug(format!("a block of states is damaged: {what}"))
 }
 
-/// The checksum of a block, which its row holds: the beginning of SHA-256 of its bytes.
-pub fn checksum(block: &[u8]) -> i64 {
-    i64::from_be_bytes(Sha256::digest(block).first_chunk().copied().unwrap_or_default())
+/// The check of a block: the beginning of SHA-256 of all bytes before it.
+fn check(bytes: &[u8]) -> [u8; CHECK_BYTES] {
+    Sha256::digest(bytes).first_chunk().copied().unwrap_or_default()
 }
 
 /// Writes states as a block. Fails for a key that is no subject of scans.
@@ -86,7 +88,9 @@ pub fn write(entries: &[Entry]) -> Result<Vec<u8>> {
     entries.iter().for_each(|entry| unsigned(&mut plain, entry.judgement.len() as u64));
     entries.iter().for_each(|entry| plain.extend(&entry.judgement));
     let packed = compressed::pack(&plain).map_err(|error| Error::Bug(format!("compressing states: {error}")))?;
-    Ok([&[VERSION], &packed[..]].concat())
+    let mut block = [&[VERSION], &packed[..]].concat();
+    block.extend(check(&block));
+    Ok(block)
 }
 
 /// Reads the bytes that [`write`] wrote. Fails if the block is damaged.
@@ -109,7 +113,11 @@ pub(crate) fn read_heads(block: &[u8]) -> Result<Vec<Head>> {
 }
 
 fn unpack(block: &[u8]) -> Result<Vec<u8>> {
-    let Some((&VERSION, packed)) = block.split_first() else { return Err(damaged("its version")) };
+    let Some((written, found)) = block.split_last_chunk() else { return Err(damaged("it is too short")) };
+    if check(written) != *found {
+        return Err(damaged("it is not what was written"));
+    }
+    let Some((&VERSION, packed)) = written.split_first() else { return Err(damaged("its version")) };
     compressed::unpack(packed).map_err(|_| damaged("its compressed part"))
 }
 
@@ -263,8 +271,7 @@ mod tests {
         for byte in 0..block.len() {
             let mut other = block.clone();
             other[byte] ^= 0x10;
-            // Some damage gives other states: the row's checksum finds that.
-            let _ = read(&other);
+            assert!(read(&other).is_err(), "byte {byte} is another");
         }
         assert!(read(&[&block[..], &[0]].concat()).is_err(), "a byte too many");
     }

@@ -482,7 +482,7 @@ CREATE INDEX rejected_of_device ON rejected (organization_id, event_id, device_i
 -- of a scan is not stored: a ticket may be made after its scan. An index in memory, made of the blocks, finds scans.
 -- position: the serial of the write times 16,384, plus the block's number in the write. carrier: the device that sent
 -- the scans, NULL for their author. first_seq, last_seq: the lowest and the highest of the scans' places in the log.
--- withheld: how many of the scans are withheld. checksum: the last eight bytes of the block.
+-- withheld: how many of the scans are withheld. checksum: of the block's own check and the checksum of the block before.
 CREATE TABLE scan_blocks (
   organization_id TEXT NOT NULL,
   event_id TEXT NOT NULL,
@@ -536,7 +536,7 @@ CREATE INDEX reviews_of_scan ON reviews (organization_id, scan_id, device_id, di
 -- The reducer's results for subjects, with the verdicts of their scans, in blocks like those of scans. Each write appends
 -- the states that it changed, and the newest state of a subject is the valid one. If a subject loses its last scan to
 -- another subject, its state without scans stays, because devices that follow the event's changes must learn of it.
--- position: the serial of the write times 1,048,576, plus the block's number in the write. checksum: of the block's bytes.
+-- position: the serial of the write times 1,048,576, plus the block's number in the write. checksum: as of blocks of scans.
 CREATE TABLE state_blocks (
   organization_id TEXT NOT NULL,
   event_id TEXT NOT NULL,
