@@ -10,7 +10,7 @@ use admit_app::store_suite::fixture::*;
 use admit_app::store_suite::states;
 use admit_core::incident::IncidentKind;
 use admit_core::occupancy::Occupancy;
-use admit_core::reduce::{LeftOut, ScanVerdict};
+use admit_core::reduce::{EffectiveScan, LeftOut, ScanVerdict};
 use admit_store_queries::driver::RunFor;
 use admit_store_queries::{bulks, statements};
 use futures_util::FutureExt as _;
@@ -311,7 +311,13 @@ fn no_lookup_of_a_batch_reads_all_of_an_event() {
         let found = |name: &String| {
             let waits =
                 ScanVerdict { left_out: Some(LeftOut::Unverified), ..states::verdict(&format!("s-{name}"), name) };
-            (states::state(&format!("ticket:{name}"), 1), vec![waits])
+            let mut state = states::state(&format!("ticket:{name}"), 1);
+            // So many scans that the judgement stands outside the block.
+            let first = state.effective[0].clone();
+            state
+                .effective
+                .extend((0..200).map(|n| EffectiveScan { scan_id: id(&format!("{name}-{n}")), ..first.clone() }));
+            (state, vec![waits])
         };
         let found: Vec<_> = names.iter().map(found).collect();
         let again = |name: &String| {
