@@ -40,7 +40,7 @@ An argument goes before the environment, and the environment before the file. Th
 setting, and says the nearest name that is one. `NAME_FILE` names a file that holds the value of `NAME`:
 `ADMIT_SECRET_FILE=/run/secrets/admit` reads `ADMIT_SECRET` from there.
 
-Times end in their unit. Addresses with a password in them are not printed by `--help`.
+`--help` prints no address that has a password in it.
 ";
 const COLUMNS: &str = "| Name | Argument | Without it | What it is |\n|---|---|---|---|\n";
 

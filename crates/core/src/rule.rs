@@ -478,8 +478,8 @@ impl EventBook {
             EventChange::ZoneNames(names) => self.zone_names.add(rule, names.clone()),
         }
     }
-    /// The event's values for this question. Start, end, opening and days are the newest, unless a device's knowledge
-    /// is asked for. `None` if the event had no rules yet.
+    /// The event's values at the moment that `when` names. Start, end, opening and days are the newest, unless a device's
+    /// knowledge is asked for. `None` if the event had no rules yet.
     pub fn event(&self, when: When) -> Option<EventRules> {
         let bounds = if let When::Scan { .. } = when { When::Newest } else { when };
         Some(EventRules {

@@ -13,7 +13,8 @@ use crate::wire::journal::Paired;
 use crate::wire::scanning::HeartbeatAnswer;
 
 impl State {
-    /// Notes the state of this device as a heartbeat leaves. The heartbeat's answer may bring a count of the area.
+    /// Notes which of this device's scans are unsent when a heartbeat leaves. The heartbeat's answer may bring the
+    /// server's count of the area, which lacks exactly those scans.
     pub fn begin_beat(&mut self) {
         // A gate without a capacity needs no count, and copying a long backlog costs time.
         let counts = self.gate().is_some_and(|gate| gate.capacity.is_some());
