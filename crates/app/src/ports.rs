@@ -7,7 +7,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use admit_core::barcode::BarcodeHash;
-use admit_core::ids::{DeviceId, EventId, OrganizationId};
+use admit_core::ids::{DeviceId, EventId, LogId, OrganizationId};
 use admit_core::time::Timestamp;
 use futures_util::future::BoxFuture;
 
@@ -90,8 +90,8 @@ pub struct Scope {
     pub prefetch: Prefetch,
 }
 
-/// Keys that the store may prefetch for an operation, as far as they are known before its turn. If a round trip to the
-/// database is slow, the store looks up the keys of all waiting operations together. This affects speed only.
+/// Keys of rows that an operation reads next. A use case names them before its turn, in the scope, or during its turn by
+/// [`Tx::prefetch`]. A store with slow round trips reads all of them at once. This affects speed only.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Prefetch {
     /// Devices to look up, with their keys.
@@ -102,6 +102,12 @@ pub struct Prefetch {
     pub scans: Vec<EventId>,
     /// Codes of the scope's event to look up, with their tickets' rules and states.
     pub codes: Vec<BarcodeHash>,
+    /// A log whose row to look up. Only one: rows of logs are locked, in order.
+    pub log: Option<(DeviceId, LogId)>,
+    /// Subjects of the event, whose states and incidents to look up.
+    pub subjects: Vec<String>,
+    /// Runs to look up, with their steps.
+    pub runs: Vec<String>,
 }
 
 /// The priority of waiting writes. Writes for people at a door come before those that nobody waits for.

@@ -1,6 +1,9 @@
 //! Scans: receiving, storing and judging them.
 
+pub mod settle;
 mod walk_ins;
+pub mod changes;
+pub mod subjects;
 pub mod rejudge;
 pub mod reviews;
 pub mod practice;
@@ -10,6 +13,7 @@ pub mod assign;
 pub mod answer;
 pub mod quarantine;
 mod facts;
+mod logs;
 mod intake;
 mod errors;
 pub mod announce;

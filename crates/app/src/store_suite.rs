@@ -62,7 +62,7 @@ macro_rules! store_suite {
                 figures_of_events_are_told_together;
             devices: a_device_and_its_keys_come_back, a_pairing_token_remembers_who_used_it, logs_are_overwritten,
                 a_device_and_its_log_are_changed_by_one_at_a_time, a_device_is_listed_where_it_is_and_where_its_log_is,
-                forks_are_places_with_two_contents, a_batch_is_stored_once, batches_come_in_the_events_order,
+                a_place_of_a_log_has_all_its_contents, a_batch_is_stored_once, batches_come_in_the_events_order,
                 quarantine_is_counted,
                 scans_that_wait_are_told_by_device, a_pairing_request_is_found_by_its_token_and_forgotten,
                 organizations_are_told_with_and_without_events;

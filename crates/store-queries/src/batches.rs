@@ -4,15 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use admit_app::error::{Error, Result};
 use admit_app::ports::TxBatches;
-use admit_app::records::{BatchRecord, LogRecord, NewScan, RejectedRecord};
+use admit_app::records::{BatchRecord, LogRecord, RejectedRecord};
 use admit_core::ids::{BatchId, DeviceId, EventId, LogId};
 use admit_core::scan::Digest;
 
 use crate::compressed;
-use crate::devices::{DEVICE, KEYS};
-use crate::driver::{Asked, Driver, bulks, statements};
-use crate::events::EVENT;
-use crate::heads::PRESENT_EPOCH;
+use crate::driver::{Driver, bulks, statements};
 use crate::tx::SqlTx;
 use crate::value::{Row, Value};
 
@@ -98,37 +95,6 @@ fn read_batch(row: &mut Row) -> Result<BatchRecord> {
     })
 }
 
-impl<D: Driver> SqlTx<'_, D> {
-    /// Prefetches what the intake of a batch reads. A caller that looks up a batch usually takes it in next.
-    fn prefetch_intake(&mut self, device_id: &DeviceId) {
-        let id = self.organization_id.clone();
-        let events: Vec<EventId> = self.held.heads.keys().cloned().collect();
-        let organization = [(&id).into()];
-        let device = [device_id.into()];
-        let events: Vec<[Value<'_>; 2]> = events.iter().map(|event_id| [(&id).into(), event_id.into()]).collect();
-        let mut asked = vec![
-            Asked { stmt: &DEVICE, params: &organization, list: Some(&device) },
-            Asked { stmt: &KEYS, params: &organization, list: Some(&device) },
-            Asked { stmt: &PRESENT_EPOCH, params: &[], list: None },
-        ];
-        asked.extend(events.iter().map(|key| Asked { stmt: &EVENT, params: key, list: None }));
-        self.prefetch(&asked);
-    }
-    /// Prefetches what follows after scans of one log are stored: the log's row.
-    pub(crate) fn prefetch_log(&mut self, scans: &[NewScan]) {
-        let id = self.organization_id.clone();
-        let Some(first) = scans.first().map(|new| &new.fact.scan) else { return };
-        let Some(log_id) = &first.log_id else { return };
-        let same =
-            |new: &NewScan| new.fact.scan.device_id == first.device_id && new.fact.scan.log_id.as_ref() == Some(log_id);
-        if !scans.iter().all(same) {
-            return;
-        }
-        let key: [Value<'_>; 3] = [(&id).into(), (&first.device_id).into(), log_id.into()];
-        self.prefetch(&[Asked { stmt: &LOG, params: &key, list: None }]);
-    }
-}
-
 impl<D: Driver> TxBatches for SqlTx<'_, D> {
     fn log(&mut self, device_id: &DeviceId, log_id: &LogId) -> Result<Option<LogRecord>> {
         let id = self.organization_id.clone();
@@ -152,18 +118,21 @@ impl<D: Driver> TxBatches for SqlTx<'_, D> {
         ];
         self.queue(&PUT_LOG, &values)
     }
-    fn forked(&mut self, device_id: &DeviceId, log_id: &LogId, seqs: &[u64]) -> Result<Vec<u64>> {
-        let mut contents: BTreeMap<u64, BTreeSet<Digest>> = BTreeMap::new();
+    fn contents_at(
+        &mut self,
+        device_id: &DeviceId,
+        log_id: &LogId,
+        seqs: &[u64],
+    ) -> Result<BTreeMap<u64, BTreeSet<Digest>>> {
+        let mut contents: BTreeMap<u64, BTreeSet<Digest>> = seqs.iter().map(|seq| (*seq, BTreeSet::new())).collect();
         for kept in self.scans_of_log(device_id, log_id, seqs)? {
-            contents.entry(kept.fact.scan.seq.unwrap_or_default()).or_default().insert(kept.fact.digest);
+            let at_place = kept.fact.scan.seq.and_then(|seq| contents.get_mut(&seq));
+            at_place.into_iter().for_each(|at_place| _ = at_place.insert(kept.fact.digest));
         }
-        Ok(contents.into_iter().filter(|(_, contents)| contents.len() > 1).map(|(seq, _)| seq).collect())
+        Ok(contents)
     }
     fn batch(&mut self, device_id: &DeviceId, endpoint: &str, batch_id: &BatchId) -> Result<Option<BatchRecord>> {
         let id = self.organization_id.clone();
-        if self.writes() {
-            self.prefetch_intake(device_id);
-        }
         self.one(&BATCH, &[(&id).into(), device_id.into(), endpoint.into(), batch_id.into()], read_batch)
     }
     fn batches_after(

@@ -192,9 +192,7 @@ impl<D: Driver> TxFacts for SqlTx<'_, D> {
         Ok(found)
     }
     fn insert_scans(&mut self, scans: &[NewScan]) -> Result<()> {
-        self.insert_blocks(scans)?;
-        self.prefetch_log(scans);
-        Ok(())
+        self.insert_blocks(scans)
     }
     fn insert_deliveries(&mut self, deliveries: &[NewDelivery]) -> Result<()> {
         let id = self.organization_id.clone();

@@ -6,7 +6,7 @@ use admit_app::records::{Listed, Page, RunRecord, StepRecord};
 use admit_core::ids::EventId;
 use admit_core::time::Timestamp;
 
-use crate::driver::{Asked, Driver, bulks, statements};
+use crate::driver::{Driver, bulks, statements};
 use crate::page;
 use crate::tx::SqlTx;
 use crate::value::{Row, Value};
@@ -133,10 +133,7 @@ impl<D: Driver> TxJobs for SqlTx<'_, D> {
     }
     fn run(&mut self, run_id: &str) -> Result<Option<RunRecord>> {
         let id = self.organization_id.clone();
-        let key = [(&id).into(), run_id.into()];
-        // A caller that reads a run reads its steps next.
-        self.prefetch(&[Asked { stmt: &RUN_STEPS, params: &key, list: None }]);
-        self.one(&RUN, &key, read_run)
+        self.one(&RUN, &[(&id).into(), run_id.into()], read_run)
     }
     fn runs(&mut self, filter: &RunFilter, page: &Page) -> Result<Listed<RunRecord>> {
         let id = self.organization_id.clone();

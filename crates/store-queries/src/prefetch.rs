@@ -1,16 +1,22 @@
-//! Turns the prefetch keys of operations into queries: see [`admit_app::ports::Prefetch`].
+//! Turns the keys that operations name into queries: see [`admit_app::ports::Prefetch`]. Only PostgreSQL prefetches.
+//! SQLite has no round trip to save.
 
 use admit_app::error::Result;
-use admit_app::ports::Prefetch;
+use admit_app::ports::{Prefetch, Tx};
 use admit_core::ids::{EventId, OrganizationId, TicketId};
 
+use crate::batches::LOG;
 use crate::blocks::NEWEST_BLOCK;
 use crate::devices::{DEVICE, KEYS, READ_DEVICE, READ_KEYS};
 use crate::driver::{Asked, Driver, Stmt};
 use crate::events::{ASSIGNMENTS, EVENT, EVENT_RULES, KINDS, TICKET_RULES};
 use crate::heads::{EVENT_EPOCHS, PRESENT_EPOCH};
+use crate::incidents::INCIDENTS_OF;
+use crate::jobs::{RUN, RUN_STEPS};
+use crate::scans::ANY_REVIEW;
 use crate::state_blocks::NEWEST_STATES;
 use crate::tickets::FIND_CODES;
+use crate::tx::SqlTx;
 use crate::value::Value;
 
 type Lists<'a> = [(&'static Stmt, Vec<Value<'a>>)];
@@ -48,6 +54,10 @@ pub fn prefetch_reads<D: Driver>(driver: &mut D, organization_id: &OrganizationI
         [(&READ_DEVICE, devices.clone()), (&READ_KEYS, devices), (&ASSIGNMENTS, all(scopes, |one| &one.assignments))];
     announce(driver, &[organization_id.into()], &lists);
     prefetch_newest(driver, organization_id, scopes);
+    for run_id in all(scopes, |one| &one.runs) {
+        let key = [organization_id.into(), run_id];
+        driver.prefetch(&[&RUN, &RUN_STEPS].map(|stmt| Asked { stmt, params: &key, list: None }));
+    }
     driver.send_prefetch()
 }
 
@@ -95,4 +105,39 @@ pub(crate) fn prefetch_tickets<D: Driver>(
     let tickets: Vec<Value<'_>> = tickets.iter().map(Value::from).collect();
     announce(driver, &key, &[(&TICKET_RULES, tickets)]);
     Ok(())
+}
+
+impl<D: Driver> Tx for SqlTx<'_, D> {
+    fn organization_id(&self) -> &OrganizationId {
+        &self.organization_id
+    }
+    fn prefetch(&mut self, event_id: &EventId, wanted: &Prefetch) -> Result<()> {
+        if !self.with(|driver, _| Ok(driver.prefetches()))? {
+            return Ok(());
+        }
+        let id = self.organization_id.clone();
+        let (organization, key) = ([(&id).into()], [(&id).into(), event_id.into()]);
+        let devices: Vec<Value<'_>> = wanted.devices.iter().map(Value::from).collect();
+        if !devices.is_empty() {
+            self.prefetch_queries(&[
+                Asked { stmt: &DEVICE, params: &organization, list: Some(&devices) },
+                Asked { stmt: &KEYS, params: &organization, list: Some(&devices) },
+                Asked { stmt: &PRESENT_EPOCH, params: &[], list: None },
+                Asked { stmt: &EVENT, params: &key, list: None },
+            ]);
+        }
+        if let Some((device_id, log_id)) = &wanted.log {
+            let key = [(&id).into(), device_id.into(), log_id.into()];
+            self.prefetch_queries(&[Asked { stmt: &LOG, params: &key, list: None }]);
+        }
+        if !wanted.subjects.is_empty() {
+            let subjects: Vec<Value<'_>> = wanted.subjects.iter().map(Value::from).collect();
+            self.prefetch_queries(&[
+                Asked { stmt: &ANY_REVIEW, params: &key, list: None },
+                Asked { stmt: &INCIDENTS_OF, params: &key, list: Some(&subjects) },
+            ]);
+            self.prefetch_states(event_id, &wanted.subjects)?;
+        }
+        Ok(())
+    }
 }

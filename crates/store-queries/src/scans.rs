@@ -14,9 +14,8 @@ use admit_core::time::Timestamp;
 
 use crate::block_index::Locator;
 use crate::blocks::{content, serial_of};
-use crate::driver::{Asked, Driver, bulks, statements};
+use crate::driver::{Driver, bulks, statements};
 use crate::facts::LocatedFact;
-use crate::incidents::INCIDENTS_OF;
 use crate::page;
 use crate::tx::SqlTx;
 use crate::value::{Row, Value};
@@ -123,17 +122,6 @@ impl<D: Driver> SqlTx<'_, D> {
 
 impl<D: Driver> TxScans for SqlTx<'_, D> {
     fn facts(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<Resolved>> {
-        // A write that reads all facts of subjects judges them next, and writes the differences.
-        if self.writes() && !subjects.is_empty() {
-            let id = self.organization_id.clone();
-            let key = [(&id).into(), event_id.into()];
-            let list: Vec<Value<'_>> = subjects.iter().map(Value::from).collect();
-            self.prefetch(&[
-                Asked { stmt: &ANY_REVIEW, params: &key, list: None },
-                Asked { stmt: &INCIDENTS_OF, params: &key, list: Some(&list) },
-            ]);
-            self.prefetch_states(event_id, subjects)?;
-        }
         let mut facts: Vec<Resolved> = self.facts_of(event_id, subjects)?.into_iter().map(|(_, fact)| fact).collect();
         facts.sort_by_cached_key(|(_, fact)| content(fact));
         Ok(facts)

@@ -202,16 +202,17 @@ impl<D: Driver> SqlTx<'_, D> {
     }
     /// Prefetches the newest states of these subjects.
     pub(crate) fn prefetch_states(&mut self, event_id: &EventId, subjects: &[String]) -> Result<()> {
-        if !self.with(|driver, _| Ok(driver.prefetches()))? {
-            return Ok(());
-        }
         let keys: Vec<Key<'_>> = subjects.iter().map(|subject| Key::Subject(subject)).collect();
         let named = self.ask_index::<Head, _>(event_id, |index, newest| index.find_newest(newest, &keys))?;
         let newest = named.iter().flatten().filter_map(|locators| locators.first());
         let positions: BTreeSet<i64> = newest.map(|locator| locator.position()).collect();
         let list: Vec<Value<'_>> = positions.into_iter().map(Value::from).collect();
         let id = self.organization_id.clone();
-        self.prefetch(&[Asked { stmt: &STATES_AT, params: &[(&id).into(), event_id.into()], list: Some(&list) }]);
+        self.prefetch_queries(&[Asked {
+            stmt: &STATES_AT,
+            params: &[(&id).into(), event_id.into()],
+            list: Some(&list),
+        }]);
         Ok(())
     }
     /// The standing of every subject of the event that has scans.

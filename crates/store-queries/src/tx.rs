@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use admit_app::error::{Error, Result};
-use admit_app::ports::{ReadOp, Tx, WriteOp};
+use admit_app::ports::{ReadOp, WriteOp};
 use admit_core::ids::{EventId, OrganizationId};
 use admit_core::occupancy::Occupancy;
 use admit_core::rule::{Epoch, EventBook};
@@ -162,8 +162,8 @@ impl<D: Driver> SqlTx<'_, D> {
         let mut answers = self.with(|driver, _| driver.ask(&questions))?.into_iter();
         Ok(asked.map(|asked| if real(&asked) { answers.next().unwrap_or_default() } else { Vec::new() }))
     }
-    /// Prefetches the queries that will probably come next: see [`Driver::prefetch`].
-    pub(crate) fn prefetch(&mut self, asked: &[Asked<'_>]) {
+    /// Prefetches queries that come next: see [`Driver::prefetch`].
+    pub(crate) fn prefetch_queries(&mut self, asked: &[Asked<'_>]) {
         self.driver.prefetch(asked);
     }
     pub(crate) fn execute(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<u64> {
@@ -233,11 +233,5 @@ impl<D: Driver> SqlTx<'_, D> {
             return Err(Error::Bug(format!("event {event_id} is not in this write's scope")));
         }
         self.held.heads.get_mut(event_id).ok_or(Error::NotFound { what: "event" })
-    }
-}
-
-impl<D: Driver> Tx for SqlTx<'_, D> {
-    fn organization_id(&self) -> &OrganizationId {
-        &self.organization_id
     }
 }

@@ -15,7 +15,7 @@ use crate::caller::DeviceCaller;
 use crate::error::{Error, Result};
 use crate::ports::{App, Hint, Topic, Tx, write};
 use crate::records::{DeviceHealth, DeviceRecord, DeviceState, IncidentRecord, IncidentStatus, NewAudit};
-use crate::scans::rejudge::settle_incidents;
+use crate::scans::settle::{WriteContext, settle_stored};
 use crate::seeded_ids::SeededIds;
 
 /// Notes that a sync of this device was answered 400 or 409 (`code` says why). A stored batch resets the count. The
@@ -122,5 +122,5 @@ pub(crate) fn settle(
         causes.push(Cause { kind, subject, scans: Vec::new(), order_uncertain: false });
     }
     let held = BTreeMap::from([(key, causes.as_slice())]);
-    Ok(settle_incidents(tx, event_id, &held, stamp, now, seeded)?.changed)
+    settle_stored(tx, &held, &WriteContext { event_id, stamp, now }, seeded)
 }

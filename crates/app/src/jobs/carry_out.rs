@@ -8,7 +8,7 @@ use futures_util::FutureExt as _;
 
 use super::workflow::{Setback, Steps, Workflows, patient};
 use crate::error::Result;
-use crate::ports::{App, Scope, read, write};
+use crate::ports::{App, Prefetch, Scope, read_prefetching, write};
 use crate::records::{RunRecord, TakenRun};
 
 /// How carrying out a run ended this time.
@@ -35,7 +35,8 @@ pub enum Ended {
 /// An error means that the store did not answer. The run is taken again when its lease ends.
 pub async fn carry_out(app: &App, workflows: &Workflows, taken: TakenRun) -> Result<Ended> {
     let run_id = taken.run_id.clone();
-    let found = read(&*app.store, &taken.organization_id, move |tx| {
+    let prefetch = Prefetch { runs: vec![run_id.clone()], ..Prefetch::default() };
+    let found = read_prefetching(&*app.store, &taken.organization_id, prefetch, move |tx| {
         let Some(run) = tx.run(&run_id)? else { return Ok(None) };
         Ok(Some((run, tx.run_steps(&run_id)?)))
     })

@@ -4,7 +4,7 @@
 //! An insert that breaks a unique key returns [`crate::error::Error::Conflict`]. The method's documentation names its
 //! code, such as `email_taken`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{
@@ -15,9 +15,11 @@ use admit_core::occupancy::{Occupancy, Recount};
 use admit_core::reduce::{Resolved, ScanVerdict};
 use admit_core::review::Review;
 use admit_core::rule::{Epochs, Rule};
+use admit_core::scan::Digest;
 use admit_core::time::Timestamp;
 use admit_core::wire::scanning::Named;
 
+use super::Prefetch;
 use super::filters::{GuestFilter, GuestSort, IncidentFilter, RunFilter, ScanFilter, Sought, TicketFilter};
 use crate::error::Result;
 use crate::records::{
@@ -452,8 +454,14 @@ pub trait TxBatches {
     fn logs(&mut self, event_id: &EventId) -> Result<Vec<LogRecord>>;
     /// Creates or overwrites a log.
     fn put_log(&mut self, log: &LogRecord) -> Result<()>;
-    /// Those of `seqs` at which a log has more than one stored content.
-    fn forked(&mut self, device_id: &DeviceId, log_id: &LogId, seqs: &[u64]) -> Result<Vec<u64>>;
+    /// The digests of the contents that are stored at these places of a log. Each of `seqs` has an entry, which is empty
+    /// if nothing is stored there.
+    fn contents_at(
+        &mut self,
+        device_id: &DeviceId,
+        log_id: &LogId,
+        seqs: &[u64],
+    ) -> Result<BTreeMap<u64, BTreeSet<Digest>>>;
     /// One batch. `None` if there is none.
     fn batch(&mut self, device_id: &DeviceId, endpoint: &str, batch_id: &BatchId) -> Result<Option<BatchRecord>>;
     /// At most so many batches of an event after a serial, in order of serials. If a device is named, only its
@@ -563,4 +571,6 @@ pub trait Tx:
 {
     /// The organisation to which the transaction is bound.
     fn organization_id(&self) -> &OrganizationId;
+    /// Names rows of an event that a write reads next.
+    fn prefetch(&mut self, event_id: &EventId, wanted: &Prefetch) -> Result<()>;
 }

@@ -1,23 +1,20 @@
-//! Makes facts of scans: new ones are stored, known ones are acknowledged, and the arrivals of each log are noted
-//! (ARCHITECTURE.md §6 walk 2 ④ ⑤). It handles one event at a time, inside the lane.
+//! Makes facts of scans: new ones are to be stored, known ones are acknowledged (ARCHITECTURE.md §6 walk 2 ④ ⑤). It
+//! handles one event at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use admit_core::barcode::BarcodeHash;
-use admit_core::ids::{DeviceId, LogId, ScanId};
-use admit_core::incident::{Cause, CauseSubject, IncidentKind, Subject};
+use admit_core::ids::{DeviceId, ScanId};
+use admit_core::incident::Subject;
 use admit_core::scan::{Digest, Fact, Method, Outcome, Scan, SignatureState, better_offset};
 use admit_core::time::Timestamp;
 
-use super::decode::{Batch, Item, Refused};
-use super::log::{has, receive};
+use super::decode::{Batch, Item};
 use super::quarantine::Quarantine;
-use super::rejudge::{Touched, settle_incidents};
-use super::walk_ins;
+use super::subjects::Touched;
 use crate::error::Result;
 use crate::ports::Tx;
-use crate::records::{KnownScan, LogRecord, NewDelivery, NewScan, ResolvedCode, Stamp, StoredId};
-use crate::seeded_ids::SeededIds;
+use crate::records::{KnownScan, NewDelivery, NewScan, ResolvedCode, Stamp, StoredId};
 
 /// The ids of a revoked device's batch that are stored already, if no more of the batch would be stored. `None` if it
 /// would.
@@ -44,23 +41,19 @@ pub(super) fn scan_ids(batch: &Batch) -> Vec<ScanId> {
     ids.into_iter().cloned().collect()
 }
 
-/// The result of storing a batch's items.
+/// Which of a batch's scans are stored after the write.
 #[derive(Default)]
 pub(super) struct Stored {
-    /// Ids of the scans that are stored now, new or known before, in the order sent.
+    /// Ids of the scans that are stored then, new or known before, in the order sent.
     pub kept: Vec<ScanId>,
-    /// Number of contents that were not known before.
-    pub new: usize,
-    /// Canonical time of the newest of these new contents. Absent if there are none.
+    /// Canonical time of the newest new content. Absent if there is none.
     pub newest: Option<Timestamp>,
     /// Indexes in the batch of new contents whose code no ticket ever held, one per scan. A claim and its final are one
     /// scan of one code.
     pub unknown: Vec<usize>,
     /// Indexes in the batch of all new contents.
     pub fresh: Vec<usize>,
-    /// The subjects that the batch touches.
-    pub touched: Touched,
-    /// Indexes in the batch of all scans that are stored now.
+    /// Indexes in the batch of all scans that are stored then.
     pub places: Vec<usize>,
     /// Ids among these scans that two devices used.
     pub shared: BTreeSet<ScanId>,
@@ -69,21 +62,25 @@ pub(super) struct Stored {
     pub heard: Vec<Outcome>,
 }
 
-/// Stores the new scans of a batch of one event, and what its deliveries prove of known ones. `room` is the most new
+/// The facts that a batch of one event adds, and what follows for its answer.
+#[derive(Default)]
+pub(super) struct Facts {
+    /// The new contents.
+    pub scans: Vec<NewScan>,
+    /// Deliveries that prove more about contents that are known.
+    pub deliveries: Vec<NewDelivery>,
+    /// The subjects that the batch touches, with these facts.
+    pub touched: Touched,
+    /// What the batch's answer, its log and its findings need.
+    pub stored: Stored,
+}
+
+/// Plans which contents of a batch are new, and what its deliveries prove of known ones. `room` is the most new
 /// contents that may be stored.
-pub(super) fn store_facts(
-    tx: &mut dyn Tx,
-    carrier: &DeviceId,
-    batch: &Batch,
-    stamp: Stamp,
-    quarantine: &Quarantine,
-    room: u64,
-) -> Result<Stored> {
-    // The known rows are read before anything is stored. So a batch of only new scans reads nothing back.
-    let before = Before::of(tx, batch)?;
+pub(super) fn plan(before: &Before<'_>, batch: &Batch, stamp: Stamp, quarantine: &Quarantine, room: u64) -> Facts {
+    let carrier = &batch.device_id;
     let mut proven = before.proven();
-    let mut out = Stored::default();
-    let (mut scans, mut deliveries) = (Vec::new(), Vec::new());
+    let (mut out, mut stored) = (Facts::default(), Stored::default());
     let (mut kept, mut lacking, mut users) = (BTreeSet::new(), BTreeSet::new(), before.users());
     let mut asked = before.asked();
     let (heard_before, mut heard) = (before.users(), BTreeMap::new());
@@ -103,71 +100,66 @@ pub(super) fn store_facts(
                 if (merged != held || asked) && !withheld {
                     proven.insert(id, merged);
                     let carrier = carrier.clone();
-                    deliveries.push(NewDelivery { fact: fact(), serial: stamp.serial, carrier });
-                    before.subject(scan).into_iter().for_each(|(subject, _)| out.touched.again(subject.key()));
+                    out.deliveries.push(NewDelivery { fact: fact(), serial: stamp.serial, carrier });
+                    before.subject(scan).into_iter().for_each(|(subject, _)| out.touched.arrives(subject, fact()));
                 }
             }
             None => {
-                if out.new as u64 >= room {
+                if stored.fresh.len() as u64 >= room {
                     lacking.insert(&scan.scan_id);
                     continue;
                 }
-                out.new += 1;
-                out.fresh.push(place);
+                stored.fresh.push(place);
                 if heard_before.get(&scan.scan_id).is_none_or(|devices| !devices.contains(&scan.device_id)) {
                     heard.insert((&scan.device_id, &scan.scan_id), scan.outcome);
                 }
-                out.newest = out.newest.max(Some(item.fact.at()));
+                stored.newest = stored.newest.max(Some(item.fact.at()));
                 proven.insert(id, offered);
                 users.entry(&scan.scan_id).or_default().insert(&scan.device_id);
-                scans.push(new_scan(fact(), item, batch, carrier, stamp));
+                out.scans.push(new_scan(fact(), item, batch, stamp));
                 let subject = before.subject(scan);
                 if let Some((subject @ Subject::Unknown(_), _)) = &subject
                     && asked.insert((&scan.device_id, &scan.scan_id, subject.key()))
                 {
-                    out.unknown.push(place);
+                    stored.unknown.push(place);
                 }
                 match subject {
                     Some((subject, true)) if before.is_first(scan) => out.touched.first(subject, fact()),
-                    Some((subject, _)) => out.touched.again(subject.key()),
+                    Some((subject, _)) => out.touched.arrives(subject, fact()),
                     None => {}
                 }
             }
         }
-        out.places.push(place);
+        stored.places.push(place);
         if kept.insert(&scan.scan_id) {
-            out.kept.push(scan.scan_id.clone());
+            stored.kept.push(scan.scan_id.clone());
         }
     }
-    out.heard = heard.into_values().collect();
+    stored.heard = heard.into_values().collect();
     // A receipt names a scan id. So a claim and its final must both be stored.
-    out.kept.retain(|id| !lacking.contains(id));
-    tx.insert_scans(&scans)?;
-    let fresh = out.fresh.iter().map(|place| &batch.items[*place]);
-    let named = fresh.filter_map(|item| Some((&item.fact.scan, item.evidence.named.as_ref()?)));
-    walk_ins::keep_names(tx, &batch.event_id, named)?;
-    if !deliveries.is_empty() {
-        tx.insert_deliveries(&deliveries)?;
-    }
+    stored.kept.retain(|id| !lacking.contains(id));
     // Only authors are counted. A device that delivers a scan of another is no second user of the id.
-    out.shared = out.kept.iter().filter(|id| users.get(id).is_some_and(|users| users.len() > 1)).cloned().collect();
+    let shared = stored.kept.iter().filter(|id| users.get(id).is_some_and(|users| users.len() > 1));
+    stored.shared = shared.cloned().collect();
     // Another content under a known id may replace the one that counted before.
     before.stored_of_authors().for_each(|one| out.touched.again(one.known.subject_key.clone()));
-    Ok(out)
+    out.touched = out.touched.settled();
+    out.stored = stored;
+    out
 }
 
-fn new_scan(fact: Fact, item: &Item, batch: &Batch, carrier: &DeviceId, stamp: Stamp) -> NewScan {
+fn new_scan(fact: Fact, item: &Item, batch: &Batch, stamp: Stamp) -> NewScan {
     NewScan {
         fact,
         serial: stamp.serial,
         batch_id: Some(batch.batch_id.clone()),
-        carrier: carrier.clone(),
+        carrier: batch.device_id.clone(),
         evidence: item.evidence.clone(),
     }
 }
 
-/// The store's rows for a batch's scan ids and codes, read before the batch is stored.
-struct Before<'b> {
+/// What is stored about a batch's scan ids and codes.
+pub(super) struct Before<'b> {
     stored: Vec<StoredId>,
     tickets: BTreeMap<BarcodeHash, ResolvedCode>,
     /// The contents that the batch holds under each author's scan id.
@@ -175,7 +167,8 @@ struct Before<'b> {
 }
 
 impl<'b> Before<'b> {
-    fn of(tx: &mut dyn Tx, batch: &'b Batch) -> Result<Self> {
+    /// Loads it.
+    pub fn load(tx: &mut dyn Tx, batch: &'b Batch) -> Result<Self> {
         let mut contents: BTreeMap<(&DeviceId, &ScanId), BTreeSet<Digest>> = BTreeMap::new();
         let mut hashes = BTreeSet::new();
         for Item { fact, .. } in &batch.items {
@@ -232,94 +225,5 @@ impl<'b> Before<'b> {
     }
 }
 
-/// Notes which places of which logs have arrived. Returns the forked logs (spec §3 "Log").
-pub(super) fn receive_logs(
-    tx: &mut dyn Tx,
-    batch: &Batch,
-    stored: &Stored,
-    refused: &[Refused],
-) -> Result<Vec<(DeviceId, LogId, Vec<u64>)>> {
-    let mut places: BTreeMap<(DeviceId, LogId), BTreeMap<u64, usize>> = BTreeMap::new();
-    let fresh: BTreeSet<usize> = stored.fresh.iter().copied().collect();
-    let of_items = stored.places.iter().filter_map(|place| {
-        let Fact { scan, signature, .. } = &batch.items[*place].fact;
-        // Only a signed scan may fill a gap in another device's log (invariant I20).
-        if *signature == SignatureState::Unverified && scan.device_id != batch.device_id {
-            return None;
-        }
-        Some((scan.device_id.clone(), scan.log_id.clone()?, scan.seq?, usize::from(fresh.contains(place))))
-    });
-    let of_rejected = refused.iter().filter_map(|item| {
-        let (log_id, seq) = item.record.log.clone()?;
-        Some((item.record.device_id.clone(), log_id, seq, 0))
-    });
-    for (device_id, log_id, seq, new) in of_items.chain(of_rejected) {
-        *places.entry((device_id, log_id)).or_default().entry(seq).or_default() += new;
-    }
-    if let Some((log_id, _)) = &batch.log {
-        places.entry((batch.device_id.clone(), log_id.clone())).or_default();
-    }
-    let mut forks = Vec::new();
-    for ((device_id, log_id), seqs) in places {
-        let mut log = tx.log(&device_id, &log_id)?.unwrap_or_else(|| LogRecord {
-            device_id: device_id.clone(),
-            log_id: log_id.clone(),
-            event_id: batch.event_id.clone(),
-            head: 0,
-            received: Vec::new(),
-            closed_at: None,
-        });
-        let before = (log.head, log.received.clone());
-        // A new content stands beside another one only where the log had one before, or where the batch brings two.
-        let doubtful: Vec<u64> = seqs
-            .iter()
-            .filter(|(seq, new)| **new > 1 || **new == 1 && has(&log.received, **seq))
-            .map(|(seq, _)| *seq)
-            .collect();
-        if seqs.keys().next_back().is_some_and(|newest| *newest >= log.head) {
-            log.event_id = batch.event_id.clone();
-        }
-        for seq in seqs.keys() {
-            receive(&mut log.received, *seq);
-            log.head = log.head.max(*seq);
-        }
-        if let Some((_, head)) = batch.log.as_ref().filter(|(id, _)| *id == log_id && device_id == batch.device_id) {
-            log.head = log.head.max(*head);
-        }
-        if (log.head, &log.received) != (before.0, &before.1) {
-            log.closed_at = None; // A device that reports a log has not abandoned it.
-        }
-        tx.put_log(&log)?;
-        let forked = if doubtful.is_empty() { Vec::new() } else { tx.forked(&device_id, &log_id, &doubtful)? };
-        forks.push((device_id.clone(), log_id.clone(), forked));
-    }
-    Ok(forks)
-}
-
-/// Settles causes that belong to no ticket: a log with two scans at one place, a scan id that two devices used.
-pub(super) fn settle_ids(
-    tx: &mut dyn Tx,
-    batch: &Batch,
-    stored: &Stored,
-    logs: Vec<(DeviceId, LogId, Vec<u64>)>,
-    stamp: Stamp,
-    now: Timestamp,
-    seeded: &mut SeededIds,
-) -> Result<bool> {
-    let mut causes: BTreeMap<String, Vec<Cause>> = BTreeMap::new();
-    for (device_id, log_id, _) in logs.into_iter().filter(|(_, _, seqs)| !seqs.is_empty()) {
-        let subject = CauseSubject::Log(device_id, log_id);
-        causes.insert(subject.key(), vec![plain_cause(IncidentKind::LogForked, subject)]);
-    }
-    for scan_id in &stored.shared {
-        let subject = CauseSubject::ScanId(scan_id.clone());
-        causes.insert(subject.key(), vec![plain_cause(IncidentKind::ScanIdReused, subject)]);
-    }
-    let held = causes.iter().map(|(key, causes)| (key.clone(), causes.as_slice())).collect();
-    Ok(settle_incidents(tx, &batch.event_id, &held, stamp, now, seeded)?.changed)
-}
-
-/// A cause that names its subject and no scans, since it must not show which of them arrived first.
-fn plain_cause(kind: IncidentKind, subject: CauseSubject) -> Cause {
-    Cause { kind, subject, scans: Vec::new(), order_uncertain: false }
-}
+#[cfg(test)]
+mod tests;

@@ -18,12 +18,12 @@ use super::decode::{self, Batch, Context};
 use super::errors::{AGAIN, Errors};
 pub(crate) use super::intake::intake;
 use super::intake::{
-    Arrived, Carrier, Taken, Withheld, all_of, audit, changes_of, end_failures, flag, intake_part, note_reuse,
+    Arrived, Carrier, Taken, Withheld, all_of, audit, changes_of, end_failures, flag, note_reuse, plan_part,
     refuse_mismatch, refuse_reuse, refuse_revoked, silent_from, touch_health, withhold,
 };
 use crate::caller::DeviceCaller;
 use crate::error::{Error, Result};
-use crate::ports::{App, Scope, Tx, read, write};
+use crate::ports::{App, Prefetch, Scope, Tx, read, write};
 use crate::records::{BatchRecord, Head};
 use crate::seeded_ids::SeededIds;
 
@@ -174,6 +174,8 @@ struct Arriving<'a> {
 fn store_batch(tx: &mut dyn Tx, arriving: &Arriving<'_>, seeded: &mut SeededIds) -> Result<Done> {
     let Arriving { caller, parts, digest, .. } = *arriving;
     let home = &parts[0];
+    let mine = Prefetch { devices: vec![caller.device_id.clone()], ..Prefetch::default() };
+    tx.prefetch(&home.event_id, &mine)?;
     // ① Was the batch stored before? If so, return its answer again.
     let stored = tx.batch(&caller.device_id, home.endpoint, &home.batch_id)?;
     if let Some(reused) = stored.as_ref().filter(|stored| stored.digest != digest) {
@@ -192,15 +194,16 @@ fn store_batch(tx: &mut dyn Tx, arriving: &Arriving<'_>, seeded: &mut SeededIds)
     }
     let mut taken = Vec::with_capacity(parts.len());
     for part in parts {
-        taken.push(intake_part(tx, part, &carrier, all_of(part), arriving.received_at, seeded)?);
+        taken.push(plan_part(tx, part, &carrier, all_of(part), arriving.received_at, seeded)?);
     }
     let arrivals = arrivals(&carrier, arriving, &taken);
     carrier.device.health.arrivals = arrivals.1;
-    touch_health(tx, &carrier, arriving.received_at)?;
     flag_batch(tx, arriving, arrivals, &mut taken, seeded)?;
-    // The answer, the batch row and the audit lines are part of the same commit.
+    // Everything is planned. The answer, the batch row and the audit lines are part of the same commit.
+    touch_health(tx, &carrier, arriving.received_at)?;
     let answer = answer_of(tx, arriving, &carrier, &taken)?;
-    for (part, taken) in parts.iter().zip(&taken) {
+    for (part, taken) in parts.iter().zip(&mut taken) {
+        taken.store(tx, &part.event_id)?;
         let changes = changes_of(part, &taken.stored, &taken.rejudged);
         audit(tx, part, "batch_sync_completed", &changes, &json!({}))?;
     }

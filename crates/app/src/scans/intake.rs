@@ -1,26 +1,32 @@
 //! Takes in a batch of one event: facts, the reducer's results for their subjects, logs, and findings about how the
 //! batch came (ARCHITECTURE.md §6 walk 2 ③–⑧). All endpoints share this: batches of S1 and ours, batches of S2, and scans
 //! asked online.
+//!
+//! It loads what it needs, plans without the store, and stores everything at once. A caller that takes in several
+//! batches plans all of them before it stores one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use admit_core::fraud::{Delivery, batch_causes};
 use admit_core::ids::{DeviceId, EventId, GateId, ScanId};
-use admit_core::incident::Cause;
 use admit_core::limits;
 use admit_core::scan::{Outcome, SignatureState};
 use admit_core::time::Timestamp;
 use admit_core::wire::scanning::{Rejected, RevokedDetails};
 use serde_json::{Value, json};
 
+use super::changes::Changes;
 use super::decode::{Batch, Refused};
-use super::facts::{Stored, nothing_new, receive_logs, settle_ids, store_facts};
+use super::facts::{self, Before, Stored, nothing_new};
+use super::logs::{self, Logs};
 use super::quarantine::Quarantine;
-use super::rejudge::{Rejudged, rejudge_touched, settle_incidents};
+use super::settle::{Held, WriteContext, settle};
+use super::subjects::{self, Rejudged, Subjects};
+use super::walk_ins;
 use crate::caller::DeviceCaller;
 use crate::error::{Error, Result};
-use crate::ports::{App, Scope, Tx, write};
-use crate::records::{DeviceHealth, DeviceKeyRecord, DeviceRecord, DeviceState, NewAudit, RejectedRecord, Stamp};
+use crate::ports::{App, Prefetch, Scope, Tx, write};
+use crate::records::{DeviceHealth, DeviceKeyRecord, DeviceRecord, DeviceState, NewAudit, Stamp};
 use crate::seeded_ids::SeededIds;
 
 /// The device that sends a batch, in its state under the events' heads.
@@ -50,13 +56,21 @@ impl Carrier {
     }
 }
 
-/// The result of taking in a batch of one event.
+/// A batch of one event as it is planned.
 pub(super) struct Taken {
     pub stamp: Stamp,
     pub stored: Stored,
     pub rejudged: Rejudged,
-    /// Whether any incident changed.
+    /// Whether any incident changes.
     pub incidents: bool,
+    changes: Changes,
+}
+
+impl Taken {
+    /// Stores the changes.
+    pub fn store(&mut self, tx: &mut dyn Tx, event_id: &EventId) -> Result<()> {
+        std::mem::take(&mut self.changes).store(tx, event_id, self.stamp)
+    }
 }
 
 /// The part of a batch that may be stored.
@@ -102,15 +116,16 @@ impl Arrived {
             serial: taken.stamp.serial,
             incidents: taken.incidents,
             entered: taken.rejudged.delta.entered,
-            added: taken.stored.new,
+            added: taken.stored.fresh.len(),
             heard: taken.stored.heard.clone(),
             gate_id: part.items.last().map(|item| item.fact.scan.gate_id.clone()),
         }
     }
 }
 
-/// Steps ③–⑧ for a batch of one event. The caller adds the batch row and the line of the ledger.
-pub(super) fn intake_part(
+/// Steps ③–⑧ for a batch of one event: loads and plans. The caller stores it, with the batch row and the line of the
+/// ledger.
+pub(super) fn plan_part(
     tx: &mut dyn Tx,
     part: &Batch,
     carrier: &Carrier,
@@ -122,15 +137,10 @@ pub(super) fn intake_part(
     let stamp = tx.stamp(&part.event_id)?;
     let quarantine =
         Quarantine::of(tx, part, Some(&carrier.device), &carrier.keys)?.and_all(carrier.revoked || carrier.held);
-    let taken = intake_within(tx, part, stamp, &quarantine, allowed, received_at, seeded)?;
-    if !allowed.refused.is_empty() {
-        let records: Vec<RejectedRecord> = allowed.refused.iter().map(|item| item.record.clone()).collect();
-        tx.insert_rejected(&part.event_id, &records)?;
-    }
-    Ok(taken)
+    plan_within(tx, part, stamp, &quarantine, allowed, received_at, seeded)
 }
 
-/// Takes in only the scans, for a batch that no device sends. Returns how many were new, and what was judged.
+/// Takes in and stores only the scans, for a batch that no device sends. Returns how many were new, and what was judged.
 pub(crate) fn intake(
     tx: &mut dyn Tx,
     batch: &Batch,
@@ -139,12 +149,13 @@ pub(crate) fn intake(
     received_at: Timestamp,
     seeded: &mut SeededIds,
 ) -> Result<(usize, Rejudged)> {
-    let taken = intake_within(tx, batch, stamp, quarantine, Allowed::ALL_SCANS, received_at, seeded)?;
-    Ok((taken.stored.new, Rejudged { incidents_changed: taken.incidents, ..taken.rejudged }))
+    let mut taken = plan_within(tx, batch, stamp, quarantine, Allowed::ALL_SCANS, received_at, seeded)?;
+    taken.store(tx, &batch.event_id)?;
+    Ok((taken.stored.fresh.len(), Rejudged { incidents_changed: taken.incidents, ..taken.rejudged }))
 }
 
 /// Steps ④–⑧ for a batch of one event: facts, reductions, logs.
-pub(super) fn intake_within(
+pub(super) fn plan_within(
     tx: &mut dyn Tx,
     part: &Batch,
     stamp: Stamp,
@@ -153,15 +164,27 @@ pub(super) fn intake_within(
     received_at: Timestamp,
     seeded: &mut SeededIds,
 ) -> Result<Taken> {
-    // ④ ⑤ Store the new scans as facts.
-    let mut stored = store_facts(tx, &part.device_id, part, stamp, quarantine, allowed.room)?;
+    let context = WriteContext { event_id: &part.event_id, stamp, now: received_at };
+    tx.prefetch(&part.event_id, &Prefetch { log: logs::only_log(part), ..Prefetch::default() })?;
+    // ④ ⑤ Which scans are new facts?
+    let before = Before::load(tx, part)?;
+    let facts::Facts { scans, deliveries, touched, stored } =
+        facts::plan(&before, part, stamp, quarantine, allowed.room);
+    // Load what is stored about the subjects and logs that they touch. Nothing is read after this.
+    let subjects = Subjects::load(tx, &part.event_id, &touched)?;
+    let logs = Logs::load(tx, part, &stored, allowed.refused)?;
+    let fresh = stored.fresh.iter().map(|place| &part.items[*place]);
+    let named = fresh.filter_map(|item| Some((&item.fact.scan, item.evidence.named.as_ref()?)));
+    let names = walk_ins::load_names(tx, &part.event_id, named)?;
     // ⑥ ⑦ ⑧ Reduce the touched subjects again.
-    let touched = std::mem::take(&mut stored.touched);
-    let rejudged = rejudge_touched(tx, &part.event_id, touched, stamp, received_at, seeded)?;
-    let logs = receive_logs(tx, part, &stored, allowed.refused)?;
-    let reuse = settle_ids(tx, part, &stored, logs, stamp, received_at, seeded)?;
-    let incidents = rejudged.incidents_changed || reuse;
-    Ok(Taken { stamp, stored, rejudged, incidents })
+    let (rejudged, subjects) = subjects::plan(subjects, touched, &names, &context, seeded, false)?;
+    let causes = logs.causes(part, &stored);
+    let held: Held<'_> = causes.iter().map(|(key, causes)| (key.clone(), causes.as_slice())).collect();
+    let incidents = settle(&logs.incidents, &held, &context, seeded)?.incidents;
+    let changed = rejudged.incidents_changed || !incidents.is_empty();
+    let (logs, rejected) = (logs.rows_after(part), allowed.refused.iter().map(|item| item.record.clone()).collect());
+    let changes = Changes { scans, names, deliveries, subjects, logs, incidents, rejected };
+    Ok(Taken { stamp, stored, rejudged, incidents: changed, changes })
 }
 
 /// The part of a revoked device's upload that is stored.
@@ -188,6 +211,7 @@ pub(super) fn withhold(
     seeded: &mut SeededIds,
 ) -> Result<Withheld> {
     let mut out = Withheld { room: carrier.room, ..Withheld::default() };
+    let mut planned = Vec::new();
     for part in parts {
         let (fresh, rejected) = refused_of(tx, part, out.room)?;
         out.rejected.extend(rejected);
@@ -197,14 +221,18 @@ pub(super) fn withhold(
             out.kept.extend(known);
             continue;
         }
-        let taken = intake_part(tx, part, carrier, Allowed { room, refused: &fresh }, received_at, seeded)?;
-        out.room = room.saturating_sub(taken.stored.new as u64);
-        audit(tx, part, "batch_quarantined", &changes_of(part, &taken.stored, &taken.rejudged), &json!({}))?;
+        let taken = plan_part(tx, part, carrier, Allowed { room, refused: &fresh }, received_at, seeded)?;
+        out.room = room.saturating_sub(taken.stored.fresh.len() as u64);
         out.arrived.push(Arrived::of(part, &taken));
-        out.kept.extend(taken.stored.kept);
+        out.kept.extend(taken.stored.kept.iter().cloned());
+        planned.push((part, taken));
     }
-    if !out.arrived.is_empty() {
+    if !planned.is_empty() {
         touch_health(tx, carrier, received_at)?;
+    }
+    for (part, mut taken) in planned {
+        taken.store(tx, &part.event_id)?;
+        audit(tx, part, "batch_quarantined", &changes_of(part, &taken.stored, &taken.rejudged), &json!({}))?;
     }
     Ok(out)
 }
@@ -242,7 +270,7 @@ pub(super) fn refuse_reuse() -> Error {
     Error::conflict("batch_id_reused", "this batch id stands for other content: send the scans under a new one")
 }
 
-/// Opens incidents for what is suspicious about a batch (S2 §7, §8), once and in the batch's own commit.
+/// Plans incidents for what is suspicious about a batch (S2 §7, §8), once and in the batch's own commit.
 pub(super) fn flag(
     tx: &mut dyn Tx,
     part: &Batch,
@@ -250,11 +278,13 @@ pub(super) fn flag(
     taken: &mut Taken,
     seeded: &mut SeededIds,
 ) -> Result<()> {
-    let causes: Vec<Cause> = batch_causes(delivery);
+    let causes = batch_causes(delivery);
     let Some(key) = causes.first().map(|cause| cause.subject.key()) else { return Ok(()) };
-    let held = BTreeMap::from([(key, causes.as_slice())]);
-    let settled = settle_incidents(tx, &part.event_id, &held, taken.stamp, delivery.received_at, seeded)?;
-    taken.incidents |= settled.changed;
+    let known = tx.incidents_of(&part.event_id, std::slice::from_ref(&key))?;
+    let context = WriteContext { event_id: &part.event_id, stamp: taken.stamp, now: delivery.received_at };
+    let settled = settle(&known, &BTreeMap::from([(key, causes.as_slice())]), &context, seeded)?;
+    taken.incidents |= !settled.incidents.is_empty();
+    taken.changes.incidents.extend(settled.incidents);
     Ok(())
 }
 
@@ -286,7 +316,7 @@ pub(super) fn changes_of(part: &Batch, stored: &Stored, rejudged: &Rejudged) -> 
         "device_id": part.device_id.as_str(),
         "batch_size": part.items.len() + part.rejected.len(),
         "processed_count": stored.kept.len(),
-        "new_count": stored.new,
+        "new_count": stored.fresh.len(),
         "error_count": part.rejected.len(),
         "unverified_count": unverified,
         "entered": rejudged.delta.entered,

@@ -24,7 +24,7 @@ use super::announce::{moved, remember};
 use super::assign::Assignments;
 use super::decode::{Batch, Item, item};
 use super::ingest_batch::read_keys;
-use super::intake::{Allowed, Arrived, Carrier, Taken, flag, intake_part, refuse_mismatch, refuse_revoked};
+use super::intake::{Allowed, Arrived, Carrier, Taken, flag, plan_part, refuse_mismatch, refuse_revoked};
 use super::quarantine::is_stranger;
 use crate::caller::DeviceCaller;
 use crate::error::{Error, Result};
@@ -175,7 +175,7 @@ fn prefetch_of(caller: &DeviceCaller, request: &OnlineRequest) -> Prefetch {
         OnlineRequest::S2(_) => (vec![caller.device_id.clone()], Vec::new()),
         OnlineRequest::Claim(claim) => (Vec::new(), vec![claim.0.event_id.clone()]),
     };
-    Prefetch { devices: vec![caller.device_id.clone()], assignments, scans, codes: Vec::new() }
+    Prefetch { devices: vec![caller.device_id.clone()], assignments, scans, ..Prefetch::default() }
 }
 
 /// The stored answer to a question. It is stored with its scan, so there is none if nothing is stored under the scan's
@@ -276,17 +276,18 @@ fn judge(
     // ⑤–⑧ Store the scan with the answer as a fact.
     let judged = Judged { serial: head.serial, outcome: verdict.outcome };
     let part = as_batch(asked, matched, judged, received_at);
-    let mut taken = intake_part(tx, &part, &carrier, Allowed::ALL_SCANS, received_at, seeded)?;
+    let mut taken = plan_part(tx, &part, &carrier, Allowed::ALL_SCANS, received_at, seeded)?;
+    let unknown = !std::mem::take(&mut taken.stored.unknown).is_empty();
+    if unknown && tells {
+        warn_of_guessing(tx, &part, received_at, &mut taken, seeded)?;
+    }
+    taken.store(tx, &event_id)?;
     tx.note_seen(&carrier.device.device_id, received_at)?;
     // ⑨ The answer, its row and the ledger's line are part of the same commit.
     let cursor = Cursor::at(head.epoch, taken.stamp.serial);
     let body = answer(&part.items[0].fact.scan, ticket_id, &verdict, &state, cursor, received_at);
     tx.insert_batch(&row(&part, asked.digest, &body, taken.stamp, received_at))?;
     line(tx, &part, &verdict, taken.stamp)?;
-    let unknown = !std::mem::take(&mut taken.stored.unknown).is_empty();
-    if unknown && tells {
-        warn_of_guessing(tx, &part, received_at, &mut taken, seeded)?;
-    }
     let arrived = Arrived::of(&part, &taken);
     let head = Some(tx.head(&event_id)?);
     let answer = JudgedScan { body, repeated: false, event_id, head };

@@ -15,7 +15,7 @@ use admit_core::wire::scanning::Evidence;
 
 use super::announce::{moved, remember};
 use super::decode::{Batch, item};
-use super::intake::{Allowed, Arrived, intake_within};
+use super::intake::{Allowed, Arrived, plan_within};
 use super::judge_online::{ask, row};
 use super::quarantine::Quarantine;
 use crate::caller::UserCaller;
@@ -152,7 +152,8 @@ pub fn store(
     let endpoint = ENDPOINT;
     let part =
         Batch { batch_id, device_id, endpoint, event_id, offset_seconds: 0, log: None, items, rejected: Vec::new() };
-    let taken = intake_within(tx, &part, stamp, &Quarantine::default(), Allowed::ALL_SCANS, received_at, seeded)?;
+    let mut taken = plan_within(tx, &part, stamp, &Quarantine::default(), Allowed::ALL_SCANS, received_at, seeded)?;
+    taken.store(tx, &part.event_id)?;
     if let Some((digest, answer)) = answer {
         tx.insert_batch(&row(&part, digest, &answer, stamp, received_at))?;
     }

@@ -8,7 +8,8 @@ use admit_core::reduce::{LeftOut, REDUCER_VERSION, Reduced, ScanVerdict};
 use admit_core::scan::Digest;
 use admit_core::time::Timestamp;
 
-use super::rejudge::{Touched, reduce_stored, rejudge_by, state_record};
+use super::rejudge::{reduce_stored, rejudge_by, state_record};
+use super::settle::WriteContext;
 use crate::error::Result;
 use crate::ports::{App, Scope, Tx, read, write};
 use crate::records::{Flows, IncidentStatus, NewAudit, StateRecord, WaitingScan};
@@ -146,7 +147,8 @@ pub async fn rebuild(app: &App, organization_id: &OrganizationId, event_id: &Eve
         tx.clear_recounts(&event_id)?;
         for chunk in keys.chunks(CHUNK) {
             let chunk: BTreeSet<String> = chunk.iter().cloned().collect();
-            let rejudged = rejudge_by(tx, &event_id, Touched::stored(&chunk), stamp, now, &mut seeded, true)?;
+            let context = WriteContext { event_id: &event_id, stamp, now };
+            let rejudged = rejudge_by(tx, &chunk, &context, &mut seeded, true)?;
             for reduced in rejudged.reduced.values() {
                 total.add(&Occupancy::of(reduced), 1);
                 flow.add(&reduced.verdicts, 1);

@@ -21,13 +21,13 @@ use super::decode::{Batch, check_age, item};
 use super::errors::{AGAIN, Errors};
 use super::ingest_batch::{IngestAnswer, repeated};
 use super::intake::{
-    Arrived, Carrier, Taken, Withheld, all_of, audit, changes_of, end_failures, flag, intake_part, note_reuse,
+    Arrived, Carrier, Taken, Withheld, all_of, audit, changes_of, end_failures, flag, note_reuse, plan_part,
     refuse_mismatch, refuse_reuse, refuse_revoked, silent_from, touch_health, withhold,
 };
 use super::judge_online::{not_live, was_live};
 use crate::caller::DeviceCaller;
 use crate::error::{Error, Result};
-use crate::ports::{App, Clock, Pace, Scope, Tx, read, write};
+use crate::ports::{App, Clock, Pace, Prefetch, Scope, Tx, read, write};
 use crate::records::BatchRecord;
 use crate::seeded_ids::SeededIds;
 
@@ -250,6 +250,8 @@ fn store_whole(
     seeded: &mut SeededIds,
 ) -> Result<Done> {
     let home = &whole.parts[0];
+    let mine = Prefetch { devices: vec![caller.device_id.clone()], ..Prefetch::default() };
+    tx.prefetch(&home.event_id, &mine)?;
     // Step 12, decided under the lock.
     let stored = tx.batch(&caller.device_id, ENDPOINT, &home.batch_id)?;
     if stored.as_ref().is_some_and(|stored| stored.digest != whole.digest) {
@@ -270,11 +272,15 @@ fn store_whole(
     }
     let mut taken = Vec::with_capacity(whole.parts.len());
     for part in &whole.parts {
-        taken.push(intake_part(tx, part, &carrier, all_of(part), whole.received_at, seeded)?);
+        taken.push(plan_part(tx, part, &carrier, all_of(part), whole.received_at, seeded)?);
     }
-    touch_health(tx, &carrier, whole.received_at)?;
     let found = Found::of(whole, &taken, &caller.device_id);
     flag_batch(tx, whole, &found, &mut taken, seeded)?;
+    // Everything is planned. What follows only writes.
+    touch_health(tx, &carrier, whole.received_at)?;
+    for (part, taken) in whole.parts.iter().zip(&mut taken) {
+        taken.store(tx, &part.event_id)?;
+    }
     let took_ms = clock.monotonic_ms().saturating_sub(whole.started_ms);
     write_lines(tx, whole, &taken, &found, took_ms)?;
     let (answer, status) = answer_of(tx, whole, &taken, &found, took_ms)?;

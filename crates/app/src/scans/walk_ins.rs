@@ -5,20 +5,20 @@
 //! The stored rows only make the guest known to lists, phones and mails. They get no ledger line of their own: the
 //! ledger has the line of the batch, or of the act that made the scan count.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{EventId, GuestId, TicketId};
 use admit_core::incident::Subject;
-use admit_core::reduce::Reduced;
+use admit_core::reduce::{Reduced, Resolved};
 use admit_core::rule::{Change, Effective, Rule, TicketChange};
 use admit_core::scan::{Scan, WalkIn};
-use admit_core::time::Timestamp;
 use admit_core::wire::scanning::Named;
 
+use super::settle::WriteContext;
 use crate::error::{Error, Result};
 use crate::ports::Tx;
-use crate::records::{GuestRecord, Stamp, TicketRecord};
+use crate::records::{EntryTypeRecord, GuestRecord, TicketRecord};
 use crate::seeded_ids::SeededIds;
 
 /// The ordinal of these tickets' rules within their write. It is higher than that of all other rules.
@@ -26,35 +26,81 @@ const FIRST_ORDINAL: u32 = 1 << 20;
 /// The name of a guest whose name did not come with the scan.
 const NAMELESS: &str = "Guest added at the door";
 
-/// Stores the names that came with scans.
-pub(super) fn keep_names<'a>(
+/// The names of guests whom staff added, by ticket.
+pub(super) type Names = BTreeMap<TicketId, Named>;
+
+/// What is stored about tickets that scans may make.
+#[derive(Debug, Default)]
+pub(super) struct Stored {
+    tickets: BTreeSet<TicketId>,
+    names: Names,
+    types: Vec<EntryTypeRecord>,
+}
+
+/// The tickets that scans among these facts may make.
+pub(super) fn tickets_of<'a>(facts: impl Iterator<Item = &'a Resolved>) -> BTreeSet<TicketId> {
+    let made = facts.filter(|(_, fact)| fact.scan.walk_in.is_some());
+    made.filter_map(|(subject, _)| subject.ticket_id().cloned()).collect()
+}
+
+impl Stored {
+    /// Loads what is stored about these tickets.
+    pub fn load(tx: &mut dyn Tx, event_id: &EventId, tickets: &BTreeSet<TicketId>) -> Result<Self> {
+        if tickets.is_empty() {
+            return Ok(Self::default());
+        }
+        let ids: Vec<TicketId> = tickets.iter().cloned().collect();
+        let found = tx.tickets_by_id(event_id, &ids)?;
+        let mut out = Self { tickets: found.into_iter().map(|one| one.ticket_id).collect(), ..Self::default() };
+        for ticket_id in ids.iter().filter(|id| !out.tickets.contains(*id)) {
+            if let Some(named) = tx.walk_in_name(event_id, ticket_id)? {
+                out.names.insert(ticket_id.clone(), named);
+            }
+        }
+        if out.tickets.len() < tickets.len() {
+            out.types = tx.entry_types(event_id)?;
+        }
+        Ok(out)
+    }
+}
+
+/// The names that came with scans, as far as they may be stored. A repeated scan brings its name again. If the guest's
+/// data was erased, the name stays out.
+pub(super) fn load_names<'a>(
     tx: &mut dyn Tx,
     event_id: &EventId,
     named: impl Iterator<Item = (&'a Scan, &'a Named)>,
-) -> Result<()> {
+) -> Result<Names> {
     let named = named.filter_map(|(scan, named)| Some((scan.ticket_id.clone()?, named.clone())));
-    let mut names: BTreeMap<TicketId, Named> = named.collect();
+    let mut names: Names = named.collect();
     if names.is_empty() {
-        return Ok(());
+        return Ok(names);
     }
-    // A repeated scan brings its name again. If the guest's data was erased, the name stays out.
     let ids: Vec<TicketId> = names.keys().cloned().collect();
     let holders: Vec<GuestId> = tx.tickets_by_id(event_id, &ids)?.into_iter().filter_map(|one| one.guest_id).collect();
     for erased in tx.guests_by_id(&holders)?.into_iter().filter(|guest| guest.erased_at.is_some()) {
         erased.ticket_id.map(|ticket_id| names.remove(&ticket_id));
     }
-    tx.put_walk_in_names(event_id, &names.into_iter().collect::<Vec<_>>())
+    Ok(names)
 }
 
-/// Makes the tickets that scans among these subjects need, if they are not there yet.
-pub(super) fn make_tickets(
-    tx: &mut dyn Tx,
-    event_id: &EventId,
+/// Tickets that scans make, with their guests and first rules.
+#[derive(Debug, Default)]
+pub(super) struct Made {
+    pub tickets: Vec<TicketRecord>,
+    pub guests: Vec<GuestRecord>,
+    pub rules: Vec<Rule>,
+}
+
+/// Plans the tickets that scans among these subjects need and that are not stored. `arriving` are names that this write
+/// stores.
+pub(super) fn plan(
+    stored: &Stored,
+    arriving: &Names,
     reduced: &BTreeMap<String, Reduced>,
-    stamp: Stamp,
-    now: Timestamp,
+    context: &WriteContext<'_>,
     seeded: &mut SeededIds,
-) -> Result<()> {
+) -> Result<Made> {
     let mut wanted: BTreeMap<TicketId, &WalkIn> = BTreeMap::new();
     for (key, reduced) in reduced {
         let Some(walk_in) = reduced.counted_walk_in() else { continue };
@@ -62,28 +108,39 @@ pub(super) fn make_tickets(
             wanted.insert(ticket_id, walk_in);
         }
     }
-    if wanted.is_empty() {
-        return Ok(());
-    }
-    let ids: Vec<TicketId> = wanted.keys().cloned().collect();
-    for known in tx.tickets_by_id(event_id, &ids)? {
-        wanted.remove(&known.ticket_id);
-    }
-    let types = if wanted.is_empty() { Vec::new() } else { tx.entry_types(event_id)? };
-    let (mut tickets, mut guests, mut rules) = (Vec::new(), Vec::new(), Vec::new());
+    wanted.retain(|ticket_id, _| !stored.tickets.contains(ticket_id));
+    let mut out = Made::default();
     for (ordinal, (ticket_id, walk_in)) in (FIRST_ORDINAL..).zip(wanted) {
-        let named = tx.walk_in_name(event_id, &ticket_id)?;
+        let named = arriving.get(&ticket_id).or_else(|| stored.names.get(&ticket_id));
+        let name = named.map_or(NAMELESS, |named| &named.name);
+        let entry_type = stored.types.iter().find(|one| one.zone == walk_in.zone);
+        out.add(ordinal, ticket_id, walk_in, name, entry_type, context, seeded)?;
+    }
+    Ok(out)
+}
+
+impl Made {
+    fn add(
+        &mut self,
+        ordinal: u32,
+        ticket_id: TicketId,
+        walk_in: &WalkIn,
+        name: &str,
+        entry_type: Option<&EntryTypeRecord>,
+        context: &WriteContext<'_>,
+        seeded: &mut SeededIds,
+    ) -> Result<()> {
+        let WriteContext { event_id, stamp, now } = *context;
         let guest_id = GuestId::new(seeded.row_id(now)).map_err(|error| Error::Bug(error.to_string()))?;
         let code = seeded.uuid();
-        let rules_of = walk_in.rules();
-        let entry_type = types.iter().find(|one| one.zone == walk_in.zone);
-        guests.push(GuestRecord {
+        let rules = walk_in.rules();
+        self.guests.push(GuestRecord {
             guest_id: guest_id.clone(),
             event_id: event_id.clone(),
             ticket_id: Some(ticket_id.clone()),
             guest_list_id: None,
             entry_type_id: entry_type.map(|one| one.entry_type_id.clone()),
-            name: named.map_or_else(|| NAMELESS.to_owned(), |named| named.name),
+            name: name.to_owned(),
             email: None,
             phone: None,
             party_size: walk_in.party,
@@ -95,27 +152,21 @@ pub(super) fn make_tickets(
             updated_at: now,
             erased_at: None,
         });
-        let first = TicketChange::First(rules_of.clone());
-        let change = Change::Ticket(ticket_id.clone(), first);
-        rules.push(Rule { serial: stamp.serial, ordinal, effective_at: Effective::Start, change });
-        tickets.push(TicketRecord {
-            ticket_id: ticket_id.clone(),
+        let change = Change::Ticket(ticket_id.clone(), TicketChange::First(rules.clone()));
+        self.rules.push(Rule { serial: stamp.serial, ordinal, effective_at: Effective::Start, change });
+        self.tickets.push(TicketRecord {
+            ticket_id,
             event_id: event_id.clone(),
-            rules: rules_of,
+            rules,
             barcode_hashes: vec![BarcodeHash::of(&code)],
             barcode: Some(code),
             drawn: true,
             import_key: None,
             order_id: None,
-            guest_id: Some(guest_id.clone()),
+            guest_id: Some(guest_id),
             rules_serial: stamp.serial,
             created_at: now,
         });
+        Ok(())
     }
-    if tickets.is_empty() {
-        return Ok(());
-    }
-    tx.insert_tickets(&tickets)?;
-    tx.insert_guests(&guests)?;
-    tx.insert_rules(event_id, &rules)
 }

@@ -221,16 +221,18 @@ pub async fn a_device_is_listed_where_it_is_and_where_its_log_is(store: TestStor
     assert!(look(&store, |tx| tx.logs(&id("g"))).await.is_empty());
 }
 
-/// `forked` returns those of the given places of a log at which two contents are stored. Scans of other logs don't
-/// count.
-pub async fn forks_are_places_with_two_contents(store: TestStore) {
+/// `contents_at` returns the digests at each of the given places of a log. Scans of other logs don't count.
+pub async fn a_place_of_a_log_has_all_its_contents(store: TestStore) {
     with_event(&store).await;
     let at_place = |scan_id: &str, seq: u64| Scan { seq: Some(seq), ..scan("e", scan_id, "t1") };
     let other_log = Scan { log_id: Some(id("log2")), ..at_place("s9", 1) };
     with_scans(&store, vec![at_place("s1", 1), at_place("s2", 2), at_place("s3", 2), other_log]).await;
-    let forked = look(&store, |tx| tx.forked(&id("d1"), &id("log1"), &[1, 2, 3])).await;
-    assert_eq!(forked, [2]);
-    assert_eq!(look(&store, |tx| tx.forked(&id("d1"), &id("log1"), &[])).await, Vec::<u64>::new());
+    let found = look(&store, |tx| tx.contents_at(&id("d1"), &id("log1"), &[1, 2, 3])).await;
+    assert_eq!(
+        found.into_iter().map(|(seq, contents)| (seq, contents.len())).collect::<Vec<_>>(),
+        [(1, 1), (2, 2), (3, 0)]
+    );
+    assert!(look(&store, |tx| tx.contents_at(&id("d1"), &id("log1"), &[])).await.is_empty());
 }
 
 /// `insert_batch` stores a batch once per device and endpoint. A second call with the same id fails with
