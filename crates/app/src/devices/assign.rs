@@ -6,12 +6,12 @@ use admit_core::rule::{Change, DeviceChange, Effective, Rule};
 use crate::error::Result;
 use crate::ports::Tx;
 
-/// Assigns a device to an event and gate from this write on. Its first assignment holds from the start. An unchanged
-/// assignment makes no rule.
+/// Assigns a device to an event and gate from this write on. A device's first assignment also holds for the time before
+/// it. An unchanged assignment makes no rule.
 pub(super) fn assign(tx: &mut dyn Tx, device_id: &DeviceId, event_id: &EventId, gate_id: &GateId) -> Result<()> {
     let stamp = tx.stamp(event_id)?;
-    // Assignments of all events count: the very first holds from the start, and later ones from now on, also in another
-    // event.
+    // Assignments of all events count. The very first also holds for the time before it. Later ones hold from now on,
+    // also in another event.
     let known = tx.assignments(device_id)?;
     let newest = known.iter().max_by_key(|rule| (rule.effective_at, rule.serial));
     let here = DeviceChange::Assignment { event_id: event_id.clone(), gate_id: gate_id.clone() };

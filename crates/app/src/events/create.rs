@@ -63,7 +63,7 @@ pub struct NewEvent {
 }
 
 /// Creates an event with the entry type "General" and its first gates. People go in and out by these gates, and they
-/// admit every entry type. The first values of all of these hold from the start.
+/// admit every entry type. The first values of all of these also hold for the time before this write.
 pub async fn create(app: &App, caller: &UserCaller, new: NewEvent) -> Result<EventRecord> {
     caller.must(Action::ManageEvents)?;
     let now = app.clock.now();

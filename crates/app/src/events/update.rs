@@ -63,7 +63,7 @@ pub struct EventPatch {
     pub count_practice: bool,
 }
 
-/// Changes an event. Going live holds from the start, and most other changes hold from this write on. Start and end
+/// Changes an event. Most changes hold from this write on. Going live also holds for the time before it. Start and end
 /// always hold for all scans (spec §3). Fails with `status_order` if the event cannot go from its status to the new
 /// one. A patch that changes nothing writes nothing.
 pub async fn update(app: &App, caller: &UserCaller, event_id: EventId, patch: EventPatch) -> Result<EventRecord> {

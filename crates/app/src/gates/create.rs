@@ -1,4 +1,4 @@
-//! Creates a gate. Its first values hold from the start.
+//! Creates a gate. Its first values also hold for the time before.
 
 use admit_core::access::Action;
 use admit_core::gate::{Direction, EntryRule, GateRules};
@@ -37,7 +37,7 @@ pub struct NewGate {
 }
 
 /// Creates a gate. Fails with `gate_exists`, and with a field error of `name` if another gate has the name. Scans that
-/// named the gate before it existed are judged again, since its first values hold from the start.
+/// named the gate before it existed are judged again, since its first values also hold for the time before.
 pub async fn create(app: &App, caller: &UserCaller, event_id: EventId, new: NewGate) -> Result<Gate> {
     caller.must(Action::ManageEvents)?;
     let now = app.clock.now();

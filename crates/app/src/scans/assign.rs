@@ -20,7 +20,7 @@ pub struct Assignments {
 }
 
 impl Assignments {
-    /// Reads a device's assignments. If none is stored, its present one holds from the start.
+    /// Reads a device's assignments. If none is stored, its present assignment holds for all time.
     pub fn read(tx: &mut dyn Tx, device: &DeviceRecord) -> Result<Self> {
         Ok(Self::of(&tx.assignments(&device.device_id)?, device))
     }

@@ -22,9 +22,9 @@ pub(crate) struct Fresh {
     pub guest: Option<GuestRecord>,
 }
 
-/// Stores tickets. Their first values hold from the start, so a scan that came before its ticket finds it now (spec
-/// §3). `also` holds rules of other tickets changed by the same write, and the subjects they touch. Fails with
-/// `barcode_taken` if a code was ever given to another ticket of the event.
+/// Stores tickets. Their first values also hold for the time before this write, so a scan that came before its ticket
+/// finds it now (spec §3). `also` holds rules of other tickets changed by the same write, and the subjects they touch.
+/// Fails with `barcode_taken` if a code was ever given to another ticket of the event.
 pub(crate) fn put_new(
     tx: &mut dyn Tx,
     event_id: &EventId,
