@@ -13,7 +13,7 @@ pub struct LargePart {
     pub bytes: Vec<u8>,
     /// The `content_hash` of the part's codes or names.
     pub content_hash: [u8; 32],
-    /// The serial of the last rule change in the part, or of the last change of a guest.
+    /// For a list, the serial of its last rule change. For names, the serial of the last change of a guest.
     pub version: u64,
     /// Number of codes or names in the part.
     pub codes: usize,
@@ -73,7 +73,8 @@ struct All {
 #[derive(Debug, Default)]
 pub struct ManifestCache {
     kept: Mutex<All>,
-    /// A lock for each version that is being built. Many devices ask for a new version at the same moment.
+    /// A lock for each version that is being built. Many devices ask for a new version at the same moment. One of their
+    /// requests builds it, and the others wait.
     building: Mutex<BTreeMap<Key, Arc<Mutex<()>>>>,
 }
 

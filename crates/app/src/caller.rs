@@ -29,7 +29,7 @@ impl UserCaller {
         }
     }
     /// Whether the caller sees guests' e-mail addresses and phone numbers, and finds guests by them. A caller who may
-    /// create guests does. A caller who may only look sees names.
+    /// create guests sees them. A caller who may only read guests sees names alone.
     pub fn sees_contacts(&self) -> bool {
         can(self.role, Action::ManageGuests) || can(self.role, Action::ManageOwnGuests)
     }
@@ -51,7 +51,8 @@ pub struct DeviceCaller {
     pub device_id: DeviceId,
     /// SHA-256 of the key that the device presented.
     pub token_hash: [u8; 32],
-    /// The text of that key. It is the bearer token of this request, and the key of S1's signatures and the manifest's.
+    /// The text of the key that the device presented. It is the bearer token of this request. It is also the key of the
+    /// signatures of S1's scans and of the manifest.
     pub api_key: String,
 }
 

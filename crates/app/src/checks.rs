@@ -24,7 +24,7 @@ const ORDER_CHARS: usize = 64;
 const TIME_ZONE_CHARS: usize = 64;
 /// Shortest password, in characters. Length protects better than unusual characters.
 const PASSWORD_CHARS: usize = 10;
-/// How many characters of a password are judged. Judging more takes long and finds no more.
+/// How many characters of a password are judged. Judging more characters takes long and finds no further weakness.
 const PASSWORD_JUDGED: usize = 64;
 /// The lowest accepted score of a password: more than a million guesses, by zxcvbn's estimate.
 const PASSWORD_SCORE: zxcvbn::Score = zxcvbn::Score::Two;

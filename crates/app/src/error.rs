@@ -1,5 +1,5 @@
-//! One closed enum of errors, by what the caller should do (law 13). The server converts it to problem+json in one
-//! place.
+//! The errors of all use cases: one closed enum, with a variant for each thing that the caller should do (law 13). The
+//! server converts it to problem+json in one place.
 
 use serde_json::Value;
 

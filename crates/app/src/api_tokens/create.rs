@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::ports::{App, Scope, write};
 use crate::records::{ApiTokenRecord, CredentialKind, CredentialRecord};
 
-/// The prefix of every API token's text. Secret scanners find a leaked one by it.
+/// The prefix of every API token's text. Secret scanners find a leaked token by this prefix.
 pub const API_TOKEN_PREFIX: &str = "admit_at_";
 
 /// A created API token.

@@ -18,8 +18,9 @@ use crate::ports::{App, ScanFilter, Tx, read};
 use crate::records::{Page, ScanRow};
 use crate::scans::office::name_of;
 
-/// How many scans [`newest`] reads: those that arrived last. Of these, it shows the ones with the newest own times. So
-/// a phone that uploads an hour of scans after an outage does not push the people of this minute off the list.
+/// How many scans [`newest`] reads: those that arrived last. Of these, it shows the ones that were taken last, by the
+/// devices' times. So a phone that uploads an hour of scans after an outage does not push the people of this minute off
+/// the list.
 const LOOKED_AT: usize = 200;
 
 /// The kind of a passage or refusal at a door.
@@ -125,8 +126,8 @@ pub fn newest(tx: &mut dyn Tx, event_id: &EventId, limit: usize) -> Result<Vec<A
     Ok(arrivals)
 }
 
-/// The persons who went through or were refused by a scan that counts. `None` if nobody went through and nobody was
-/// refused.
+/// The kind of a scan that counts, and the number of its persons: let in, let out, or refused. `None` if nobody went
+/// through and nobody was refused.
 fn happened(verdict: &ScanVerdict) -> Option<(ArrivalKind, u32)> {
     if verdict.left_out.is_some() || verdict.kind == ScanKind::Revert {
         return None;

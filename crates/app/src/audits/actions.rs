@@ -87,7 +87,7 @@ mod tests {
 
     use super::ACTIONS;
 
-    /// The text of every source file of this crate but this one and the store suite.
+    /// Adds to `found` the text of every source file of this crate, except this file and the store suite.
     fn sources(folder: &Path, found: &mut Vec<String>) {
         for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
             let path = entry.path();

@@ -6,8 +6,8 @@ use serde_json::Value;
 use crate::caller::UserCaller;
 use crate::records::NewAudit;
 
-/// A line for an act of `caller` on one thing. `event_id` names the event's ledger. If absent, it is the
-/// organisation's.
+/// A line for an act of `caller` on one thing. `event_id` names the event's ledger. If absent, the line belongs to the
+/// organisation's own ledger.
 pub fn of(
     caller: &UserCaller,
     event_id: Option<&EventId>,

@@ -35,7 +35,7 @@ pub struct Polled {
 }
 
 /// Answers at once, with at most 1,000 tickets. Waiting for news is up to the caller. Fails with 404 unless the device
-/// is assigned to the event. A cursor of another epoch, or beyond the head, gets `resync`.
+/// is assigned to the event. A cursor of another epoch, or beyond the event's head, gets `resync`.
 pub async fn poll(app: &App, caller: &DeviceCaller, event_id: &EventId, command: ChangesCommand) -> Result<Polled> {
     let (device_id, event_id, now) = (caller.device_id.clone(), event_id.clone(), app.clock.now());
     read(&*app.store, &caller.organization_id, move |tx| {
@@ -100,8 +100,8 @@ fn since(
     Ok(ChangesAnswer { items, event, gates, cursor: place, more, ..blank })
 }
 
-/// The names of the other devices whose scans are included, in order of id. These include devices that now scan for
-/// another event.
+/// The names of the other devices whose scans the answer contains, in order of id. Some of these devices may scan for
+/// another event now.
 fn names(tx: &mut dyn Tx, event_id: &EventId, own: &DeviceId, items: &[ChangedTicket]) -> Result<Vec<NamedDevice>> {
     let scans = items.iter().flat_map(|item| &item.scans).map(|scan| &scan.device_id);
     let entries = items.iter().filter_map(|item| item.prefix.entries.last()).map(|entry| &entry.device_id);
@@ -124,7 +124,8 @@ fn names(tx: &mut dyn Tx, event_id: &EventId, own: &DeviceId, items: &[ChangedTi
 
 type EventAndGates = (Option<admit_core::event::EventRules>, Option<Vec<ChangedGate>>);
 
-/// The event and its gates. Both are `None` if neither changed after what the device knows.
+/// The event and its gates. Both are `None` if neither changed after the serial `known`, up to which the device knows
+/// them.
 fn event_rules(tx: &mut dyn Tx, event_id: &EventId, known: u64) -> Result<EventAndGates> {
     if tx.event_rules_serial(event_id)? <= known {
         return Ok((None, None));
@@ -159,7 +160,8 @@ fn items(tx: &mut dyn Tx, event_id: &EventId, tickets: Vec<TicketRecord>) -> Res
     Ok(out)
 }
 
-/// The sum of the older scans of a ticket with many scans. The server reduces only these scans and all reverts.
+/// The state of a ticket after its older scans alone. The answer has this state in their place if a ticket has many
+/// scans. The server reduces only `older` and all reverts.
 fn prefix(tx: &mut dyn Tx, event_id: &EventId, ticket_id: &TicketId, older: &[EffectiveScan]) -> Result<TicketState> {
     if older.is_empty() {
         return Ok(TicketState::default());

@@ -49,8 +49,8 @@ const LISTS: [&str; 3] = ["Box office", "Nightshift crew", "Friends of the harbo
 pub struct Seeded {
     /// The e-mail for signing in.
     pub email: String,
-    /// The password. It is derived from `ADMIT_SECRET`, so the same folder always has the same one, and it is stored
-    /// nowhere.
+    /// The password. It is derived from `ADMIT_SECRET`, so the same folder always has the same password, and it is
+    /// stored nowhere.
     pub password: String,
     /// A new API token of the owner.
     pub api_token: String,

@@ -77,8 +77,8 @@ pub(crate) fn say(
     tx.append_audit(line::of(by, Some(event_id), "scans_accepted", ("Device", device_id.as_str()), said))
 }
 
-/// The result of accepting a device's waiting scans in one event. `brought` is present if any was accepted. The caller
-/// adds the ledger's line.
+/// The result of accepting a device's waiting scans in one event. `brought` is what to announce after the commit, and
+/// is present if any scan was accepted. The caller adds the ledger's line.
 pub(crate) struct AcceptedIn {
     pub accepted: Accepted,
     pub brought: Option<Brought>,

@@ -79,7 +79,7 @@ pub async fn show_request(app: &App, caller: &UserCaller, pairing_token: &str) -
 /// (`place` absent). Approving the same request again changes nothing. For another place it fails with
 /// `already_approved`.
 ///
-/// A device that is marked lost is let in only if the caller says that it is `found`; otherwise the call fails with
+/// A device that is marked lost is approved only if the caller says that it is `found`; otherwise the call fails with
 /// `device_lost`. Its scans count from now on. The scans that it made while it was lost stay in quarantine (spec D10).
 pub async fn approve_pairing(
     app: &App,

@@ -1,8 +1,7 @@
-//! Imports a saved log by hand (spec D10): the file that a device offers when it was revoked, or has no network any
-//! more.
+//! Imports a saved log by hand (spec D10): the file that a device offers if it was revoked or has lost its network.
 //!
-//! Scans in our form carry their author's signature, so they are proven, whoever brings the file. Scans of a revoked or
-//! suspended device still wait for a person. With `accept`, the import counts them at once.
+//! Scans in Admit's own form carry their author's signature, so they are proven, whoever brings the file. Scans of a
+//! revoked or suspended device still wait for a person. With `accept`, the import counts them at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,7 +56,7 @@ pub struct ImportedLog {
     pub errors: Vec<WrongLine>,
 }
 
-/// Imports a log of JSON lines, each a scan in our form, as a device saves them. Importing a file twice changes
+/// Imports a log of JSON lines, each a scan in Admit's own form, as a device saves them. Importing a file twice changes
 /// nothing. With `accept`, its waiting scans count from now on. Scans of another event, and of devices that this
 /// organisation does not know, are left out and reported.
 pub async fn import_log(

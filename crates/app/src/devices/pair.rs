@@ -73,7 +73,8 @@ pub enum Claimed {
     Paired(PairedDevice),
 }
 
-/// The decision of the transaction. A refusal is data, so that its audit line commits with it.
+/// The decision of the transaction. A refusal is a value and no error, so that the transaction commits the ledger's
+/// line about it.
 enum Decided {
     Paired { key_id: KeyId, gate_id: GateId, name: String },
     Unclaimed,

@@ -18,8 +18,8 @@ use crate::records::{DeviceKeyRecord, DeviceRecord, DeviceState, Page};
 use crate::rules::{Brought, announce, put};
 use crate::seeded_ids::SeededIds;
 
-/// Revokes a device. `lost_since` is when it was lost, if that is believed: scans at or after it are treated as
-/// unverified until reviewed. Revoking it again changes only `lost_since`, if a new one is given.
+/// Revokes a device. `lost_since` is when it was lost, absent if it was not lost: scans at or after that time are
+/// treated as unverified until reviewed. Revoking it again changes only `lost_since`, if a new one is given.
 pub async fn revoke(
     app: &App,
     caller: &UserCaller,

@@ -1,4 +1,4 @@
-//! Takes back, in one act, what one act counted: every accepted scan of a device waits for a person again.
+//! Takes back, in one act, the acceptance of every accepted scan of a device. These scans wait for a person again.
 
 use std::collections::BTreeSet;
 

@@ -95,8 +95,8 @@ pub async fn update(
     Ok(changed)
 }
 
-/// The rule changes that follow from a zone's new limits. When the first zone becomes `daily`, or the last one stops,
-/// the event's days change too.
+/// The rule changes that follow from a zone's new limits. When the first zone becomes `daily`, or the last `daily` zone
+/// gets another mode, the event's days change too.
 fn limit_changes(event: &EventRecord, before: &ZoneLimits, zone: &str, limits: Limits) -> Vec<Change> {
     let mut zones: BTreeMap<String, Limits> = before.zones().clone();
     zones.insert(zone.to_owned(), limits);

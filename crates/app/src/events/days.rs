@@ -1,4 +1,5 @@
-//! Computes when an event's days begin (decision 034), from its zone, the hour at which they begin, and its times.
+//! Computes when an event's days begin (decision 034), from its time zone, the hour at which they begin, and its start
+//! and end.
 
 use admit_core::event::{Days, ReEntry, ZoneLimits};
 use admit_core::limits;

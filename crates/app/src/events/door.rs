@@ -30,8 +30,8 @@ pub fn zone_names<'a>(types: impl IntoIterator<Item = &'a EntryTypeRecord>) -> C
     Change::Event(EventChange::ZoneNames(names))
 }
 
-/// The zone's offsets from [`limits::CLOCK_MARGIN_MS`] before a start until the same time after an end. `None` beyond
-/// the years that the zone's data covers.
+/// The time zone's offsets from [`limits::CLOCK_MARGIN_MS`] before a start until the same time after an end. `None`
+/// beyond the years that the time zone's data covers.
 fn clock(name: &str, zone: &TimeZone, starts_at: Timestamp, ends_at: Timestamp) -> Option<ZoneClock> {
     let first = starts_at.plus_ms(-limits::CLOCK_MARGIN_MS);
     let last = ends_at.plus_ms(limits::CLOCK_MARGIN_MS).ms();

@@ -9,7 +9,8 @@ use crate::error::{Error, Result};
 use crate::ports::Tx;
 use crate::records::GuestListRecord;
 
-/// Whether the caller sees (and fills) this list. With `ReadGuests` a caller sees all lists, otherwise only their own.
+/// Whether the caller sees this list. With `ReadGuests` a caller sees all lists, otherwise only those that they keep as
+/// a promoter.
 pub fn is_own_list(caller: &UserCaller, list: &GuestListRecord) -> bool {
     can(caller.role, Action::ReadGuests) || list.promoter_id.as_ref() == Some(&caller.user_id)
 }

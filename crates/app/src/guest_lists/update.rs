@@ -26,8 +26,8 @@ pub struct GuestListPatch {
     pub promoter_id: Option<Option<UserId>>,
 }
 
-/// Changes a guest list. From then on the new promoter sees and fills it, and the former one does not. A patch that
-/// changes nothing writes nothing. Fails with `guest_list_exists`.
+/// Changes a guest list. From then on the new promoter sees the list and may put guests on it, and the former promoter
+/// may not. A patch that changes nothing writes nothing. Fails with `guest_list_exists`.
 pub async fn update(
     app: &App,
     caller: &UserCaller,

@@ -44,8 +44,8 @@ enum Done {
     Judged(CheckInAnswer, Box<Made>),
 }
 
-/// Checks a guest in by a scan of the ticket, which the rules at the head judge. A refusal is an answer, and is stored
-/// like a refusal at a door. The member can set it aside by a new request with a new id and a reason. Fails with
+/// Checks a guest in by a scan of the ticket, which the rules at the event's head judge. A refusal is an answer, and is
+/// stored like a refusal at a door. The member can set it aside by a new request with a new id and a reason. Fails with
 /// `no_ticket`, with `event_not_live` for a draft, with `scan_id_reused` if the id stands for another check-in, and if
 /// more persons are asked for than may come in.
 pub async fn check_in(app: &App, caller: &UserCaller, guest_id: GuestId, wish: CheckIn) -> Result<CheckInAnswer> {

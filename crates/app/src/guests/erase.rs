@@ -20,8 +20,8 @@ use crate::tickets;
 /// Number of guests whose data is erased in one transaction.
 const CHUNK: usize = 500;
 
-/// Erases one guest's name, address, number, notes and fields. The ticket still admits a person who has its code,
-/// without a name. A second erasure changes nothing.
+/// Erases one guest's name, address, number, notes and fields. The ticket still admits a person who has its code, and
+/// the verdict shows no name. A second erasure changes nothing.
 pub async fn erase(app: &App, caller: &UserCaller, guest_id: GuestId) -> Result<GuestRecord> {
     caller.must(Action::ManageGuests)?;
     let now = app.clock.now();

@@ -104,7 +104,8 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// Narrows what a caller may see to these guests. `None` if no guest can be in the wanted state.
+    /// Narrows `seen`, the guests that a caller may see, to the wanted ones. `None` if no guest can be in the wanted
+    /// state.
     pub(super) fn filter(&self, seen: GuestFilter, is_over: bool) -> Option<GuestFilter> {
         let standing = match self.state.map(|state| state.standing(is_over)) {
             Some(None) => return None,

@@ -89,16 +89,17 @@ fn newest(tx: &mut dyn Tx, guest: &GuestRecord) -> Result<Option<RunRecord>> {
 /// The step that follows a request to send a guest's pass again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum NextStep {
-    /// Nothing, since the guest's code came from another system, or the guest has no ticket.
+    /// The server sends nothing, since the guest's code came from another system, or the guest has no ticket.
     CodeOfAnother,
-    /// Nothing, since the guest's ticket is not active.
+    /// The server sends nothing, since the guest's ticket is not active.
     NotActive,
-    /// Nothing, since the pass was sent again a moment ago. So a held button or a looping program fills no inbox.
+    /// The server sends nothing, since the pass was sent again a moment ago. So a held button or a looping program
+    /// fills no inbox.
     JustSent {
         /// Time until it may be sent again, in milliseconds.
         retry_after_ms: i64,
     },
-    /// Nothing more: this run was made, tried or asked for a moment ago, and mails the pass.
+    /// The server makes no other run: this one was made, tried or asked for a moment ago, and mails the pass.
     UnderWay(RunRecord),
     /// This open run is tried at once.
     Retry(RunRecord),

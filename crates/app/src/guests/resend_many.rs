@@ -170,7 +170,7 @@ fn plan(
     Ok((planned, ids))
 }
 
-/// Sends the passes of these guests, of which each was to be mailed a moment ago.
+/// Sends the passes of these guests. A moment ago, the plan was to mail each of them. Each is checked again here.
 fn send(
     tx: &mut dyn Tx,
     by: &UserCaller,

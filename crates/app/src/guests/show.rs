@@ -48,7 +48,7 @@ pub async fn show(app: &App, caller: &UserCaller, guest_id: GuestId) -> Result<S
     Ok(Shown { listing, ticket, has_pass })
 }
 
-/// The ticket's code, if it gives access to the ticket's own page. `None` otherwise.
+/// The ticket's code, if it is the token that opens the page of the ticket's pass. `None` otherwise.
 pub(super) async fn opened_by(app: &App, ticket: &TicketRecord) -> Result<Option<String>> {
     let Some(code) = ticket.barcode.as_deref().filter(|_| ticket.drawn) else { return Ok(None) };
     let credential = app.store.credential(BarcodeHash::of(code).0).await?;

@@ -90,9 +90,10 @@ pub(super) fn announce_answered(app: &App, caller: &UserCaller, event_id: EventI
     app.hints.hint(Hint { organization_id, event_id, serial: Some(brought.serial), topic: Topic::Incidents });
 }
 
-/// Steps 3 and 4: answers an incident inside a write, and adds one line to the ledger. The answer, the decisions and
-/// what follows from them are one write. Returns `None` if there was nothing to take back. `reviewed` holds the
-/// contents about which this write already decided. So a second incident about the same scan adds no second decision.
+/// Steps 3 and 4 of [`resolve`]: answers an incident inside a write, and adds one line to the ledger. The answer, the
+/// decisions and what follows from them are one write. Returns `None` if there was nothing to take back. `reviewed`
+/// holds the contents about which this write already decided. So a second incident about the same scan adds no second
+/// decision.
 #[expect(clippy::too_many_arguments, reason = "an answer is all of these")]
 pub(super) fn answer(
     tx: &mut dyn Tx,
@@ -124,7 +125,8 @@ type Scans = BTreeSet<(DeviceId, ScanId)>;
 /// A scan's content: device, scan, digest.
 pub(super) type Content = (DeviceId, ScanId, Digest);
 
-/// 3. Resolves the incident for its present digest, stores the decisions, and judges their subjects.
+/// Step 3 of [`resolve`], unless it is a `restore`. Resolves the incident for its present digest, stores the decisions,
+/// and judges their subjects.
 #[expect(clippy::too_many_arguments, reason = "an answer is all of these")]
 fn decide(
     tx: &mut dyn Tx,
@@ -159,8 +161,8 @@ fn decide(
     Ok((scans, Brought::of(stamp, &rejudged)))
 }
 
-/// 3. Takes back the decisions and the answer, and judges the subjects. Returns `None` if nothing was decided or
-///    answered.
+/// Step 3 of [`resolve`] for a `restore`. Takes back the decisions and the answer, and judges the subjects. Returns
+/// `None` if nothing was decided or answered.
 fn restore(
     tx: &mut dyn Tx,
     event_id: &EventId,
