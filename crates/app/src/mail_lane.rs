@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Refusals of one letter, with other letters accepted in between, after which the letter itself is at fault.
+/// Number of refusals of one letter, with other letters accepted in between, after which the letter itself is at fault.
 const OWN_AFTER: u32 = 3;
 /// Most letters whose refusals are remembered.
 const REMEMBERED: usize = 1_000;

@@ -90,8 +90,8 @@ pub struct Scope {
     pub prefetch: Prefetch,
 }
 
-/// Keys of rows that an operation reads next. A use case names them before its turn, in the scope, or during its turn by
-/// [`Tx::prefetch`]. A store with slow round trips reads all of them at once. This affects speed only.
+/// Keys of rows that an operation reads next. A use case names them in the scope before the operation runs, or by
+/// [`Tx::prefetch`] while it runs. A store with slow round trips reads all of them at once. This affects speed only.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Prefetch {
     /// Devices to look up, with their keys.
@@ -102,7 +102,8 @@ pub struct Prefetch {
     pub scans: Vec<EventId>,
     /// Codes of the scope's event to look up, with their tickets' rules and states.
     pub codes: Vec<BarcodeHash>,
-    /// A log whose row to look up. Only one: rows of logs are locked, in order.
+    /// The log whose row to look up. There is at most one, since a look-up locks the row, and rows of logs must be
+    /// locked in order.
     pub log: Option<(DeviceId, LogId)>,
     /// Subjects of the event, whose states and incidents to look up.
     pub subjects: Vec<String>,
@@ -148,7 +149,7 @@ pub type ReadOp = Box<dyn FnOnce(&mut dyn Tx) -> Result<()> + Send>;
 /// A user, with the organisations that the user belongs to, oldest membership first.
 pub type SignIn = (UserRecord, Vec<OrganizationId>);
 
-/// The store. It alone begins, sets savepoints, commits and retries. A use case never commits (law 6).
+/// The store. It alone begins transactions, sets savepoints, commits and retries. A use case never commits (law 6).
 pub trait Store: Send + Sync {
     /// Runs the operation in a durable transaction. Several waiting operations may share one commit. The future
     /// resolves after the commit. If the outcome is unknown (an I/O error at commit), it returns [`Error::Later`] and
@@ -198,7 +199,8 @@ pub trait Store: Send + Sync {
         seen: admit_core::rule::Epoch,
         next: admit_core::rule::Epoch,
     ) -> BoxFuture<'static, Result<()>>;
-    /// A named setting of the whole server, such as the probe sealed with its secret. `None` if it is not set.
+    /// A named setting of the whole server, such as the sealed text by which each start checks `ADMIT_SECRET`. `None`
+    /// if it is not set.
     fn setting(&self, name: String) -> BoxFuture<'static, Result<Option<String>>>;
     /// Sets a named setting if it is not set yet. Returns the value that is set afterwards.
     fn settle(&self, name: String, value: String) -> BoxFuture<'static, Result<String>>;
@@ -207,7 +209,7 @@ pub trait Store: Send + Sync {
     fn take_runs(&self, holder: String, lease_ms: i64, limit: usize) -> BoxFuture<'static, Result<Vec<TakenRun>>>;
     /// Unscoped: extends `holder`'s leases on these runs to `lease_ms` from now. Runs that it lost are left out.
     fn renew_runs(&self, holder: String, run_ids: Vec<String>, lease_ms: i64) -> BoxFuture<'static, Result<()>>;
-    /// Unscoped: makes the runs that `holder` still has due at once. A process that starts again calls it. Returns
+    /// Unscoped: makes due at once the runs that `holder` still has. A process calls it when it starts again. Returns
     /// their number.
     fn free_runs(&self, holder: String) -> BoxFuture<'static, Result<u64>>;
     /// Unscoped: milliseconds until the next run is due, 0 if one is due now. `None` if none waits.

@@ -31,7 +31,7 @@ pub struct Brought {
 }
 
 impl Brought {
-    /// The results of a write, from its stamp and from what judging its scans again changed.
+    /// The results of a write: the serial of its stamp, and what changed when its scans were judged again.
     pub fn of(stamp: Stamp, rejudged: &Rejudged) -> Self {
         Self {
             serial: stamp.serial,

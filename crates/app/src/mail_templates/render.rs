@@ -17,7 +17,7 @@ pub struct Problem {
     pub line: Option<usize>,
     /// A fixed word for the log. It contains nothing from a template or a guest.
     pub reason: &'static str,
-    /// A sentence that begins with the part's name, such as "has an error in line 3: …".
+    /// The rest of a sentence that begins with the part's name: "has an error in line 3: …".
     pub message: String,
 }
 

@@ -1,4 +1,5 @@
-//! Counts the persons in the area behind a gate, from a recount or from the beginning of a day, to the millisecond.
+//! Counts the persons in the area behind a gate. The count starts at a recount or at the beginning of a day, exact to
+//! the millisecond.
 
 use admit_core::event::EventRules;
 use admit_core::gate::GateRules;

@@ -89,8 +89,8 @@ impl State {
     }
 }
 
-/// How many devices an event needs: one per 500 expected persons, and at least one per gate. 0 without gates and
-/// guests.
+/// How many devices an event needs: one per 500 expected persons, and at least one per gate. 0 if the event has neither
+/// gates nor guests.
 pub fn devices_needed(expected: u64, gates: u64) -> u64 {
     expected.div_ceil(PERSONS_PER_DEVICE).max(gates)
 }

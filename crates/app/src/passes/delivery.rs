@@ -86,8 +86,9 @@ impl From<Unable> for Setback {
     }
 }
 
-/// Stores what the guest's token gives access to, so that its page is available. The token is the code of the guest's
-/// ticket, made with the guest, so it is the same however often this step runs. Returns the token.
+/// Stores that the guest's token gives access to the ticket's pass. From then on the page of the pass is available. The
+/// token is the code of the guest's ticket. It was made with the guest, so it is the same however often this step runs.
+/// Returns the token.
 async fn insert_qr_code(steps: &mut Steps) -> StepResult<String> {
     let guest_id = guest_of(steps.run())?;
     let (organization_id, now) = (steps.organization_id().clone(), steps.app().clock.now());

@@ -56,9 +56,9 @@ pub(crate) fn reason_of_guest(before: Option<&GuestRecord>, after: &GuestRecord)
     (after.name != before.name || after.party_size != before.party_size).then_some(DeliveryReason::Changed)
 }
 
-/// The reason to send a guest a mail when the guest's data changed, or when the ticket's status changed from the first
-/// to the second of two. `None` if no mail is sent. If the ticket was not active when the pass should have gone out,
-/// the guest gets the pass once it is.
+/// The reason to send a guest a mail when the guest's data changed, or when the ticket's status changed. `status` is
+/// the status before and after. `None` if no mail is sent. If the ticket was not active when the pass should have gone
+/// out, the guest gets the pass once it is.
 pub(crate) fn reason_of_change(
     before: Option<&GuestRecord>,
     after: &GuestRecord,

@@ -14,7 +14,8 @@ use crate::records::MailLaneRecord;
 pub(super) enum Turn {
     /// The mail lane is open.
     Open,
-    /// The mail lane is stopped, and this letter is the probe that finds out whether it still must be.
+    /// The mail lane is stopped, and this letter is the probe. It finds out whether the mail server accepts letters
+    /// again.
     Probe,
 }
 

@@ -129,8 +129,8 @@ pub trait TxEvents {
     fn newest_audit(&mut self, action: &'static str) -> Result<Option<AuditRecord>>;
     /// The ends of those event ledgers that were written to since `since`, in order of id.
     fn event_ledger_ends(&mut self, since: Timestamp) -> Result<Vec<(EventId, LedgerEnd)>>;
-    /// The event's audit head after serial `serial`, which a witness of that serial must state. `None` if there was no
-    /// such serial.
+    /// The hash at the end of the event's ledger after serial `serial`. A witness of that serial must state it. `None`
+    /// if there was no such serial.
     fn audit_head_at(&mut self, event_id: &EventId, serial: u64) -> Result<Option<[u8; 32]>>;
 }
 
@@ -226,7 +226,8 @@ pub trait TxGuests {
         text: Option<&Sought>,
         promoter_id: Option<&UserId>,
     ) -> Result<Vec<GuestCount>>;
-    /// For the guests of the same filter: how many have a newest pass that was not delivered yet.
+    /// Among the guests that [`Self::count_guests`] counts, the number of those whose newest pass was not delivered
+    /// yet.
     fn count_unsent_passes(
         &mut self,
         event_id: &EventId,
@@ -247,7 +248,8 @@ pub trait TxImports {
     fn import(&mut self, event_id: &EventId, import_id: &str) -> Result<Option<ImportRecord>>;
     /// The newest imports of an event, newest first, without the data that undoing them needs.
     fn imports(&mut self, event_id: &EventId) -> Result<Vec<ImportRecord>>;
-    /// The last mapping that a person chose for a file of this shape, as it was written. `None` if there is none.
+    /// The last mapping that a person chose for a file of this shape (the same header), as it was written. `None` if
+    /// there is none.
     fn import_mapping(&mut self, event_id: &EventId, shape: &str) -> Result<Option<String>>;
     /// Stores the mapping for files of this shape.
     fn put_import_mapping(&mut self, event_id: &EventId, shape: &str, mapping: &str, at: Timestamp) -> Result<()>;
@@ -344,8 +346,8 @@ pub trait TxStates {
     /// Replaces states and verdicts. A state without scans counts as absent, except for [`TxScans::changed_tickets`].
     /// The serials must be those of this write, or at least not lower than that of any stored state of the event.
     fn put_states(&mut self, event_id: &EventId, states: &[(StateRecord, Vec<ScanVerdict>)]) -> Result<()>;
-    /// Like [`TxStates::put_states`], for subjects that had neither a state nor verdicts, so no scan of theirs is marked
-    /// as waiting.
+    /// Like [`TxStates::put_states`], for subjects that had neither a state nor verdicts. So the store has no mark of a
+    /// waiting scan of theirs to remove.
     fn insert_states(&mut self, event_id: &EventId, states: &[(StateRecord, Vec<ScanVerdict>)]) -> Result<()>;
     /// Deletes every state that a write before this serial stored. Only `rebuild` calls it, after it stored all states
     /// anew.
@@ -464,8 +466,8 @@ pub trait TxBatches {
     ) -> Result<BTreeMap<u64, BTreeSet<Digest>>>;
     /// One batch. `None` if there is none.
     fn batch(&mut self, device_id: &DeviceId, endpoint: &str, batch_id: &BatchId) -> Result<Option<BatchRecord>>;
-    /// At most so many batches of an event after a serial, in order of serials. If a device is named, only its
-    /// batches. A scan asked online is no batch here.
+    /// At most `limit` batches of an event after a serial, in order of serials. If a device is named, only its batches.
+    /// Scans that a device asked about online are not among them.
     fn batches_after(
         &mut self,
         event_id: &EventId,

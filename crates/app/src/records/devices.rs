@@ -125,7 +125,8 @@ pub struct DeviceHealth {
     pub failed_syncs: u32,
     /// The counts of new scans that the device sent in the present period of an hour.
     pub arrivals: Arrivals,
-    /// The id of the last figures that were counted. The same figures are not counted again.
+    /// The id of the last measured figures of the device that the server counted. Figures with the same id are not
+    /// counted again.
     pub figures_id: Option<i64>,
 }
 

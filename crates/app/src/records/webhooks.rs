@@ -29,8 +29,8 @@ pub struct WebhookEndpointRecord {
     pub health: WebhookHealth,
 }
 
-/// The fate of an endpoint's signed messages. It is stored separately, so that a message and an organiser's change
-/// don't overwrite each other.
+/// When an endpoint last accepted and last refused a signed message, and why. This is stored separately, so that a
+/// message and an organiser's change don't overwrite each other.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WebhookHealth {
     /// When the last message was accepted. Absent if none was.

@@ -12,7 +12,7 @@ use crate::password;
 use crate::ports::{App, Scope, write};
 use crate::records::{CredentialKind, CredentialRecord, UserRecord};
 
-/// The prefix of every session's text. Secret scanners find a leaked one by it.
+/// The prefix of every session's text. Secret scanners find a leaked session text by this prefix.
 pub const SESSION_PREFIX: &str = "admit_ss_";
 /// How long a session is good, in milliseconds: 14 days.
 pub const SESSION_MS: i64 = 14 * 24 * 3_600_000;
