@@ -1,4 +1,4 @@
-//! What a write changes, as it was planned, and the one place that stores it.
+//! The planned changes of a write, and the one place that stores them.
 
 use admit_core::ids::EventId;
 use admit_core::occupancy::{Occupancy, Recount};

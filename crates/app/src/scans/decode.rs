@@ -100,11 +100,11 @@ pub struct Context {
     pub event_id: EventId,
     /// When the batch came.
     pub received_at: Timestamp,
-    /// The most scans in S1's form, and the most in ours.
+    /// The most scans in S1's form, and the most in Admit's own.
     pub most: (usize, usize),
 }
 
-/// The ids of the keys that items in our form name. The keys must be read before the batch is decoded.
+/// The ids of the keys that items in Admit's own form name. The keys must be read before the batch is decoded.
 pub fn authors(request: &SyncRequest) -> Vec<KeyId> {
     if !request.is_ours() {
         return Vec::new();
@@ -119,8 +119,8 @@ struct KeyOnly {
     key_id: KeyId,
 }
 
-/// Reads a batch. Fails (400, and takes nothing) if the envelope is malformed, or if a batch in our form holds scans of
-/// two events.
+/// Reads a batch. Fails (400, and takes nothing) if the envelope is malformed, or if a batch in Admit's own form holds
+/// scans of two events.
 pub fn decode(request: &SyncRequest, caller: &DeviceCaller, keys: &Keys, context: &Context) -> Result<Batch> {
     request.check(context.most.0, context.most.1).map_err(invalid)?;
     let mut batch = Batch {

@@ -35,9 +35,9 @@ impl<'a> Errors<'a> {
     }
 }
 
-/// The error by spec §5. `ticket_not_found` if the code is unknown. `already_scanned` if the fold counts no person of
-/// an entry within the limit. Otherwise the status that forbids entry. Findings about gates and windows are incidents,
-/// not errors. So are all other findings about exits and about scans that wait for review.
+/// The error by spec §5. `ticket_not_found` if the code is unknown. `already_scanned` if the reducer counts no person
+/// of an entry within the limit. Otherwise the status that forbids entry. Findings about gates and windows are
+/// incidents, not errors. So are all other findings about exits and about scans that wait for review.
 fn error_of(key: &str, reduced: &Reduced, place: usize) -> Option<(&'static str, Option<Timestamp>)> {
     let verdict = &reduced.verdicts[place];
     if matches!(Subject::from_key(key), Some(Subject::Unknown(_))) {

@@ -16,8 +16,8 @@ use crate::error::Result;
 use crate::ports::Tx;
 use crate::records::{KnownScan, NewDelivery, NewScan, ResolvedCode, Stamp, StoredId};
 
-/// The ids of a revoked device's batch that are stored already, if no more of the batch would be stored. `None` if it
-/// would.
+/// If a revoked device's batch has nothing more to store: the ids of its scans that are stored already. `None` if
+/// something is left to store.
 pub(super) fn nothing_new(tx: &mut dyn Tx, batch: &Batch, room: u64) -> Result<Option<Vec<ScanId>>> {
     let stored = tx.stored_ids(&batch.event_id, &scan_ids(batch))?;
     let known: BTreeSet<(&DeviceId, &ScanId, Digest)> =
@@ -44,7 +44,7 @@ pub(super) fn scan_ids(batch: &Batch) -> Vec<ScanId> {
 /// Which of a batch's scans are stored after the write.
 #[derive(Default)]
 pub(super) struct Stored {
-    /// Ids of the scans that are stored then, new or known before, in the order sent.
+    /// Ids of the scans that are stored after the write, new or known before, in the order sent.
     pub kept: Vec<ScanId>,
     /// Canonical time of the newest new content. Absent if there is none.
     pub newest: Option<Timestamp>,
@@ -194,7 +194,8 @@ impl<'b> Before<'b> {
             })
             .collect()
     }
-    /// The scans that are stored already, each with its subject, whatever their other contents say.
+    /// Each stored scan of the batch's authors, with the subject of its code. The plan does not count these again as
+    /// scans of unknown codes.
     fn asked(&self) -> BTreeSet<(&DeviceId, &ScanId, String)> {
         let known = self.stored_of_authors().map(|one| &one.known);
         known.map(|one| (&one.device_id, &one.scan_id, one.subject_key.clone())).collect()
@@ -214,8 +215,9 @@ impl<'b> Before<'b> {
         let place = |one: &StoredId| (&one.known.scan_id, &one.known.device_id).cmp(&(&scan.scan_id, &scan.device_id));
         alone && self.stored.binary_search_by(place).is_err()
     }
-    /// ④ The scan's subject (spec §4): the ticket that ever held its code, otherwise the ticket that a person picked,
-    /// otherwise the code. The second value tells whether the subject is known to have no state yet.
+    /// Step ④ of walk 2: the scan's subject (spec §4). It is the ticket that ever held its code, otherwise the ticket
+    /// that a person picked, otherwise the code. The second value tells whether the subject is known to have no state
+    /// yet.
     fn subject(&self, scan: &Scan) -> Option<(Subject, bool)> {
         if let Some(code) = scan.barcode_hash.and_then(|hash| self.tickets.get(&hash)) {
             return Some((Subject::Ticket(code.ticket_id.clone()), !code.scanned));

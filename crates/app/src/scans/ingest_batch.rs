@@ -44,7 +44,7 @@ pub struct IngestAnswer {
     pub conflicts: usize,
     /// For each scan that this batch brought first, the outcome that its device showed, in no order.
     pub heard: Vec<Outcome>,
-    /// The head of that event after this batch. `None` if it was not read, as for a stored answer.
+    /// The head of the event `event_id` after this batch. `None` if it was not read, as for a stored answer.
     pub head: Option<Head>,
 }
 

@@ -1,6 +1,6 @@
 //! Takes in a batch of one event: facts, the reducer's results for their subjects, logs, and findings about how the
-//! batch came (ARCHITECTURE.md §6 walk 2 ③–⑧). All endpoints share this: batches of S1 and ours, batches of S2, and scans
-//! asked online.
+//! batch came (ARCHITECTURE.md §6 walk 2 ③–⑧). All endpoints share this: batches in S1's, S2's and Admit's own form,
+//! and scans that a device asks about online.
 //!
 //! It loads what it needs, plans without the store, and stores everything at once. A caller that takes in several
 //! batches plans all of them before it stores one.
@@ -123,8 +123,8 @@ impl Arrived {
     }
 }
 
-/// Steps ③–⑧ for a batch of one event: loads and plans. The caller stores it, with the batch row and the line of the
-/// ledger.
+/// Steps ③–⑧ of walk 2 for a batch of one event: loads and plans. The caller stores it, with the batch row and the line
+/// of the ledger.
 pub(super) fn plan_part(
     tx: &mut dyn Tx,
     part: &Batch,
@@ -303,12 +303,13 @@ pub(super) fn touch_health(tx: &mut dyn Tx, carrier: &Carrier, now: Timestamp) -
     tx.put_health(&carrier.device.device_id, &seen)
 }
 
-/// Ends the row of failures after a batch that was answered from storage, since that sync succeeded too (spec D19).
+/// Ends the series of failed syncs after a batch that was answered from storage, since that sync succeeded too (spec
+/// D19).
 pub(super) fn end_failures(tx: &mut dyn Tx, carrier: &Carrier, now: Timestamp) -> Result<()> {
     if carrier.device.health.failed_syncs == 0 { Ok(()) } else { touch_health(tx, carrier, now) }
 }
 
-/// The audit entry of S2 §4, for a batch of ours or S1's.
+/// The audit entry of S2 §4, for a batch in Admit's own form or S1's.
 pub(super) fn changes_of(part: &Batch, stored: &Stored, rejudged: &Rejudged) -> Value {
     let unverified = part.items.iter().filter(|item| item.fact.signature == SignatureState::Unverified).count();
     json!({

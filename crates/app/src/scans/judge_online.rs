@@ -1,6 +1,6 @@
 //! Judges a scan about which the server is asked before the door opens (S2 `POST /api/scans`, spec §5). It is a scan in
-//! S2's form, or a claim in ours. The rules at the head decide. That serial and the answer are stored with the scan
-//! (spec §3).
+//! S2's form, or a claim in Admit's own. The rules at the event's head decide. The head's serial and the answer are
+//! stored with the scan (spec §3).
 
 use admit_core::barcode::{BarcodeHash, hex};
 use admit_core::decide::{Question, Verdict, decide};
@@ -315,8 +315,8 @@ fn warn_of_guessing(
     flag(tx, part, &delivery, taken, seeded)
 }
 
-/// Whether a scan is judged at all. S2's form is refused unless the event was live (spec D17). A device in our form
-/// gets the answer of an ended event, but none of a draft: it decides practice scans itself (decision 034).
+/// Whether a scan is judged at all. S2's form is refused unless the event was live (spec D17). In Admit's own form, a
+/// device gets an answer for an ended event, but none for a draft: it decides practice scans itself (decision 034).
 fn may_be_judged(rules: &LoadedRules, scan: &Scan) -> bool {
     match scan.form {
         Form::S2 => was_live(rules, scan.at),
@@ -373,7 +373,7 @@ fn state_without(
     Ok(reduce(subject, rules, &reviews, &facts).state)
 }
 
-/// The verdict of the rules at the head on a scan of a ticket in this state.
+/// The verdict of the rules at the event's head on a scan of a ticket in this state.
 pub(super) fn ask(rules: &LoadedRules, ticket: &TicketBook, state: &TicketState, scan: &Scan) -> Verdict {
     let gate = rules.book.gate(&scan.gate_id, When::Newest);
     let leads_out = gate.as_ref().is_some_and(|gate| gate.direction == Direction::Out);

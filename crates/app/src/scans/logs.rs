@@ -19,7 +19,7 @@ type Places = BTreeMap<u64, usize>;
 /// The log of a device.
 type Named = (DeviceId, LogId);
 
-/// What a batch brings to a log, and what is stored of the log.
+/// The places of one log that a batch brings, and what is stored of the log.
 #[derive(Debug, Default)]
 struct OfLog {
     places: Places,

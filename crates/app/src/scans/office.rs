@@ -62,7 +62,8 @@ pub fn operator(tx: &mut dyn Tx, caller: &UserCaller) -> Result<String> {
     Ok(member.map_or_else(|| NAME.to_owned(), |member| member.name.chars().take(NAME_CHARS).collect()))
 }
 
-/// A scan of the office with outcome `valid` and a shut door. It knows everything up to the event's head.
+/// Makes a scan of the office with outcome `valid` and a shut door, which the caller completes by the verdict. As its
+/// cursor it has the event's head, since the server knows everything up to there.
 pub fn draft(
     scan_id: ScanId,
     event_id: &EventId,
@@ -109,7 +110,7 @@ pub fn draft(
     })
 }
 
-/// The verdict of the rules at the head on a scan of a ticket, and the ticket's state before the scan.
+/// The verdict of the rules at the event's head on a scan of a ticket, and the ticket's state before the scan.
 pub fn verdict(
     tx: &mut dyn Tx,
     event_id: &EventId,
@@ -171,7 +172,7 @@ fn batch_of(scan_id: &ScanId) -> Result<BatchId> {
     BatchId::new(scan_id.as_str()).map_err(|error| Error::Bug(error.to_string()))
 }
 
-/// Hints about the scan to clients that watch the event. Call it after the commit.
+/// Gives the clients that watch the event a hint about the scan. Call it after the commit.
 pub fn announce(app: &App, organization_id: &OrganizationId, made: &Made) {
     moved(app, organization_id, &made.arrived, "scan_recorded", None);
     remember(app, organization_id, &made.part);

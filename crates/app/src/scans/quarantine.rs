@@ -26,8 +26,8 @@ pub struct Quarantine {
 }
 
 impl Quarantine {
-    /// The quarantine of a batch of one event. The caller judges the device that sends the batch and its keys,
-    /// `carriers`. A file has no such device.
+    /// Finds the scans of a batch of one event that wait. `carrier` is the device that sends the batch, and `carriers`
+    /// are its keys. The caller itself checks whether that device is active. An imported file has no such device.
     pub fn of(
         tx: &mut dyn Tx,
         batch: &Batch,

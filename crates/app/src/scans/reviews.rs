@@ -71,7 +71,7 @@ pub fn take_back(
     rejudge(tx, event_id, subjects, stamp, said.at, seeded)
 }
 
-/// Notes, on each incident that an acceptance cleared, who counted the waiting scans. So lists show it among the
+/// Notes, on each incident that an acceptance cleared, who accepted the waiting scans. So lists show it among the
 /// decided ones.
 pub fn note_accepted(
     tx: &mut dyn Tx,

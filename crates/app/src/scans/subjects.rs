@@ -22,8 +22,8 @@ use crate::ports::{Prefetch, Tx};
 use crate::records::{Flows, IncidentRecord, LoadedRules, StateRecord};
 use crate::seeded_ids::SeededIds;
 
-/// When a device should ask again after it met a node that is older than the event's reducer, in milliseconds. Another
-/// node may answer then.
+/// Time after which a device should ask again if its request met a node with an older reducer than the event's, in
+/// milliseconds. Another node may answer then.
 const OUTDATED_MS: i64 = 5_000;
 
 /// What judging some subjects anew found.

@@ -112,7 +112,7 @@ pub async fn sync_offline(app: &App, caller: &DeviceCaller, request: ScansSyncRe
     tell(app, caller, &whole, done)
 }
 
-/// After the commit: gives hints, fills caches (steps 22–25), and returns the answer (step 27).
+/// After the commit: gives hints, fills caches (S2's steps 22–25), and returns the answer (S2's step 27).
 fn tell(app: &App, caller: &DeviceCaller, whole: &Whole, done: Done) -> Result<IngestAnswer> {
     let (organization_id, device_id) = (&caller.organization_id, &caller.device_id);
     let batch_id = &whole.parts[0].batch_id;
@@ -192,7 +192,7 @@ fn invalid(error: FieldError) -> Error {
     Error::invalid(error.path, error.message)
 }
 
-/// Step 15: finds the spellings that some ticket ever held, with one read per event.
+/// S2's step 15: finds the spellings that some ticket ever held, with one read per event.
 fn held_codes(tx: &mut dyn Tx, request: &ScansSyncRequest, assignments: &Assignments) -> Result<Held> {
     let mut asked: BTreeMap<EventId, BTreeSet<BarcodeHash>> = BTreeMap::new();
     for (index, scan) in request.scans.iter().enumerate() {
@@ -338,8 +338,8 @@ fn silent_place(whole: &Whole, taken: &[Taken]) -> usize {
     silent_from(&places, whole.left).unwrap_or(whole.sent.len())
 }
 
-/// S2 §7, §8: flags the batch by all errors, including those that the device is not told. A code read twice is no
-/// failure by "> 50 % invalid tickets".
+/// S2 §7, §8: flags the batch by all errors, including those that the device is not told. S2's rule "> 50 % invalid
+/// tickets" does not count a code that was read twice.
 fn flag_batch(
     tx: &mut dyn Tx,
     whole: &Whole,
@@ -377,8 +377,8 @@ fn seconds(took_ms: i64) -> f64 {
     took_ms as f64 / 1_000.0
 }
 
-/// Step 26: writes S2's audit entry with the home event's commit, and a line in every other event that the batch
-/// touched.
+/// S2's step 26: writes S2's audit entry into the ledger of the batch's first event, and a line into the ledger of
+/// every other event that the batch touched.
 fn write_lines(tx: &mut dyn Tx, whole: &Whole, taken: &[Taken], found: &Found, took_ms: i64) -> Result<()> {
     let summary = summary(whole.sent.len(), found.errors());
     let metadata = json!({
@@ -400,7 +400,7 @@ fn write_lines(tx: &mut dyn Tx, whole: &Whole, taken: &[Taken], found: &Found, t
     Ok(())
 }
 
-/// Steps 20 and 27: makes the answer, and stores it in the batch's row.
+/// S2's steps 20 and 27: makes the answer, and stores it in the batch's row.
 fn answer_of(
     tx: &mut dyn Tx,
     whole: &Whole,

@@ -21,7 +21,8 @@ use crate::ports::Tx;
 use crate::records::{EntryTypeRecord, GuestRecord, TicketRecord};
 use crate::seeded_ids::SeededIds;
 
-/// The ordinal of these tickets' rules within their write. It is higher than that of all other rules.
+/// The ordinal that the first of these tickets' rules gets within its write. It is higher than the ordinals of all
+/// other rules.
 const FIRST_ORDINAL: u32 = 1 << 20;
 /// The name of a guest whose name did not come with the scan.
 const NAMELESS: &str = "Guest added at the door";

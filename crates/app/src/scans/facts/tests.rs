@@ -1,4 +1,4 @@
-//! What the plan of a batch's facts says, case by case. Each case has stored scans, a batch and what must follow.
+//! Tests the plan of a batch's facts, case by case. Each case has stored scans, a batch and the expected plan.
 
 use admit_core::scan::{Form, ScanKind, Stage};
 use admit_core::wire::scanning::Evidence;
