@@ -60,7 +60,8 @@ pub struct SetAside {
     codes: Arc<UnknownCodes>,
     key: Key,
     at_ms: i64,
-    /// Whether a person must be told: this is the last of the allowance, and nobody was told within a minute.
+    /// Whether a person must be told: this code is the last of the allowance, and nobody was told within the last
+    /// minute.
     pub tells: bool,
     is_spent: bool,
 }
@@ -85,9 +86,10 @@ impl Drop for SetAside {
     }
 }
 
-/// The part of its device's allowance that an upload uses. The task that stores the upload holds it too. A device that
-/// hangs up meanwhile can read the stored answer later, and learns from it what it would have learned at once. So the
-/// allowance is used once, when the upload is settled or nobody holds this value any more.
+/// The part of its device's allowance that an upload uses. The request holds this value, and so does the task that
+/// stores the upload. A device that hangs up meanwhile can read the stored answer later, and learns from it what it
+/// would have learned at once. So the allowance is used once, when the upload is settled or nobody holds this value any
+/// more.
 #[derive(Debug)]
 pub struct Spending {
     codes: Arc<UnknownCodes>,

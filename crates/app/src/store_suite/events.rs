@@ -171,8 +171,8 @@ pub async fn the_organization_has_its_own_ledger(store: TestStore) {
 
 /// `organization_ledger_end` returns number and head of the last line of the organisation's own ledger.
 /// `event_ledger_ends` returns the same for each event whose ledger was written to since a moment. `newest_audit`
-/// returns the newest line of the own ledger with an action, or `None`. `event_ledger_ends` returns no ledger of
-/// another organisation.
+/// returns the newest line with a given action in the organisation's own ledger, or `None`. `event_ledger_ends` returns
+/// no ledger of another organisation.
 pub async fn ledgers_tell_where_they_end(store: TestStore) {
     with_event(&store).await;
     make_event(&store, "o", event("f", 1)).await;

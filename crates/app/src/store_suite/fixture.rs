@@ -38,7 +38,7 @@ pub fn hash(byte: u8) -> [u8; 32] {
 pub fn page(limit: usize) -> Page {
     Page { limit, cursor: None }
 }
-/// The code of the conflict. Panics with the result if it is something else.
+/// The code of the conflict. Panics if the result is anything else.
 pub fn conflict<T: std::fmt::Debug>(result: Result<T>) -> &'static str {
     match result {
         Err(Error::Conflict { code, .. }) => code,

@@ -120,7 +120,7 @@ pub async fn takers_at_once_take_different_runs(store: TestStore) {
     assert_eq!(taken.len() + rest, 40);
 }
 
-/// `free_runs` makes the runs that a holder had taken due at once, and returns their number. The runs of other holders
+/// `free_runs` makes due at once the runs that a holder had taken, and returns their number. The runs of other holders
 /// stay taken.
 pub async fn a_process_that_starts_again_frees_what_it_had(store: TestStore) {
     with_runs(&store, &["r1", "r2"]).await;
@@ -319,8 +319,7 @@ pub async fn a_stopped_mail_lane_is_probed_by_one_at_a_time(store: TestStore) {
     assert_eq!(take(&store, "node", A_MINUTE).await, [("r1".into(), 3), ("r3".into(), 2)], "all that waited");
 }
 
-/// `take_runs` also takes a parked run when its own time has come, at once while the lane is open, and after
-/// `hurry_run`.
+/// `take_runs` also takes a parked run when its own time has come, when the lane is open, and after `hurry_run`.
 pub async fn a_parked_run_is_not_forgotten(store: TestStore) {
     with_runs(&store, &["r1", "r2"]).await;
     take(&store, "node", A_MINUTE).await;

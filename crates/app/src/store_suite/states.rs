@@ -170,8 +170,8 @@ async fn all_judged(store: &TestStore) -> Vec<Judged> {
     .await
 }
 
-/// `judged_states` returns the newest state of each of many subjects, also of those with hundreds of verdicts, and again
-/// of those that have few after that. `delete_states_before` deletes what earlier writes stored.
+/// `judged_states` returns the newest state of each of many subjects, also if a state has hundreds of verdicts and a
+/// later state of the subject has few. `delete_states_before` deletes what earlier writes stored.
 pub async fn the_newest_of_many_states_is_found(store: TestStore) {
     with_event(&store).await;
     let mut expected: Vec<Judged> = Vec::new();
@@ -203,7 +203,7 @@ pub async fn the_newest_of_many_states_is_found(store: TestStore) {
 }
 
 /// A write that fails after it stored and read states leaves the former ones valid, and hides none of the next write,
-/// which takes the same place.
+/// which takes the same serial.
 pub async fn states_of_a_failed_write_are_not_found(store: TestStore) {
     with_event(&store).await;
     let mut kept = many(1, 0..30, 1);

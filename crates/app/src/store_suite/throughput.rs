@@ -1,4 +1,5 @@
-//! Measures how fast a store takes in scans: the statements of a batch without the rules around them.
+//! Measures how fast a store takes in scans: it runs the statements of a batch without the checks and decisions of the
+//! use case.
 
 use admit_core::occupancy::Occupancy;
 use admit_core::scan::Scan;

@@ -286,8 +286,8 @@ impl Begun {
     }
 }
 
-/// Reads every row of a file, compares it with an event that has nothing, and stores nothing. Returns the number of
-/// good rows.
+/// Reads every row of a file, compares it with an event without guests and tickets, and stores nothing. Returns the
+/// number of good rows.
 #[cfg(feature = "fuzzing")]
 pub fn try_reading(bytes: &[u8], mapping: &str, promoters: bool) -> Result<usize> {
     let mapping = Mapping::parse(mapping).unwrap_or_default();

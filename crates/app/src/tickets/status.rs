@@ -46,7 +46,8 @@ pub(crate) fn by_hand(
 }
 
 /// Checks that the caller may set this status. A promoter may void an active ticket, and restore what they voided
-/// themselves. Every other status belongs to the organiser. So a guest who was refunded, or is not wanted, stays out.
+/// themselves. Every other status belongs to the organiser. So a promoter cannot let in a guest whom the organiser
+/// refunded or turned away.
 pub(crate) fn may_become(tx: &mut dyn Tx, by: &UserCaller, ticket: &TicketRecord, status: TicketStatus) -> Result<()> {
     if can(by.role, Action::ManageGuests) || status == ticket.rules.status {
         return Ok(());

@@ -39,8 +39,9 @@ pub struct TicketPatch {
     pub effective: HoldsFrom,
 }
 
-/// Changes a ticket. A patch that changes nothing writes nothing. One exception: with "from the start" it may extend a
-/// rule that so far held only from its own time on.
+/// Changes a ticket. A patch that changes nothing writes nothing, with one exception. A patch that holds for every scan
+/// also writes the values that it names and that are unchanged. A rule that held only from its own time on then holds
+/// for earlier scans too.
 pub async fn update(app: &App, caller: &UserCaller, ticket_id: TicketId, patch: TicketPatch) -> Result<TicketRecord> {
     caller.must(Action::ManageGuests)?;
     let now = app.clock.now();
@@ -107,8 +108,8 @@ pub(crate) struct Applied {
     pub said: Map<String, Value>,
 }
 
-/// Stores a ticket's new values with their rules, and judges its scans. `None` if nothing changed. With "from the
-/// start", the fields that the patch names become rules even if they keep their values.
+/// Stores a ticket's new values with their rules, and judges its scans. `None` if nothing changed. If the patch holds
+/// for every scan, the fields that it names become rules even if they keep their values.
 pub(crate) fn apply(
     tx: &mut dyn Tx,
     before: &TicketRecord,
@@ -133,8 +134,8 @@ pub(crate) fn apply(
     Ok(Some(Applied { ticket, brought, said }))
 }
 
-/// Sets the guest's party size to the ticket's limit (spec D8). Returns the guest before and after. `None` if there is
-/// no guest, or nothing changed.
+/// Sets the guest's party size to the ticket's limit (spec D8). Returns the guest before and after, which may be equal.
+/// `None` if the ticket has no guest.
 fn follow(tx: &mut dyn Tx, ticket: &TicketRecord, now: Timestamp) -> Result<Option<(GuestRecord, GuestRecord)>> {
     let ids: Vec<_> = ticket.guest_id.iter().cloned().collect();
     let Some(guest) = tx.guests_by_id(&ids)?.into_iter().next() else { return Ok(None) };

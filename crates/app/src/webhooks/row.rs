@@ -18,8 +18,8 @@ pub(super) struct Row {
     pub change: RowChange,
     /// The row's id.
     pub external_id: String,
-    /// The guest's fields in the row: our name of the field, and its text. Fields whose column the row lacks are left
-    /// out. An empty text means NULL.
+    /// The guest's fields in the row: Admit's name of the field, and its text. Fields whose column the row lacks are
+    /// left out. An empty text means NULL.
     pub cells: Vec<(&'static str, String)>,
     /// The fields that this change is about. Absent unless the message says how the row was before.
     pub changed: Option<BTreeSet<&'static str>>,
@@ -79,8 +79,8 @@ impl Row {
         Ok(Self { change, external_id, cells, changed, sequence: message.sequence, changed_us })
     }
     /// Removes the fields that this change is not about. So an old value of the sender does not undo what a person has
-    /// corrected in Admit. A field that differs from all that was taken of the row so far stays, since a message about
-    /// it was lost.
+    /// corrected in Admit. A field stays if its value differs from the last one that Admit took from the row, since a
+    /// message about it was lost.
     pub fn without_the_old(mut self, said: &Said) -> Self {
         if let Some(changed) = self.changed.take() {
             let id = &self.external_id;
@@ -127,7 +127,7 @@ impl Row {
     }
 }
 
-/// Reads a message as a received one, and then again as one that says nothing new. Stores nothing.
+/// Reads a message as the first about its row, and then again as if all its values were known. Stores nothing.
 #[cfg(feature = "fuzzing")]
 pub fn try_reading(message: &GuestMessage, columns: &WebhookColumns) {
     let Ok(row) = Row::read(message, columns) else { return };
@@ -155,7 +155,7 @@ fn changed_fields(record: &Cells, before: &Cells, columns: &WebhookColumns) -> B
         .collect()
 }
 
-/// The path of one of our fields in the sender's message.
+/// The path, in the sender's message, of a field of the guest.
 pub(super) fn place(columns: &WebhookColumns, field: &str) -> String {
     let column = fields(columns).into_iter().find(|(name, _)| *name == field).and_then(|(_, column)| column);
     path("record", column.unwrap_or(&columns.external_id))

@@ -89,7 +89,7 @@ impl Columns {
         Ok(out)
     }
 
-    /// The columns of a row that did not come from a file, by our own names.
+    /// The columns of a row that did not come from a file, by Admit's own names for columns.
     pub fn of_own(header: &[&'static str]) -> Self {
         let mut out = Self { is_own: true, ..Self::default() };
         for (place, name) in header.iter().enumerate() {
@@ -270,8 +270,8 @@ impl Columns {
         self.seen.iter().map(|one| one.header.as_str()).collect::<Vec<_>>().join(", ")
     }
 
-    /// Ignores the columns that a promoter's file may not set. The status column stays: it sets no status, but a guest
-    /// who is declined there stays out.
+    /// Ignores the columns that a promoter's file may not set. The status column stays: it sets no status, but a row
+    /// whose guest declined is left out.
     pub fn keep_promoters(&mut self) {
         use Column::{Barcode, EntryType, ExpiresAt, Flag, GateIds, GuestList, ValidFrom, Zone};
         // An entry type sets the zone too.

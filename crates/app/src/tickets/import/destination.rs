@@ -8,11 +8,12 @@ use crate::tickets::keys::KeyScope;
 pub struct Destination {
     /// The guest list of rows that name none. Absent if they go on none.
     pub list: Option<GuestListRecord>,
-    /// Whether this is a promoter's file. It touches no guest of another list, and its keys belong to its list alone.
+    /// Whether this is a promoter's file. It touches no guest of another list, and its import keys belong to its list
+    /// alone.
     pub alone: bool,
-    /// Whether the rows are a person's file. If so, the import looks for damage by spreadsheets, asks about what the
-    /// file leaves open, and makes no ticket for a guest who stays out. The cells of a webhook's row are taken
-    /// literally.
+    /// Whether the rows are a person's file. If so, the import looks for damage by spreadsheets and asks about what the
+    /// file leaves open. It also makes no ticket for a row that is left out, such as a declined guest's. The cells of a
+    /// webhook's row are taken literally.
     pub is_file: bool,
 }
 

@@ -10,7 +10,8 @@ use super::column::Column;
 pub struct Export {
     /// The name of the system.
     pub name: &'static str,
-    /// The headers by which the export is recognised (letters and digits, lower case): one of each group.
+    /// The headers by which the export is recognised (letters and digits, lower case). The file has at least one of
+    /// each group.
     signs: &'static [&'static [&'static str]],
     /// The possible names of its first column, if the export is recognised by that. Empty if it may be any.
     first: &'static [&'static str],
@@ -20,7 +21,7 @@ pub struct Export {
     statuses: &'static [(&'static str, TicketStatus)],
     /// Number added to the persons of a row, for systems that don't count the guest.
     pub persons_more: u32,
-    /// Whether a ticket without a name and an address stays out, because nobody has it yet.
+    /// Whether a row with neither a name nor an e-mail address is left out, because nobody has the ticket yet.
     pub unassigned_stay_out: bool,
 }
 
@@ -35,7 +36,7 @@ impl Export {
         EXPORTS.iter().filter(begins).find(|export| export.signs.iter().all(|group| group.iter().any(has)))
     }
     /// The meaning in this export of a header in the form of [`folded`](super::vocabulary::folded). `None` if the
-    /// export gives it no meaning of its own.
+    /// export gives it no meaning of its own. `Some(None)` if the column means nothing.
     pub fn meaning(&self, header: &str) -> Option<Option<Column>> {
         self.columns.iter().find(|(name, _)| *name == header).map(|(_, column)| *column)
     }

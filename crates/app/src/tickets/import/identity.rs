@@ -21,7 +21,7 @@ pub enum Identity {
     Key(String),
 }
 
-/// Another key under which the ticket may be stored, by a file with more ids or fewer.
+/// Another key under which the ticket may be stored, if an earlier file had more ids or fewer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OtherKey {
     /// The key.
@@ -103,7 +103,7 @@ impl Named<'_> {
     }
 
     /// The key made of everything that names the person: list, name and e-mail, and order, position and id if given.
-    /// `None` without name and e-mail.
+    /// `None` if the row has neither name nor e-mail.
     fn person(&self) -> Option<String> {
         let mut key = self.plain_person()?;
         for (word, part) in [("order", &self.order), ("position", &self.position), ("id", &self.id)] {
@@ -114,7 +114,8 @@ impl Named<'_> {
         Some(key)
     }
 
-    /// The key made of list, name and e-mail alone, as in a file without ids. `None` without name and e-mail.
+    /// The key made of list, name and e-mail alone, as in a file without ids. `None` if the row has neither name nor
+    /// e-mail.
     fn plain_person(&self) -> Option<String> {
         if self.name.is_none() && self.email.is_none() {
             return None;

@@ -79,7 +79,7 @@ pub enum NewTypes {
     Create,
     /// Give its rows the event's first type.
     First,
-    /// Leave its rows out, since the product may be something else, such as a T-shirt.
+    /// Leave the type's rows out, since the product may be something else, such as a T-shirt.
     LeaveOut,
 }
 
@@ -129,7 +129,7 @@ impl Mapping {
         let word = self.word(place, header)?;
         Some(if word.starts_with(FIELD) { Some(Column::Field) } else { Column::of_name(word) })
     }
-    /// The user's word for a column. In an export of our own, the header itself is the word. `None` if there is
+    /// The user's word for a column. In a file that Admit exported, the header itself is the word. `None` if there is
     /// neither.
     fn word<'a>(&'a self, place: usize, header: &'a str) -> Option<&'a str> {
         let said = self.columns.get(&format!("#{}", place + 1)).or_else(|| self.columns.get(header));

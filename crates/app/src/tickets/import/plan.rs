@@ -121,7 +121,7 @@ fn kept_out(
     }
 }
 
-/// Number of rows in a file that are good for an event that has nothing.
+/// Number of rows of a file that could be imported into an event without guests and tickets.
 #[cfg(feature = "fuzzing")]
 pub fn rows(reading: &Reading<'_>) -> usize {
     read_rows(reading, &mut Plan::default()).len()

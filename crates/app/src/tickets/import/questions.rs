@@ -9,9 +9,10 @@ pub enum Question {
     MissingCodes,
     /// A status word, as in the file, has no known meaning.
     Status(String),
-    /// A word in a name column, as in the file, may be a database's word for nothing.
+    /// A word in a name column may be a database's word for an empty cell, such as `NULL`. The text is the word as in
+    /// the file.
     EmptyWordInName(String),
-    /// In the file's dates, day and month could be either way. The text is one of these dates.
+    /// In the file's dates, either the day or the month could come first. The text is one of these dates.
     DateOrder(String),
 }
 

@@ -54,7 +54,7 @@ pub struct ImportReport {
     pub questions: Vec<QuestionReport>,
     /// Number of rows that wait for an answer.
     pub asked: usize,
-    /// Number of lines left out because a field is wrong. The first thousand fields are in `errors`.
+    /// Number of lines left out because a field is wrong. The first thousand wrong fields are in `errors`.
     pub wrong_lines: usize,
     /// Number of these lines that a spreadsheet damaged.
     pub damaged: usize,
@@ -73,7 +73,7 @@ pub struct ImportReport {
 }
 
 impl ImportReport {
-    /// Number of rows that stay out because of what they are, such as declined guests and totals.
+    /// Number of rows that are left out because of their content, such as declined guests and totals.
     pub fn left_out_rows(&self) -> usize {
         self.left_out.iter().map(|one| one.rows).sum()
     }

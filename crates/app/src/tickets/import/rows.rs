@@ -276,7 +276,8 @@ impl Reading<'_> {
         checks.errors().is_empty().then(|| Found::Row(Box::new(wanted)))
     }
 
-    /// The guest's name, joined if it comes in two columns. The user is asked about a database's word for nothing.
+    /// The guest's name, joined if it comes in two columns. The user is asked about a word that databases write for an
+    /// empty cell.
     fn name(&self, row: &Row<'_>) -> Result<Option<String>, Question> {
         let part = |column: Column| {
             let Some(text) = row.text(column) else { return Ok(None) };
@@ -294,7 +295,8 @@ impl Reading<'_> {
         Ok(whole.map(Cow::into_owned).or(joined))
     }
 
-    /// The status by its word. The user is asked about an unknown word, and it never admits.
+    /// The status that the cell's word means. An unknown word admits nobody: in a file it becomes a question to the
+    /// user, and otherwise the field is wrong.
     fn status(&self, row: &Row<'_>, checks: &mut Checks) -> Result<Cell<TicketStatus>, Question> {
         let Some(text) = row.text(Column::Status) else {
             let has = self.columns.has(Column::Status);

@@ -1,4 +1,4 @@
-//! The rows of a file as they will be. A dry run shows them.
+//! The rows of a file as they will be after the import. A dry run shows them.
 
 use std::collections::BTreeMap;
 

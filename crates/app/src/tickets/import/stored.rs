@@ -23,13 +23,13 @@ pub struct Stored {
     pub guests: BTreeMap<GuestId, GuestRecord>,
     /// Those of the tickets that were withdrawn because their import was undone.
     pub withdrawn: BTreeSet<TicketId>,
-    /// Tickets whose status a person set here, while another system's export would make them good again.
+    /// Tickets whose status a person set here, while another system's export would make them active again.
     pub by_hand: BTreeSet<TicketId>,
 }
 
 impl Stored {
-    /// Loads what rows are compared with. `export` tells whether the file is another system's export, whose words are
-    /// about that system's tickets.
+    /// Loads what rows are compared with. `export` tells whether the file is another system's export. Its status words
+    /// don't set aside a status that a person set here.
     pub fn load(
         tx: &mut dyn Tx,
         event_id: &EventId,
@@ -91,7 +91,7 @@ fn by_keys(tx: &mut dyn Tx, event_id: &EventId, wanted: &[Wanted]) -> Result<Fou
     Ok(found.filter_map(|ticket| Some((Identity::Key(ticket.import_key.clone()?), ticket))).collect())
 }
 
-/// Looks for rows that were not found yet by their other keys, in order.
+/// Looks for the tickets of rows without a found ticket, by the rows' other keys, in order.
 fn by_other_keys(tx: &mut dyn Tx, event_id: &EventId, wanted: &[Wanted], found: &mut Found) -> Result<()> {
     let most = wanted.iter().map(|row| row.other_keys.len()).max().unwrap_or_default();
     for place in 0..most {

@@ -158,8 +158,8 @@ pub(super) fn record(
     }
 }
 
-/// Removes what undoing imports would restore of these tickets and their guests. A guest's data was erased, and undoing
-/// an import must not bring it back.
+/// Removes what undoing imports would restore of these tickets and their guests. It is called when guests' data is
+/// erased, since undoing an import must not bring the data back.
 pub(crate) fn forget(tx: &mut dyn Tx, event_id: &EventId, tickets: &BTreeSet<TicketId>) -> Result<()> {
     for record in tx.imports_with_kept(event_id)? {
         let mut kept: Kept = read_kept(&record)?;

@@ -12,7 +12,8 @@ pub fn folded(name: &str) -> String {
     for_search(name).chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
-/// The meaning of a column with this header (folded), whatever its cells hold. `None` if the header is unknown.
+/// The meaning of a column with this header, in the form of [`folded`], whatever its cells hold. `None` if the header
+/// is unknown.
 pub fn meaning(header: &str) -> Option<Column> {
     let own = Column::ALL.iter().find(|(_, name)| folded(name) == header).map(|(column, _)| *column);
     // Only the user says which column is a guest's own field.
