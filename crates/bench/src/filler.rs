@@ -17,7 +17,8 @@ use crate::row::number;
 use crate::run::Store;
 use crate::server::Data;
 
-/// Blocks that one write can store. A block's position is the serial of its write times this.
+/// The most blocks that one write can store. A block's position is the serial of its write times this number, plus the
+/// block's number in the write.
 const PARTS: i64 = 1 << 14;
 
 /// The same for blocks of states.
@@ -172,7 +173,8 @@ impl Filler {
     }
 }
 
-/// A name for a block: its own check. The names of the server's blocks also depend on the blocks before.
+/// The checksum by which a block's row names it: the last bytes of the block. The server's checksums also depend on the
+/// blocks before.
 fn check(block: &[u8]) -> Result<i64> {
     let check: [u8; CHECK_BYTES] = block.last_chunk().copied().context("a block ends in its check")?;
     Ok(i64::from_be_bytes(check))

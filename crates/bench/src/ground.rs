@@ -1,5 +1,5 @@
-//! The database that the measurements start from. It has one event so large that no measurement scans a ticket twice,
-//! on each store. A run makes it once and copies it for every measurement.
+//! The database that the measurements start from, one for each store. It has one event so large that no measurement
+//! scans a ticket twice. A run makes it once and copies it for every measurement.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
-//! A mail server to measure with: Postfix's `smtp-sink`, which accepts every letter and counts it. It ends with this
-//! value, and also when this process ends in any way.
+//! A mail server to measure with: Postfix's `smtp-sink`, which accepts every letter and counts it. The mail server
+//! stops when this value is dropped, and also when this process ends in any way.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

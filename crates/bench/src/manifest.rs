@@ -1,4 +1,4 @@
-//! The list as the server builds it: the time, the bytes, and the bytes of a small change.
+//! Measures the list as the server builds it: the time to build it, its bytes, and the bytes of a small change.
 
 use std::io::Write;
 
@@ -13,7 +13,7 @@ use crate::sample::by_turns_ms;
 
 /// The bytes of one code in raw form: a hash and a ticket's id.
 const BARE_CODE_BYTES: usize = 32 + 16;
-/// The largest size of the compact form of 20,000 tickets as it is sent, in kB.
+/// The largest allowed size of the compact form of 20,000 tickets as it is sent, in kB.
 const COMPACT_KB: f64 = 700.0;
 
 /// Builds and compresses a list of 20,000 tickets.

@@ -25,8 +25,8 @@ use crate::server::{Data, Server};
 
 /// Guests in the file.
 const GUESTS: usize = 10_000;
-/// Syncs of one scan each on the idle server: half of them before the import, half after it. At least as many must
-/// happen while passes are made.
+/// Number of syncs of one scan each that are measured on the idle server: half of them before the import, half after
+/// it. At least as many must happen while passes are made.
 const SAMPLES: usize = 200;
 /// The time between two syncs of the phone.
 const PACE: Duration = Duration::from_millis(40);

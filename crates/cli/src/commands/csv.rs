@@ -75,7 +75,7 @@ impl Import {
     }
 }
 
-/// Prints the report: a person's messages to standard error, the counts to standard output.
+/// Prints the report: messages for a person to standard error, the counts to standard output.
 fn tell(report: &ImportReport) {
     let file = &report.file;
     let read_as = file.encoding.map(str::to_owned).or(file.sheet.as_ref().map(|sheet| format!("sheet {sheet}")));

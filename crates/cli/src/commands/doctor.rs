@@ -93,7 +93,8 @@ impl Doctor {
         findings
     }
 
-    /// A finding about the part because of which the database could not be opened.
+    /// The finding that the database could not be opened. It names the secret if the secret is wrong, otherwise the
+    /// database.
     fn not_opened(&self, error: &anyhow::Error) -> Finding {
         let says = format!("{error:#}");
         if error.is::<parts::WrongSecret>() {

@@ -44,7 +44,7 @@ pub struct Relay {
 enum Outcome {
     /// Admit accepted it.
     Delivered,
-    /// Admit refused it, and would refuse it again. The next line of this guest may still be accepted.
+    /// Admit refused the line, and would refuse it again. The next line of this guest may still be accepted.
     Refused(String),
     /// Admit failed at this line alone.
     Failed(String),

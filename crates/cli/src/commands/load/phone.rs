@@ -56,7 +56,7 @@ impl Phone {
         let now = Instant::now();
         self.outage.is_some_and(|(from, to)| from <= now && now < to)
     }
-    /// The time from the outage's end until its last scan was uploaded; `None` before that.
+    /// The time from the outage's end until the last scan of the outage was uploaded; `None` before that.
     pub fn caught_up(&self) -> Option<Duration> {
         Some(self.caught_up?.saturating_duration_since(self.outage?.1))
     }
@@ -68,7 +68,8 @@ impl Phone {
         Ok(())
     }
 
-    /// Scans the next people as if each had come so long ago. They are uploaded with the next upload.
+    /// Scans the next people as if they had come earlier: `ago` is how long ago each came. The next upload sends these
+    /// scans.
     pub fn scan_before(&mut self, ago: &[Duration]) -> anyhow::Result<()> {
         let now = now_ms();
         ago.iter().take(self.queue.len()).try_for_each(|ago| self.scan(now - ago.as_millis() as i64))
