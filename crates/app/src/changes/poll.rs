@@ -1,4 +1,5 @@
-//! Answers the changes after a cursor: tickets with their newest rules and counting scans, gates and the event.
+//! Answers the changes after a cursor: tickets with their newest rules and the scans that count, the gates, and the
+//! event.
 
 use std::collections::{BTreeMap, BTreeSet};
 

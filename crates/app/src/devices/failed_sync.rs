@@ -94,7 +94,7 @@ fn is_of_failures(incident: &IncidentRecord) -> bool {
 }
 
 /// Opens or clears the incident about a device's consecutive failures. All other incidents of the device stay
-/// unchanged. Takes the write's serial in its event.
+/// unchanged. Gives the write its serial in the event.
 pub(crate) fn settle(
     tx: &mut dyn Tx,
     event_id: &EventId,

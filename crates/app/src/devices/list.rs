@@ -1,4 +1,4 @@
-//! Lists the devices of an event, with what each has not handed over (spec §3 "Log").
+//! Lists the devices of an event, each with the scans of its logs that the server has not received (spec §3 "Log").
 
 use admit_core::access::Action;
 use admit_core::ids::EventId;

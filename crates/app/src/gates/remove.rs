@@ -14,9 +14,9 @@ use crate::ports::{App, Scope, Tx, write};
 use crate::records::{DeviceRecord, DeviceState};
 use crate::rules::{announce, put};
 
-/// Removes a gate. Its rules stay, since they are facts. One more rule says that from now on it admits no zone. So a
-/// device that still has a pairing code for it lets nobody in. Fails with `gate_in_use` while devices are paired to it,
-/// tickets are limited to it, or people were scanned at it. The message says which.
+/// Removes a gate. Its rules stay, since they are facts. One more rule says that the gate admits no zone from now on.
+/// So a device that still has a pairing code for the gate lets nobody in. Fails with `gate_in_use` while devices are
+/// paired to it, tickets are limited to it, or people were scanned at it. The message says which.
 pub async fn remove(app: &App, caller: &UserCaller, event_id: EventId, gate_id: GateId) -> Result<()> {
     caller.must(Action::ManageEvents)?;
     let now = app.clock.now();

@@ -358,7 +358,7 @@ pub trait TxStates {
     fn occupancy(&mut self, event_id: &EventId) -> Result<Occupancy>;
     /// Overwrites the event's counters. Only `rebuild` calls it.
     fn set_occupancy(&mut self, event_id: &EventId, occupancy: &Occupancy, serial: u64) -> Result<()>;
-    /// Persons by gate and minute, from the minute of a moment on. Minutes in which nothing happened are left out.
+    /// Persons by gate and minute, from the minute of `since` on. Minutes in which nothing happened are left out.
     fn flow(&mut self, event_id: &EventId, since: Timestamp) -> Result<Vec<MinuteFlow>>;
     /// Adds to the event's flow. `delta` has each gate's minute at most once.
     fn add_flow(&mut self, event_id: &EventId, delta: &[MinuteFlow]) -> Result<()>;

@@ -167,6 +167,6 @@ pub struct ImportRecord {
     pub imported_at: Timestamp,
     /// When the import was undone. Absent if it was not.
     pub undone_at: Option<Timestamp>,
-    /// The data that undoing the import needs. Only the use case writes and reads it.
+    /// The data that undoing the import needs. Only the use cases of imports write and read it.
     pub kept: String,
 }

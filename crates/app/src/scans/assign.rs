@@ -57,7 +57,7 @@ impl Assignments {
 }
 
 /// Sets the event of each scan whose form names none, by the device's assignment at the scan's time. A content that is
-/// stored already keeps its event, whatever offset this delivery brings.
+/// stored already keeps its event, whatever clock offset this delivery brings.
 pub fn place(tx: &mut dyn Tx, batch: &mut Batch, assignments: &Assignments) -> Result<()> {
     let stored =
         if assignments.moved() { stored_at(tx, &batch.device_id, &batch.items, assignments)? } else { BTreeMap::new() };

@@ -54,8 +54,8 @@ struct Asked {
     scan: Scan,
     evidence: Evidence,
     state: SignatureState,
-    /// The hashes of the code's spellings, in the order in which they are tried. A claim has only the one that its
-    /// device matched.
+    /// The hashes of the code's spellings (the texts that the read text may stand for), in the order in which they are
+    /// tried. A claim has only the one that its device matched.
     spellings: Vec<BarcodeHash>,
     /// The digest of the question, which identifies the same question again.
     batch_id: BatchId,
@@ -331,8 +331,8 @@ pub(super) fn was_live(rules: &LoadedRules, at: Timestamp) -> bool {
     !draft && then.is_some_and(|event| event.status == EventStatus::Live)
 }
 
-/// Returns the spelling that a ticket ever held, otherwise the first spelling. Also returns the ticket: by its code,
-/// otherwise the one that a person picked.
+/// Returns the hash of the spelling of the code that a ticket ever held, otherwise of the first spelling. Also returns
+/// the ticket: by its code, otherwise the one that a person picked.
 fn resolve(tx: &mut dyn Tx, asked: &Asked) -> Result<(Option<BarcodeHash>, Option<TicketId>)> {
     let found = tx.find_codes(&asked.scan.event_id, &asked.spellings)?;
     let holder = |hash: &BarcodeHash| found.iter().find(|(held, _)| held == hash).map(|(_, id)| id.clone());

@@ -144,9 +144,9 @@ fn suspended(whole: &Whole) -> Error {
     Error::Denied { code: "device_suspended", message, details }
 }
 
-/// Reads without a lock: the stored answer, if the batch was stored before. Otherwise it reads the scans. Each belongs
-/// to the event to which its device was assigned at its time. Its code is the spelling that a ticket ever held (spec
-/// D12).
+/// Reads without a lock: the stored answer, if the batch was stored before. Otherwise it reads the scans. Each scan
+/// belongs to the event to which its device was assigned at the scan's time. Its code is the spelling of the read text
+/// that a ticket ever held (spec D12).
 async fn read_whole(
     app: &App,
     caller: &DeviceCaller,
@@ -192,7 +192,7 @@ fn invalid(error: FieldError) -> Error {
     Error::invalid(error.path, error.message)
 }
 
-/// S2's step 15: finds the spellings that some ticket ever held, with one read per event.
+/// S2's step 15: finds those spellings of the read codes that some ticket ever held, with one read per event.
 fn held_codes(tx: &mut dyn Tx, request: &ScansSyncRequest, assignments: &Assignments) -> Result<Held> {
     let mut asked: BTreeMap<EventId, BTreeSet<BarcodeHash>> = BTreeMap::new();
     for (index, scan) in request.scans.iter().enumerate() {

@@ -115,7 +115,7 @@ pub async fn variants_come_along_wherever_they_resolve(store: TestStore) {
 }
 
 /// `facts`, `proven`, `stored_ids` and `scans` merge what the deliveries of one content prove: the best signature, the
-/// better offset, the first receipt. A delivery that proves the author also ends the withholding.
+/// better clock offset, the first receipt. A delivery that proves the author also ends the withholding.
 pub async fn deliveries_are_merged(store: TestStore) {
     with_event(&store).await;
     with_tickets(&store, &["t1"]).await;
