@@ -193,8 +193,8 @@ impl Checks {
         }
         persons
     }
-    /// Checks how many days after an event guests' personal data is kept: 1 to 3,650. Absent keeps it as long as the
-    /// event.
+    /// Checks how many days after an event guests' personal data is kept: 1 to 3,650. If it is absent, the data is kept
+    /// as long as the event.
     pub fn retention_days(&mut self, path: &str, days: Option<u32>) -> Option<u32> {
         if days.is_some_and(|days| !(1..=RETENTION_DAYS).contains(&days)) {
             self.fail(path, format!("must be 1 to {RETENTION_DAYS} days, or null to keep guests' data"));

@@ -68,7 +68,7 @@ fn one(run: &Run, store: Store) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// The median time of one batch in milliseconds, measured one after the other on a warm server.
+/// The median time of one batch in milliseconds. A warm server gets the batches one after the other.
 fn batch_ms(run: &Run, server: &Server, phones: &mut [Phone], fresh: &mut &[Listed]) -> Result<f64> {
     once(server, phones, Format::V2, BATCH, 3, fresh)?;
     let times = (0..run.scaled(15, 3)).map(|_| once(server, phones, Format::V2, BATCH, 1, fresh));

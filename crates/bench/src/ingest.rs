@@ -131,8 +131,8 @@ impl Limits {
     }
 }
 
-/// Bare storing in scans per second, one batch per transaction. PostgreSQL gets `phones` connections; SQLite has one
-/// writer.
+/// Measures bare storing in scans per second, with one batch per transaction. PostgreSQL gets `phones` connections;
+/// SQLite has one writer.
 pub fn bare_rate(
     store: Store,
     data: &Data,

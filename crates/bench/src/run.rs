@@ -58,7 +58,7 @@ impl Run {
 pub enum Store {
     /// The embedded one.
     Sqlite,
-    /// A server of its own, private to the run, with every commit on the disk.
+    /// A PostgreSQL server that only this run uses, with every commit on the disk.
     Postgres,
 }
 

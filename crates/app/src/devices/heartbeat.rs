@@ -71,7 +71,7 @@ pub async fn heartbeat(app: &App, caller: &DeviceCaller, beat: HeartbeatRequest)
     Ok(heard)
 }
 
-/// Persons added at all doors of the event. `None` unless the device's gate adds guests.
+/// Persons added at all doors of the event. `None` unless staff may add guests at the device's gate.
 fn walk_ins(tx: &mut dyn Tx, device: &DeviceRecord, gates: &[gates::Gate]) -> Result<Option<u32>> {
     if !gates.iter().any(|gate| gate.gate_id == device.gate_id && gate.rules.walk_ins) {
         return Ok(None);

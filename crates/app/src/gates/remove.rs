@@ -47,7 +47,8 @@ pub async fn remove(app: &App, caller: &UserCaller, event_id: EventId, gate_id: 
     Ok(())
 }
 
-/// The users of the gate that stop its removal, in words that say what to do. `None` if nothing uses it.
+/// Names the devices, tickets and scans that stop the gate's removal, in words that say what to do. `None` if nothing
+/// uses the gate.
 fn used_by(tx: &mut dyn Tx, event_id: &EventId, gate_id: &GateId) -> Result<Option<String>> {
     let at_it =
         |one: &&DeviceRecord| one.event_id == *event_id && one.gate_id == *gate_id && one.state != DeviceState::Revoked;

@@ -80,7 +80,8 @@ pub async fn update(
     .await
 }
 
-/// The words of the ledger's lines. A list's former names are found by these lines.
+/// The entity type and the action of the ledger lines about a changed guest list. These lines give the list's former
+/// names.
 const ENTITY: &str = "GuestList";
 const UPDATED: &str = "guest_list_updated";
 

@@ -164,7 +164,7 @@ fn moment(at: Timestamp, what: What, by: Option<String>) -> Moment {
     Moment { at, what, by, gate: None, device: None, persons: 0, by_hand: false, counts: true }
 }
 
-/// The fields that a line says were changed. Fields of the ticket have their own names.
+/// The names of the fields of the guest and of the ticket that a ledger line says were changed.
 fn fields(changes: &str) -> Vec<String> {
     let said: serde_json::Map<String, serde_json::Value> = serde_json::from_str(changes).unwrap_or_default();
     let mut fields = Vec::new();

@@ -31,7 +31,7 @@ pub struct AreaRecount {
     pub gate_ids: Vec<GateId>,
     /// The recount.
     pub recount: Recount,
-    /// Persons inside at that time by scans and headcounts alone, without this recount or an earlier one.
+    /// Persons inside at the recount's time by scans and headcounts alone, without this recount or an earlier one.
     pub counted: i64,
     /// Persons inside now.
     pub now: i64,

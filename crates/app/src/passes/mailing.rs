@@ -41,7 +41,7 @@ pub struct Mailing {
     pub state: MailState,
     /// Why the mail waits or was not sent, in plain words. Absent if nothing is wrong.
     pub why: Option<String>,
-    /// Since when it is in this state. Absent if there was never a run.
+    /// Since when the mail is in this state. Absent if there was never a run.
     pub at: Option<Timestamp>,
 }
 

@@ -54,7 +54,7 @@ pub struct Enclosure {
     pub bytes: Vec<u8>,
 }
 
-/// A letter as it should arrive: a text, the same as HTML, a picture that the HTML shows, and an attached file.
+/// A letter as it should arrive: a text, the same text in HTML, a picture that the HTML shows, and an attached file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Letter {
     /// The Message-ID without its angle brackets. It is the same at every try, so that mail programs recognise a

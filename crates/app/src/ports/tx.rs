@@ -64,9 +64,9 @@ pub trait TxAccounts {
     fn remove_member(&mut self, user_id: &UserId) -> Result<()>;
     /// Stores what a secret gives access to.
     fn insert_credential(&mut self, credential: &CredentialRecord) -> Result<()>;
-    /// Stores what a pass's token gives access to, unless it is stored already. A guest has one pass, however often it
-    /// is made. Returns `false` if the token belongs to something else, because it came from another event or another
-    /// system.
+    /// Stores which ticket's pass a token gives access to, unless that is stored already. A guest has one pass, however
+    /// often it is made. Returns `false` if the token belongs to something else, because it came from another event or
+    /// another system.
     fn keep_pass(&mut self, credential: &CredentialRecord) -> Result<bool>;
     /// Deletes a secret.
     fn delete_credential(&mut self, token_hash: &[u8; 32]) -> Result<()>;
@@ -207,8 +207,8 @@ pub trait TxGuests {
     fn guests_by_id(&mut self, guest_ids: &[GuestId]) -> Result<Vec<GuestRecord>>;
     /// The serial of the last change of a guest of the event. 0 if there is none.
     fn names_serial(&mut self, event_id: &EventId) -> Result<u64>;
-    /// Guests that have a ticket and changed after a serial (0 means all), in order of ticket. A names part is built
-    /// from these.
+    /// Guests that have a ticket and changed after a serial (0 means all), in order of ticket. The names that devices
+    /// fetch are built from these.
     fn names_since(&mut self, event_id: &EventId, serial: u64) -> Result<Vec<GuestRecord>>;
     /// A page of guests, with the states of their tickets.
     fn guests(
@@ -442,7 +442,8 @@ pub trait TxDevices {
 
 /// Scans that count nothing until a person accepts them.
 pub trait TxWaiting {
-    /// Deletes the record of which scans of an event wait. Only `rebuild` calls it, and finds them again.
+    /// Deletes the record of which scans of an event wait. Only `rebuild` calls it, and then finds the waiting scans
+    /// again.
     fn clear_waiting(&mut self, event_id: &EventId) -> Result<()>;
     /// All waiting scans of an event, each with its device, for `rebuild --check`.
     fn all_waiting_scans(&mut self, event_id: &EventId) -> Result<Vec<(DeviceId, WaitingScan)>>;

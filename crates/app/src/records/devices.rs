@@ -148,8 +148,8 @@ pub struct DeviceKeyRecord {
     /// When the organiser revoked the key with its device. Scans that it signed and that were not received before wait
     /// for review. Absent if it is not revoked.
     pub revoked_at: Option<Timestamp>,
-    /// When another key of the device replaces this one. During a rotation's overlap the time lies ahead. From then on
-    /// the key gives no access, but still proves what it signed. Absent if none replaces it.
+    /// When another key of the device replaces this one. During a rotation's overlap this time lies in the future. From
+    /// this time on the key gives no access, but still proves what it signed. Absent if none replaces it.
     pub replaced_at: Option<Timestamp>,
     /// SHA-256 of the pairing token for which the server gave the key.
     pub paired_by: Option<[u8; 32]>,

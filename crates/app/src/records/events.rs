@@ -38,7 +38,7 @@ pub struct EventRecord {
     pub day_starts_at: ClockTime,
     /// Whether a staff PIN is set.
     pub has_pin: bool,
-    /// Persons expected at the same time, which the live page shows. Absent means no limit.
+    /// The most persons who should be inside at the same time, which the live page shows. Absent means no limit.
     pub capacity: Option<u32>,
     /// Persons whom staff may add at the event's doors altogether. Absent means no limit.
     pub walk_ins: Option<u32>,

@@ -112,7 +112,8 @@ fn waiting_of<'r>(key: &'r str, reduced: &'r Reduced) -> impl Iterator<Item = Wa
     waits.map(move |one| (key.to_owned(), one.device_id.clone(), one.scan_id.clone(), one.digest))
 }
 
-/// Whether a subject is one of scans. Causes of logs, devices and batches depend on deliveries, not on `reduce`.
+/// Whether a key is the key of a ticket or an unknown code, which have scans. Causes of logs, devices and batches
+/// depend on deliveries, not on `reduce`.
 fn is_of_scans(subject_key: &str) -> bool {
     subject_key.starts_with("ticket:") || subject_key.starts_with("unknown:")
 }

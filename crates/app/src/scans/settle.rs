@@ -1,6 +1,6 @@
-//! Which incidents open, change and clear when the causes of some subjects change (spec §3 "Incident"). An incident is
-//! open while its cause holds and the cause's digest is not the one that a person resolved. A cause that vanished clears
-//! its incident, and a changed cause reopens it.
+//! Plans which incidents open, change and clear when the causes of some subjects change (spec §3 "Incident"). An
+//! incident is open while its cause holds and the cause's digest is not the one that a person resolved. A cause that
+//! vanished clears its incident, and a changed cause reopens it.
 
 use std::collections::BTreeMap;
 

@@ -121,7 +121,7 @@ impl Judged {
         let facts = tx.facts(event_id, again)?;
         Ok(Self { rules, facts, reviews: tx.reviews(event_id, again)? })
     }
-    /// Reduces each subject: those of `first` from the facts given with them, the others from the facts here.
+    /// Reduces each subject: those of `first` from the facts given with them, the others from the loaded facts.
     fn reduce<'a>(
         self,
         keys: impl Iterator<Item = &'a String>,
@@ -297,7 +297,7 @@ pub fn state_record(key: &str, reduced: &Reduced, serial: u64) -> StateRecord {
     }
 }
 
-/// The verdict of one scan among a subject's. `None` if the scan has none.
+/// The verdict of one scan, out of all verdicts of its subject. `None` if the scan has none.
 pub fn verdict_of<'a>(reduced: &'a Reduced, device_id: &DeviceId, scan_id: &ScanId) -> Option<&'a ScanVerdict> {
     reduced.verdicts.iter().find(|verdict| verdict.device_id == *device_id && verdict.scan_id == *scan_id)
 }

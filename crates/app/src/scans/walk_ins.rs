@@ -66,7 +66,7 @@ impl Stored {
 }
 
 /// The names that came with scans, as far as they may be stored. A repeated scan brings its name again. If the guest's
-/// data was erased, the name stays out.
+/// data was erased, the name is not stored again.
 pub(super) fn load_names<'a>(
     tx: &mut dyn Tx,
     event_id: &EventId,

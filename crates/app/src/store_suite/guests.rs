@@ -112,8 +112,8 @@ pub async fn guests_are_paged_in_each_order(store: TestStore) {
     }
 }
 
-/// `guests` filters by standing, by text, by entry type, and by the newest run about the guest's pass. The text may be
-/// a part of the name, the beginning of an e-mail, id or order, a whole code or a short code.
+/// `guests` filters by the state of the guest, by text, by entry type, and by the newest run about the guest's pass.
+/// The text may be a part of the name, the beginning of an e-mail, id or order, a whole code or a short code.
 pub async fn guests_are_filtered_by_what_is_known_of_them(store: TestStore) {
     six(&store).await;
     let by = |standing| GuestFilter { standing: Some(standing), ..GuestFilter::default() };

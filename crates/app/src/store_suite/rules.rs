@@ -63,8 +63,8 @@ fn every_kind() -> Vec<(Effective, Change)> {
     ]
 }
 
-/// `load_rules` returns the rules as `insert_rules` stored them: those of the event in its book, and those of the given
-/// tickets.
+/// `load_rules` returns the rules as `insert_rules` stored them: those of the event in its `EventBook`, and those of
+/// the given tickets.
 pub async fn rules_come_back_as_they_were_made(store: TestStore) {
     with_event(&store).await;
     let rules = on_event(&store, |tx| put(tx, every_kind())).await.unwrap();

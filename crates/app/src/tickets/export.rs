@@ -19,8 +19,8 @@ use crate::events;
 use crate::ports::{App, Scope, TicketFilter, Tx, read, write};
 use crate::records::{EntryTypeRecord, GuestListRecord, GuestRecord, Page};
 
-/// The columns that an import reads, then three that it does not read: the ticket's id, its code's hash, and its
-/// persons let in. Columns for the guests' own fields follow.
+/// The columns that an import reads, then three that it does not read: the ticket's id, its code's hash, and the number
+/// of persons let in with it. Columns for the guests' own fields follow.
 const HEADER: [&str; 19] = [
     "barcode",
     "name",

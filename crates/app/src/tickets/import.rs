@@ -287,7 +287,7 @@ impl Begun {
 }
 
 /// Reads every row of a file, compares it with an event without guests and tickets, and stores nothing. Returns the
-/// number of good rows.
+/// number of rows that could be imported.
 #[cfg(feature = "fuzzing")]
 pub fn try_reading(bytes: &[u8], mapping: &str, promoters: bool) -> Result<usize> {
     let mapping = Mapping::parse(mapping).unwrap_or_default();

@@ -95,7 +95,8 @@ impl Row {
             |(field, text): &(&'static str, String)| ((*field).to_owned(), said_of(&self.external_id, field, text));
         self.cells.iter().map(one).collect()
     }
-    /// Whether a newer change of the row is known. The sender's outbox decides first, then its clock.
+    /// Whether a newer change of the row is known. The change's place in the sender's outbox decides. Without places,
+    /// the sender's clock does.
     pub fn is_older_than(&self, known: &WebhookRowRecord) -> bool {
         match ((known.sequence, self.sequence), (known.changed_us, self.changed_us)) {
             ((Some(known), Some(this)), _) => this <= known,

@@ -48,8 +48,8 @@ enum Outcome {
     Refused(String),
     /// Admit failed at this line alone.
     Failed(String),
-    /// A proxy before Admit refused this line with a page of its own, perhaps only this line, perhaps all. The number
-    /// is the pause in milliseconds, if the answer named one.
+    /// A proxy before Admit refused this line with a page of its own. It may refuse only this line, or all lines. The
+    /// number is the pause in milliseconds, if the answer named one.
     TurnedAway(String, Option<i64>),
     /// Nothing can be delivered now. The number is the pause in milliseconds, if the answer named one.
     Trouble(String, Option<i64>),

@@ -18,7 +18,8 @@ pub fn text(column: Column, raw: &str) -> Cow<'_, str> {
     if !column.is_name() && is_empty_word(&cell) { Cow::Borrowed("") } else { cell }
 }
 
-/// The text of a cell that did not come from a file, so it has neither guards nor words that mean an empty cell.
+/// The text of a cell that did not come from a file, so it has neither guards (as in `'0030611`) nor words that mean an
+/// empty cell.
 pub fn plain(column: Column, raw: &str) -> Cow<'_, str> {
     if column.is_code() { clean_code(raw) } else { clean_text(raw) }
 }

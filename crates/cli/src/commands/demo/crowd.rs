@@ -62,8 +62,8 @@ fn arrivals(during: Duration, gap: Duration) -> Vec<Duration> {
     (0..many).map(|n| during.saturating_sub(came(n))).collect()
 }
 
-/// The people at one of `many` phones: every `many`th person, and now and then a person with a copy. The first
-/// `before` people of all came before the start.
+/// The people at one of `many` phones: every `many`th person, and now and then a person with a copy. Of all people at
+/// all phones, the first `before` came before the start.
 fn queue(tickets: &[Ticket], place: usize, many: usize, before: usize) -> Vec<Ticket> {
     let mut queue = Vec::new();
     for (n, ticket) in tickets.iter().enumerate().skip(place).step_by(many) {

@@ -68,7 +68,7 @@ pub struct Report {
     pub counted: u64,
     /// The longest time from the end of the outage until a phone had uploaded its scans; `None` without an outage.
     pub caught_up: Option<Duration>,
-    /// The server's use of processor and memory meanwhile; `None` if it is not a process of this machine.
+    /// The server's use of processor and memory during the load; `None` if it is not a process of this machine.
     pub cost: Option<Cost>,
 }
 
