@@ -1,4 +1,4 @@
-//! Builds the server's state: the store of this place, its secret, and the settings.
+//! Builds the server's state from the store and the secret that a [`Place`] names, and from the settings.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,8 @@ use tokio_util::sync::CancellationToken;
 use crate::say::say;
 use crate::settings::{ARRIVING, ASIDE, DATABASE_FILE, Place, give_to_folders_owner, make_folder};
 
-/// The name of the setting that holds the sealed probe, which is also the probe's plain text.
+/// The name of the setting that holds the probe: a known text, sealed with the secret. A secret that opens it is the
+/// right one.
 pub const PROBE: &str = "secret_probe";
 const PROBE_TEXT: &[u8] = b"admit.secret.probe.v1";
 /// The time limit of an orderly end after the store stopped itself.
@@ -177,8 +178,8 @@ async fn check_secret(app: &App, named: &str) -> anyhow::Result<()> {
     opens(&app.secret, &kept, named)
 }
 
-/// Checks that the file of an embedded database was sealed with this secret. A database that never served was sealed
-/// with none.
+/// Checks that the file of an embedded database was sealed with this secret. A database that no server has opened yet
+/// has no probe and passes.
 pub fn check_secret_of(database: &Path, secret: &Secret, named: &str) -> anyhow::Result<()> {
     check_secret_of_probe(Sqlite::setting_of(database, PROBE)?.as_deref(), secret, named)
 }

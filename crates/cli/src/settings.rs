@@ -271,9 +271,9 @@ pub fn make_folder(folder: &Path) -> anyhow::Result<()> {
     builder.create(folder).with_context(|| format!("making {}", folder.display()))
 }
 
-/// Gives files that root created in a person's data folder to the folder's owner, because a server of that user could
-/// not open them otherwise. Files of other users are not changed, nor are files in a folder of root, and links are not
-/// followed.
+/// Gives files that root created in a person's data folder to the folder's owner, because a server that runs as this
+/// owner could not open them otherwise. Files of other users are not changed, nor are files in a folder of root, and
+/// links are not followed.
 #[cfg(unix)]
 pub fn give_to_folders_owner(folder: &Path) {
     use std::os::unix::fs::MetadataExt as _;

@@ -55,7 +55,7 @@ pub fn known(command: &Command) -> Vec<String> {
     known
 }
 
-/// The text `, perhaps NAME is meant`, if a name is near; else empty.
+/// The text `, perhaps NAME is meant`, if a known name is similar; else empty.
 pub fn nearest(name: &str, known: &[String]) -> String {
     let distance = |one: &&String| strsim::damerau_levenshtein(name, one);
     let near = known.iter().min_by_key(distance).filter(|one| distance(one) <= NEAR);

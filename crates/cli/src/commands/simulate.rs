@@ -47,7 +47,8 @@ pub struct Simulate {
     /// thread.
     #[arg(long)]
     jobs: Option<usize>,
-    /// Run each seed a second time and compare the results, and once more without the other organisation.
+    /// Run each seed a second time and compare the results. Run a seed with two organisations once more with one of
+    /// them.
     #[arg(long)]
     thorough: bool,
     /// Print the trace of a single seed.

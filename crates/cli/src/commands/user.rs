@@ -1,4 +1,5 @@
-//! `admit user`: a new organisation with its first owner, another member of one, or a new password for somebody.
+//! `admit user`: makes a new organisation with its first owner, adds a member to an organisation, or gives a user a new
+//! password.
 
 use std::io::BufRead;
 

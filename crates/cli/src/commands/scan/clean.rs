@@ -1,5 +1,5 @@
-//! Makes text of guests and organisers harmless on a terminal. It may not move the cursor, change colours or reverse
-//! the line.
+//! Makes text of guests and organisers harmless on a terminal. Such text must not move the cursor, change colours or
+//! reverse the direction of the line.
 
 /// The most characters of one text that are shown.
 const LONGEST: usize = 200;

@@ -1,5 +1,5 @@
-//! Reads codes from Linux devices: a USB reader that types, a reader on a serial line. If a reader is unplugged, the
-//! scanner waits for it.
+//! Reads codes from Linux devices: a USB reader that acts as a keyboard, or a reader on a serial line. If a reader is
+//! unplugged, the scanner waits for it.
 
 use std::fs::File;
 use std::io::Read as _;

@@ -1,5 +1,5 @@
-//! One scanner from its first code to its last. It takes a code, waits for the verdict, answers the verdict's
-//! question, and prints the verdict.
+//! One scanner from its first code to its last. It takes a code and waits for the verdict. If the verdict asks how many
+//! persons go in, it answers, or asks staff. Then it prints the verdict.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -46,7 +46,7 @@ pub struct Answers {
     pub party: Party,
     /// Behaviour if the area is full.
     pub full: Unasked,
-    /// Behaviour if the guest has a flag, for which staff should look at the guest first.
+    /// Behaviour if the guest has a flag, which asks staff to look at the guest before the door opens.
     pub check: Unasked,
 }
 
@@ -104,7 +104,7 @@ pub enum End {
 
 /// The time limit for the first list with `--once`.
 const ONCE_READY: Duration = Duration::from_secs(30);
-/// The time limit for a verdict that the server is asked about when the program ends.
+/// How long the program, when it ends, waits for the verdict about the code under way.
 const LAST_VERDICT: Duration = Duration::from_secs(3);
 
 /// The scanner, its reader, its hooks and its screen.
@@ -219,7 +219,7 @@ impl Door {
         Ok(())
     }
 
-    /// Uses a typed text as the answer to a question, if it is a number of persons who may go in.
+    /// Uses a typed text as the answer to the question how many go in, if the text is a number and so many may go in.
     fn answered(&mut self, question: Box<VerdictView>, text: &str) -> anyhow::Result<()> {
         let count = text.trim().parse().ok().filter(|count| *count <= question.may_admit);
         let (Some(count), Some(scan_id)) = (count, question.scan_id.clone()) else {
@@ -267,7 +267,8 @@ impl Door {
         Ok(())
     }
 
-    /// Prints a verdict and runs its hook. Its scan is durable, because the engine shows no other verdict.
+    /// Prints a verdict and runs its hook. The verdict's scan is durable already, because the engine shows a verdict
+    /// only after that.
     fn told(&mut self, verdict: VerdictView, asked: Option<&VerdictView>) -> anyhow::Result<()> {
         self.current = false;
         let view = self.scanner.view().context("a verdict came before any state")?;
@@ -333,7 +334,7 @@ impl Door {
         self.seen = seen;
     }
 
-    /// Finishes the code under way, uploads what it can, and reports how many scans wait.
+    /// Finishes the code under way, uploads what it can, and reports how many scans still wait for upload.
     async fn finish(&mut self) -> anyhow::Result<()> {
         let until = Instant::now() + LAST_VERDICT;
         if let Some(question) = self.question.take()

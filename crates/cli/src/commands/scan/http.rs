@@ -23,7 +23,7 @@ pub struct Request {
     pub timeout_ms: u64,
 }
 
-/// An answer, unchanged, from the server or a proxy. The engine judges whether it is one of ours.
+/// An answer, unchanged, from the server or a proxy. The engine judges whether it comes from Admit.
 #[derive(Debug)]
 pub struct Answer {
     /// The status; 0 for a redirect.

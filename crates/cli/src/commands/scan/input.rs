@@ -1,4 +1,4 @@
-//! The sources of codes: lines of standard input, a USB reader that types, a reader on a serial line.
+//! The sources of codes: lines of standard input, a USB reader that acts as a keyboard, a reader on a serial line.
 //!
 //! A thread reads each source and waits for the next code without a limit.
 
@@ -49,7 +49,7 @@ impl FromStr for Source {
 /// decided.
 const WAITING: usize = 16;
 
-/// Starts to read. Fails if a device cannot be opened now; a device that disappears later is waited for.
+/// Starts to read. Fails if a device cannot be opened now. If a device disappears later, its thread waits for it.
 pub fn open(source: &Source) -> anyhow::Result<mpsc::Receiver<Reading>> {
     let (to, from) = mpsc::channel(if *source == Source::Stdin { 1 } else { WAITING });
     match source {

@@ -1,5 +1,5 @@
 //! Carries out the engine's effects in their order and feeds the results back, as the browser's worker does
-//! (`web/scanner/src/engine/runner.ts`). It holds no rule: it neither reads journal rows nor knows what a ticket is.
+//! (`web/scanner/src/engine/runner.ts`). It decides nothing: it neither reads journal rows nor knows what a ticket is.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -138,7 +138,7 @@ impl Scanner {
         Ok(())
     }
 
-    /// Feeds the result of a request. The engine ignores it if it cancelled the request.
+    /// Feeds the result of a request to the engine. The engine ignores the result of a request that it cancelled.
     pub fn answered(&mut self, (request, sent_mono_ms, answer): Answered) -> anyhow::Result<()> {
         if self.requests.remove(&request).is_none() {
             return Ok(());
@@ -220,8 +220,9 @@ impl Scanner {
         Ok(())
     }
 
-    /// Stores a body. Guests' names may be stored only under a key that cannot be read out of the device. A file has
-    /// none, so names stay in memory, unless a person decides otherwise.
+    /// Stores a body. A `sealed` body holds guests' names, which may be stored only under a key that cannot be read out
+    /// of the device. This scanner has no such key, so names stay in memory unless a person chose to keep them in the
+    /// file.
     fn save(&mut self, key: String, text: Option<String>, sealed: bool, body: &[u8]) -> anyhow::Result<()> {
         if sealed && !self.keep_names {
             self.told("forgetting names", |journal| journal.forget(&key));

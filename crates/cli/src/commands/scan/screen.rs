@@ -15,7 +15,8 @@ pub struct Look {
     pub width: usize,
 }
 
-/// The colours of a verdict, such as black on green, as near to the phone's as every terminal has them.
+/// The colours of a verdict, such as black on green: of the colours that every terminal has, the nearest to the
+/// phone's.
 fn colours(told: &Told) -> &'static str {
     match (told.kind, face(&told.verdict)) {
         (Kind::Same | Kind::Sample, _) | (_, None) => "1;30;47",

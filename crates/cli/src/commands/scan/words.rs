@@ -12,7 +12,8 @@ use admit_core::wire::engine::{DecidedBy, LastEntryView, VerdictView};
 pub struct Words {
     /// The verdict in a few words.
     pub headline: String,
-    /// `2 of 4`: persons let in of a party, or how many are left if the verdict asks. `None` for one person.
+    /// `2 of 4`: persons let in of a party. If the verdict asks staff how many go in: how many may still go in. `None`
+    /// for one person.
     pub party: Option<String>,
     /// The organiser's flag for staff; `None` if there is none, or if the headline shows it.
     pub flag: Option<String>,
@@ -198,7 +199,8 @@ fn not_in_list(verdict: &VerdictView, clock: Option<&ZoneClock>) -> Words {
     words("Unknown ticket", vec![why], "A ticket sold since then is not here. Ask a supervisor.")
 }
 
-/// Things that people show at a door. The flag of such a thing gets "Check" before it.
+/// Words for things that people show at a door. If the organiser's flag is such a word, the screen puts "Check" before
+/// it.
 const THINGS: [&str; 9] =
     ["age", "passport", "photo", "badge", "name", "wristband", "voucher", "membership", "student"];
 /// Beginnings of flags that are a request already.

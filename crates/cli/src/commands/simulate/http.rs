@@ -29,8 +29,8 @@ pub fn open() -> Open {
 
 struct Http {
     router: Router,
-    /// The runtime that timers belong to. Nobody drives it, because virtual time is the only time. So no timer ever
-    /// fires, and a task that a request would start never runs.
+    /// The runtime that timers belong to. No thread drives it, because the simulator's virtual time is the only time.
+    /// So no timer ever fires, and a task that a request would start never runs.
     runtime: Runtime,
 }
 
@@ -99,8 +99,8 @@ impl Wake for Woken {
     }
 }
 
-/// Drives a future to its end, and waits for work of other threads. `None`: the future may be held back (`held_back`),
-/// and nothing woke it any more.
+/// Drives a future to its end, and waits for work of other threads. `None` only with `held_back`: the future waits for
+/// time to pass, and nothing wakes it.
 ///
 /// # Panics
 ///

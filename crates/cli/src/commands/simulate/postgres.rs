@@ -17,8 +17,8 @@ pub struct Databases {
 
 type Free = Arc<Mutex<Vec<Held>>>;
 
-/// A database with an open store. A connection prepares its statements once, which takes longer than a whole seed. So
-/// the store stays open, and each seed exchanges only its clock and its fault hooks.
+/// A database with an open store. A connection prepares its statements once, which takes longer than the whole run of a
+/// seed. So the store stays open, and each seed exchanges only its clock and its fault hooks.
 struct Held {
     database: Scratch,
     store: Postgres,
@@ -36,8 +36,8 @@ fn lock<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 impl Databases {
-    /// Makes databases on the server of `url`, as whose role the store works. `superuser` creates, empties and copies
-    /// them.
+    /// Makes databases on the server at `url`. The store works under the role in `url`. The role `superuser` creates,
+    /// empties and copies the databases.
     pub fn on(url: &str, superuser: &str) -> Self {
         Self { server: Server { url: url.to_owned(), superuser: superuser.to_owned() }, free: Arc::default() }
     }
