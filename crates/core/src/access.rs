@@ -62,7 +62,8 @@ pub fn is_within(role: Role, other: Role) -> bool {
 }
 
 /// The role in which an API token acts. The token's role holds if the member may do everything that it allows. The
-/// member's role holds if it is the smaller one. `None` if each role allows something that the other does not.
+/// member's role holds if the token's role allows everything that the member's role does. `None` if each role allows
+/// something that the other does not.
 pub fn narrowed(token: Role, member: Role) -> Option<Role> {
     if is_within(token, member) { Some(token) } else { Some(member).filter(|member| is_within(*member, token)) }
 }

@@ -150,7 +150,7 @@ pub fn candidates(read: &str) -> Result<Vec<String>, BarcodeError> {
     Ok(list)
 }
 
-/// Adds those spellings of one text to the list that it does not have yet.
+/// Adds the spellings of one text to the list, except those that the list has already.
 fn spellings(text: &str, list: &mut Vec<String>) {
     if text.is_empty() {
         return;
@@ -181,7 +181,8 @@ fn other_luma_host(text: &str) -> Option<String> {
 }
 
 /// Removes the symbology identifiers that readers may put before a code (ISO/IEC 15424): `]`, a letter, a letter or
-/// digit. A second reader in the chain may add another one. All are removed, so that a canonical form stays as it is.
+/// digit. A second reader in the chain may add another one. All are removed, so that the canonical form of a canonical
+/// form is the same text.
 fn without_aim_prefix(mut text: &str) -> &str {
     while let [b']', symbology, modifier, _, ..] = text.as_bytes()
         && symbology.is_ascii_alphabetic()

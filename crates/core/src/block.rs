@@ -8,11 +8,11 @@
 //! | 1 | [`VERSION`] |
 //! | 1 | number of scans |
 //! | … | the columns of [`scan`], in its order |
-//! | … | of [`write`]: the columns of [`kept`], [`CHECK_BYTES`] of SHA-256 over the scans' digests, and [`CHECK_BYTES`] of SHA-256 over everything before |
+//! | … | only in a block that [`write`] made: the columns of [`kept`], [`CHECK_BYTES`] of SHA-256 over the scans' digests, and [`CHECK_BYTES`] of SHA-256 over everything before |
 //!
 //! Each column begins with a byte that says which scans have a value, and how the values are written: see [`columns`].
 //! Equal scans give equal bytes on every machine. A block that is read back equals what was written, whatever the
-//! fields hold. Bytes that no scan gives are an error, never a panic or a guess.
+//! fields hold. Bytes that are not the encoding of scans are an error, never a panic or a guess.
 
 mod columns;
 mod scan;

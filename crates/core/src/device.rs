@@ -8,7 +8,7 @@
 //! timing of requests, the list and the names. Then come the measurements, the state, the look-up of a code, the
 //! verdict, and the count of the area. Then come the door, bookings, guests added at the door, headcounts, requests,
 //! and asking before the door opens. Last come uploads, purging, guests' names, following the server, the panel, and
-//! the engine that ties them.
+//! the engine that uses all of them.
 
 pub mod clock;
 pub mod journal;

@@ -11,7 +11,7 @@
 //! | 2 | steps: the first number and the one difference | names: how many, the texts, a byte for each value | |
 //! | 3 | | UUIDs, 16 bytes each | |
 //!
-//! A text is 0 and the 16 bytes of a UUID in Admit's form, otherwise its length + 1 and its UTF-8.
+//! A text that is a UUID in Admit's form is written as 0 and 16 bytes, any other text as its length + 1 and its UTF-8.
 
 use std::vec::IntoIter;
 
@@ -20,7 +20,7 @@ use crate::limits::BLOCK_SCANS;
 
 /// The first byte of a block: its version.
 pub const VERSION: u8 = 1;
-/// Why bytes cannot be read as a block, or scans not be written as one.
+/// Why bytes cannot be read as a block, or scans cannot be written as one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BlockError {
     /// The first byte names this version, which this code does not know.

@@ -1,7 +1,8 @@
 //! The columns of a scan's content, in the order of [`put`].
 //!
-//! A word of a closed vocabulary is its index there, so vocabularies may only grow at their end. Numbers that are close
-//! to each other are written as differences: `wall_ms` to `at`, `mono_ms` to `wall_ms`, `last_entry_at` to `at`.
+//! A word of a closed vocabulary is written as its index there, so vocabularies may only grow at their end. Numbers
+//! that are close to each other are written as differences: `wall_ms` minus `at`, `mono_ms` minus `wall_ms`,
+//! `last_entry_at` minus `at`.
 
 use super::columns::{BlockError, Column, Reader, Writer};
 use crate::barcode::BarcodeHash;

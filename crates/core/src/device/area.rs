@@ -71,9 +71,9 @@ impl State {
         Some(u32::try_from((base + moved).max(0)).unwrap_or(u32::MAX))
     }
 
-    /// Whether the count includes this scan, or must not include it. It does if the scan's receipt, or the claim that
-    /// the server answered, is older than the count. A held or refused scan counts only after a person decides. For a
-    /// scan acknowledged in a former epoch, the server soon says whether it still has the scan.
+    /// Whether the device must not add this scan to the server's count. The count includes the scan if the scan's
+    /// receipt, or the server's answer to its claim, is older than the count. A held or refused scan counts only after
+    /// a person decides. For a scan acknowledged in a former epoch, the server soon says whether it still has the scan.
     pub fn is_counted(&self, own: &OwnScan, area: &Area) -> bool {
         let (epoch, serial) = area.at;
         let received = own.receipt.is_some_and(|(of, at)| of == Some(epoch) && at <= serial);

@@ -64,8 +64,8 @@ impl State {
         self.send(Ask::Pair, "POST", path, Some(to_text(&ask)), limits::REQUEST_MS);
     }
 
-    /// Handles an answer that belongs to the wait for an approval: the code, or word that nobody approved yet. Returns
-    /// false for any other answer.
+    /// Handles an answer that belongs to the wait for an approval: the code, or the message that nobody has approved it
+    /// yet. Returns false for any other answer.
     pub fn waits_on(&mut self, answer: &Answer<'_>) -> bool {
         let now = self.mono();
         let Some(Pairing { token, own: Some(own), .. }) = &mut self.pairing else { return false };

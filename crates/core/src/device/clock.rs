@@ -26,7 +26,8 @@ pub struct Stamp {
     pub at: Timestamp,
     /// Half the width of the interval in which the true time lies, in milliseconds.
     pub uncertainty_ms: u64,
-    /// Whether the time was set back by more than can be slewed, so that it may be lower than the scan's before.
+    /// Whether the time was set back by more than can be slewed, so that it may be lower than the time of the scan
+    /// before.
     pub corrected: bool,
 }
 
@@ -69,7 +70,8 @@ struct Carried {
     mono_ms: i64,
     at_ms: i64,
     uncertainty_ns: u64,
-    /// Sum of the gaps that are too small to count as a step. It widens the interval too.
+    /// Sum of the gaps between wall clock and monotonic clock that are too small to count as a step. The interval grows
+    /// by it too.
     hidden_ms: i64,
 }
 
@@ -155,7 +157,8 @@ impl Clock {
         Some(Anchor { wall_ms: carried.wall_ms, at_ms, uncertainty_ms })
     }
 
-    /// Sum of the sizes of all gaps so far, forward and back. The caller returns it in an [`Exchange`].
+    /// Sum of the sizes of all gaps between wall clock and monotonic clock so far, forward and back. The caller returns
+    /// it in an [`Exchange`].
     pub fn gaps_ms(&self) -> i64 {
         self.gaps_ms
     }

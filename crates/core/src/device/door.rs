@@ -92,9 +92,9 @@ impl State {
         self.record(scan, shown, about, &asked);
     }
 
-    /// Whether the server may lack a scan of this ticket by which this device opened a door, or undid that. The server
-    /// lacks a scan that it has not received yet or could not read. Then this device's own answer is better than the
-    /// server's. The scan `but` is left out, because the caller asks the server about that scan.
+    /// Whether the server may lack a scan of this ticket by which this device opened a door or undid an entry. The
+    /// server lacks a scan that it has not received yet or could not read. Then this device's own answer is better than
+    /// the server's. The scan `but` is left out, because the caller asks the server about that scan.
     pub fn knows_more(&self, about: &About, but: Option<&ScanId>) -> bool {
         let hashes: Vec<BarcodeHash> = about.hash.into_iter().collect();
         let id = about.ticket.as_ref().map(|(id, _)| id);
@@ -106,8 +106,8 @@ impl State {
         unknown.any(|own| !self.was_counted(own))
     }
 
-    /// Whether the server counts this scan through its claim, as the one person whom the server's answer let in. A
-    /// server that was restored since has lost the claim.
+    /// Whether the server counts this scan already as one person, because it let that person in when it answered the
+    /// scan's claim. A server that was restored since then has lost the claim.
     pub fn was_counted(&self, own: &OwnScan) -> bool {
         let here = self.list.as_ref().is_some_and(|list| own.scan.epoch == Some(list.epoch));
         own.shown.confirmed && here && own.scan.count == 1 && own.scan.kind != ScanKind::Revert
@@ -166,13 +166,13 @@ impl State {
         self.record(scan, shown, &about, &asked);
     }
 
-    /// Asks `decide` about a ticket at this gate now. The scan `but` does not count against itself. `None` if the
-    /// device has no list.
+    /// Asks `decide` about a ticket at this gate now. The scan `but` is left out, because the question is about it.
+    /// `None` if the device has no list.
     pub fn ask(&self, about: &About, kind: ScanKind, but: Option<&ScanId>) -> Option<Asked> {
         self.ask_after(self.journal.last_at(), about, kind, but)
     }
 
-    /// Like [`State::ask`], for a scan whose predecessor in the log was taken at `last`: times rise along a log.
+    /// Like [`State::ask`], for a scan whose predecessor in the log was taken at `last_at`: times rise along a log.
     pub fn ask_after(
         &self,
         last_at: Option<Timestamp>,
@@ -421,7 +421,8 @@ impl State {
         right
     }
 
-    /// Checks the PIN before the screen shows what it protects. A wrong try counts towards the pause.
+    /// Checks the PIN before the screen opens a page that the PIN protects. A wrong try counts: after some, the device
+    /// takes no PIN for a while.
     pub fn try_pin(&mut self, pin: &str) {
         if self.is_staff_pin(pin) {
             let at_ms = self.clock.read().at_ms;

@@ -279,7 +279,8 @@ impl State {
         }
     }
 
-    /// Tries storage again that refused a write, at intervals. It never does if another tab has become the writer.
+    /// Tries at intervals whether storage that refused a write accepts one again. It stops if another tab has become
+    /// the writer.
     fn probe(&mut self) {
         let due = self.writer.blocked.is_some() && self.mono() >= self.writer.probe_at;
         if due && !self.writer.lost && self.writer.flight.is_none() {

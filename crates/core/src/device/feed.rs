@@ -70,7 +70,7 @@ pub struct PageWrites {
 }
 
 impl Feed {
-    /// The cursor of the tickets as they are in use. `None` before the first answer.
+    /// The cursor up to which the changes in use reach. `None` before the first answer.
     pub fn cursor(&self) -> Option<&Cursor> {
         self.active.cursor.as_ref()
     }
@@ -102,7 +102,8 @@ impl Feed {
         self.first_page + 1..=self.pages
     }
 
-    /// Takes the answer to a question from [`Feed::ask_from`]. `body` is the answer's text, for the cache.
+    /// Takes the answer to a request for the changes after [`Feed::ask_from`]. `body` is the answer's text, for the
+    /// cache.
     pub fn take(&mut self, answer: ChangesAnswer, body: &str) -> PageWrites {
         let (empty, more) = (answer.items.is_empty(), answer.more);
         if answer.resync {

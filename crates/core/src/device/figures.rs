@@ -9,7 +9,7 @@ use crate::wire::scanning::{Figures, MOST_BUCKETS, Observed};
 pub(super) struct Measured {
     scan: [u32; MOST_BUCKETS],
     sync: [u32; MOST_BUCKETS],
-    /// The monotonic clock when a code was read whose verdict is not shown yet. Absent if there is none.
+    /// The monotonic time at which the code was read whose verdict is not shown yet. Absent if there is no such code.
     read_at: Option<i64>,
     /// The figures in the heartbeat that is under way. Absent while none is. They stay unchanged until the heartbeat is
     /// answered. So a server recognises figures that it counted although its answer was lost.
@@ -42,7 +42,7 @@ impl Measured {
     }
 
     /// The figures for the next heartbeat. Those of an unanswered heartbeat are repeated. Otherwise they are the
-    /// measurements since, under a new id.
+    /// measurements since the last answered heartbeat, under a new id.
     pub fn figures(&mut self, id: i64, list_age_ms: Option<u64>) -> Figures {
         let told = self.told.take().unwrap_or_else(|| Figures {
             id,

@@ -112,7 +112,7 @@ pub struct Journal {
     pub key_erased: bool,
     /// Every scan that was not purged, in the order of the log.
     pub scans: Vec<OwnScan>,
-    /// `seq` of the last purged scan: the scan at place `p` has the seq `purged + p + 1`.
+    /// `seq` of the last purged scan: the scan at index `i` of `scans` has the seq `purged + i + 1`.
     pub purged: u64,
     /// The signed time of the last purged scan.
     purged_at: Option<Timestamp>,

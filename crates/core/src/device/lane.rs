@@ -6,13 +6,14 @@ use crate::limits;
 /// The timing of one kind of request.
 #[derive(Debug, Clone, Default)]
 pub struct Lane {
-    /// The monotonic clock of the next try, by the lane's interval or after a failure.
+    /// The monotonic time of the next try, set by the lane's interval or after a failure.
     next_at: i64,
     /// The server asked for no request before this time (`Retry-After`). Nothing shortens this wait.
     not_before: i64,
     /// Failures in a row.
     failures: u32,
-    /// The random number of the last failure, 0–1,000. It sets how much of each spread this lane uses.
+    /// The random number of the last failure, 0–1,000. It sets how much the waits of this lane differ from those of
+    /// other devices.
     jitter: u32,
     /// The request under way. Absent if there is none.
     request: Option<u64>,
@@ -84,7 +85,8 @@ impl Lane {
         self.next_at = self.next_at.min(now_ms);
     }
     /// Like [`hurry`](Self::hurry), after the network returned or staff asked. If a request is under way, one more
-    /// follows it. The first may have left without a network, or been answered before the thing that staff ask about.
+    /// follows it. The first may have left without a network, or been answered before the thing that staff ask about
+    /// happened.
     pub fn ask_again(&mut self, now_ms: i64) {
         self.hurry(now_ms);
         self.again |= self.busy();

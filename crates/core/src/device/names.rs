@@ -56,8 +56,8 @@ impl State {
 
     // --------------------------------------------------------------------------------------------------- following
 
-    /// At start: takes the names from the cache if the list's gate allows them. All other names are removed from the
-    /// cache.
+    /// At start: takes the names from the cache if the list says that this device's gate allows them. All other names
+    /// are removed from the cache.
     pub fn names_read(&mut self, book: Option<NameBook>, caches: &BTreeMap<String, Vec<u8>>) {
         self.names = book.filter(|_| self.names_allowed());
         let kept: Vec<String> = self.names.iter().flat_map(NameBook::keys).collect();
@@ -86,7 +86,7 @@ impl State {
         self.names_whole || self.names.as_ref().is_none_or(|book| newest > Some(book.checked))
     }
 
-    /// Follows a new list. There may be new guests, or a gate that no longer allows names.
+    /// Handles a new list, which may have new guests, or may no longer allow names at this gate.
     pub fn names_follow_list(&mut self) {
         if self.names_allowed() {
             let now = self.mono();
@@ -171,7 +171,7 @@ impl State {
         }
     }
 
-    /// Removes all names. The gate allows none, the event is over, or this device belongs to another event now.
+    /// Removes all names, because the gate allows none, the event is over, or this device belongs to another event now.
     pub fn forget_names(&mut self) {
         let Some(book) = self.names.take() else { return };
         for key in book.keys() {

@@ -33,7 +33,7 @@ impl State {
         self.way = Some(Way { at_mono_ms, round_ms: at_mono_ms - answer.sent_mono_ms, gaps_ms });
     }
 
-    /// Whether a code was read lately. Only then is the round trip measured without another reason.
+    /// Whether a code was read lately. Only then does the device send pings, which measure the round trip.
     pub fn in_use(&self) -> bool {
         self.used_at.is_some_and(|at| self.mono() - at < limits::IN_USE_MS)
     }
@@ -195,8 +195,8 @@ impl State {
         Some(LastEntryView { at, gate, device_id, device, own: own.is_some() })
     }
 
-    /// A claim whose verdict nobody saw: the app ended, or storage refused, before its final. The door stayed shut.
-    /// `None` if there is no such claim, or it cannot be closed now.
+    /// A claim whose verdict nobody saw, because the app ended, or storage refused a write, before the final was
+    /// stored. The door stayed shut. `None` if there is no such claim, or it cannot be closed now.
     pub fn left_open(&self) -> Option<ScanId> {
         if self.asking.is_some() || self.may_scan().is_err() || self.journal.damaged || !self.journal.has_key() {
             return None;

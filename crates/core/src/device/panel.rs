@@ -161,8 +161,8 @@ impl State {
         }
     }
 
-    /// The log as a file: its name and its text. It holds the scans that no receipt names. It holds all of them if none
-    /// is left, or if the device was revoked.
+    /// The log as a file: its name and its text. It holds the scans that no receipt names. If there are none, or if the
+    /// device was revoked, it holds all scans.
     pub fn export(&self) -> (String, String) {
         let device = self.journal.identity.as_ref().map(|(device, _)| device.to_string()).unwrap_or_default();
         let all = self.journal.unsent() == 0 || self.journal.revoked;

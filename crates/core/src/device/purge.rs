@@ -1,9 +1,9 @@
 //! Scans leave the journal 30 days after their event (spec §3 "Log"). Only received scans leave, and only a beginning
 //! of the log, so that the rest needs no list of holes. A summary takes the place of the purged rows.
 //!
-//! At start the rows are at hand, and those that may go by the clock's estimate are kept in memory. They are purged
-//! once an exchange with the server has confirmed the time. So a wall clock that was set forward purges nothing. The
-//! purge concerns storage alone: what this session holds in memory stays until the next start.
+//! At start the engine has read all rows. It keeps those in memory that may be purged by the clock's estimate. They are
+//! purged once an exchange with the server has confirmed the time. So a wall clock that was set forward purges nothing.
+//! The purge concerns storage alone: what this session holds in memory stays until the next start.
 
 use super::journal::Journal;
 use super::state::{Purge, State};

@@ -161,8 +161,8 @@ pub(super) struct Way {
     /// The monotonic clock when the answer came.
     pub at_mono_ms: i64,
     pub round_ms: i64,
-    /// [`Clock::gaps_ms`] at that time. If it has changed since, the phone slept or its clock was set, and it no longer
-    /// knows its round trip.
+    /// [`Clock::gaps_ms`] at that time. If it has changed since, the phone slept or its clock was set, and the measured
+    /// round trip is no longer valid.
     pub gaps_ms: i64,
 }
 
@@ -310,7 +310,8 @@ pub(super) struct State {
     pub way: Option<Way>,
     /// The monotonic clock when a code was last read.
     pub used_at: Option<i64>,
-    /// Whether the hardware reader types in the other keyboard layout, by which the last ticket was found.
+    /// Whether the other keyboard layout of the hardware reader is tried first, because the last ticket was found by
+    /// it.
     pub other_layout: bool,
     pub batch: Option<Batch>,
     /// Seqs of the scans whose receipt is being journalled. They are not offered again meanwhile.
@@ -322,7 +323,7 @@ pub(super) struct State {
     pub poison_at: i64,
     /// The seq of the unreadable scan that was offered last.
     pub poison_tried: u64,
-    /// The monotonic clock from which scans of an event that the server lacks are offered again.
+    /// The monotonic time from which scans of an event that the server does not know are offered again.
     pub elsewhere_at: i64,
     /// Whether staff pressed Sync, so that the next upload does not wait for its interval.
     pub rush: bool,
@@ -410,7 +411,8 @@ impl State {
         }
     }
 
-    /// Adds the rows of a durable append to the state. Returns what follows. `None` if no such append is under way.
+    /// Adds the rows of a durable append to the state. Returns the actions that waited for the append. `None` if no
+    /// such append is under way.
     pub fn appended(&mut self, append: u64) -> Option<Vec<After>> {
         let flight = self.writer.flight.take_if(|flight| flight.append == append)?;
         for entry in flight.entries {

@@ -1,7 +1,7 @@
 //! Uploads: which scans are sent next, when, and what an answer means for them (spec D1, D2, D13, §5; trust promise 2).
 //!
 //! Only a well-formed answer of Admit to this very batch is a receipt. A batch keeps its id and its bytes until it is
-//! answered. Nothing but a receipt takes a scan off the list.
+//! answered. Only a receipt ends a scan's wait for upload.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,8 +18,8 @@ const MINUTE_MS: i64 = 60_000;
 const PATH: &str = "/api/scanning/sync";
 
 impl State {
-    /// Places in the log that may be sent now. After the server said that it lacks a former event, scans of that event
-    /// are left out for a while. So they don't keep the scans of the device's present event waiting.
+    /// Places in the log that may be sent now. After the server said that it does not know a former event, scans of
+    /// that event are left out for a while. So they don't keep the scans of the device's present event waiting.
     fn upload_open(&self) -> impl Iterator<Item = u64> {
         let own = self.paired().map(|paired| &paired.event_id).filter(|_| self.mono() < self.elsewhere_at);
         let open = self.journal.waiting.iter().copied().filter(|seq| !self.settling.contains(seq));
@@ -192,7 +192,7 @@ impl State {
         }
     }
 
-    /// Offers the next unreadable scan at once, since the server could read one of this batch.
+    /// Offers the next scan that was set apart at once, since the server could read one of them in this batch.
     fn hurry_set_apart(&mut self, batch: &Batch) {
         if batch.seqs.iter().any(|seq| self.journal.poison.contains(seq)) {
             self.poison_at = self.mono();
@@ -223,8 +223,8 @@ impl State {
         }
     }
 
-    /// Takes the receipts of a revoked device's scans, which the server kept for review. When all scans are handed
-    /// over, refused, or no longer taken, the key is erased. The log stays (spec D10).
+    /// Takes the receipts of a revoked device's scans, which the server kept for review. The key is erased when the
+    /// server has every scan, refused the rest, or takes no more. The log stays (spec D10).
     pub fn handed_over(&mut self, details: &RevokedDetails) {
         if let Some(batch) = self.batch.take() {
             self.settle_held(&batch, &details.kept, &details.rejected);
