@@ -59,8 +59,8 @@ impl Arrivals {
 /// The suspicious properties of a batch: more than half of it failed, its newest scan was over 8 h old, or its size is
 /// abnormal. The first and the last are also tested for the sum of the device's recent arrivals.
 ///
-/// Two other findings are made elsewhere. A scan's time after its receipt (S2 §8's third) is a cause of the scan's own
-/// ticket: see [`crate::reduce`]. Five failures in a row are a cause of the device.
+/// Two other findings are made elsewhere. If a scan's time is after its receipt (S2 §8's third), [`crate::reduce`]
+/// makes a cause of the scan's ticket. Five failed syncs in a row make a cause of the device.
 pub fn batch_causes(delivery: &Delivery<'_>) -> Vec<Cause> {
     let late = delivery.newest.is_some_and(|newest| delivery.received_at.since(newest) > limits::DELAYED_BATCH_MS);
     // The sum is reported only with the batch that makes it suspicious, and with no later one.

@@ -23,7 +23,7 @@ words! {
         AdmittedAfterEnd = "admitted_after_end",
         /// A practice scan opened a door after the event's doors had opened: its device did not know that yet.
         PracticeAfterOpen = "practice_after_open",
-        /// Staff added a guest beyond the event's number, or at a gate where none may be added.
+        /// Staff added a guest beyond the number that the event allows, or at a gate where none may be added.
         WalkInsOver = "walk_ins_over",
         /// Someone was refused on a ticket the rules admit.
         RefusedInError = "refused_in_error",
@@ -33,7 +33,7 @@ words! {
         ImplausibleTime = "implausible_time",
         /// A scan's time lies after its receipt.
         FutureTime = "future_time",
-        /// A signed time lies after its receipt by more than the device claimed possible.
+        /// A signed time lies after its receipt by more than the uncertainty that the device claimed.
         ClockSuspect = "clock_suspect",
         /// One scan id stands for two contents.
         ScanIdReused = "scan_id_reused",
@@ -41,7 +41,8 @@ words! {
         LogForked = "log_forked",
         /// More persons left than were inside.
         ExitWithoutEntry = "exit_without_entry",
-        /// A door stayed shut for someone who was in. Such scans are counted and never wait in the review queue.
+        /// A code was scanned again, and the door stayed shut. Such scans are counted and never wait in the review
+        /// queue.
         DuplicateScan = "duplicate_scan",
         /// S2 §7: more than half of a batch failed.
         HighErrorRate = "high_error_rate",

@@ -3,7 +3,8 @@
 //! The bytes begin with [`VERSION`] and the names: each id that the result mentions, once. Then come the state, the
 //! counters, the scans that count, and the verdicts. A number is a varint of 7 bits per byte, the lowest first. A
 //! signed number is zigzag-encoded (0, −1, 1, −2, …). A time is its distance to the time written before it. A word of a
-//! closed vocabulary is its index there, so vocabularies may only grow at their end. Equal judgements give equal bytes.
+//! closed vocabulary is written as its index there, so vocabularies may only grow at their end. Equal judgements give
+//! equal bytes.
 
 use std::collections::BTreeMap;
 
@@ -103,7 +104,7 @@ impl<'a> Writer<'a> {
         self.signed(at.ms().wrapping_sub(self.at_ms));
         self.at_ms = at.ms();
     }
-    /// Writes a text: 0 and the 16 bytes of a UUID in Admit's form, otherwise the length + 1 and the UTF-8.
+    /// Writes a text: a UUID in Admit's form as 0 and 16 bytes, any other text as its length + 1 and its UTF-8.
     fn text(&mut self, text: &str) {
         match uuid_to_bytes(text) {
             Some(uuid) => {

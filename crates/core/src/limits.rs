@@ -162,7 +162,7 @@ pub const IMPORT_SHOWN: usize = 100;
 pub const IMPORT_ROWS: usize = 200_000;
 /// How far from the server's time a batch may have been made, in milliseconds (S2 §5 step 11, spec D13).
 pub const BATCH_AGE_MS: i64 = 24 * 3_600_000;
-/// Unknown codes in any 60 s that the server reports to one device (spec §5 "Rate limit").
+/// About how many unknown codes in any 60 s the server tells one device that they are unknown (spec §5 "Rate limit").
 pub const UNKNOWN_CODES_PER_MINUTE: u32 = 30;
 /// A batch with at least this many scans is abnormal (S2 §7). So are this many scans of one device within
 /// [`ARRIVALS_MS`].
@@ -193,7 +193,7 @@ pub const JOB_RETRY_MAX_MS: i64 = 600_000;
 pub const JOB_TRIES: u32 = 150;
 /// Shortest and longest wait of a run that needs a setting which the server lacks, in milliseconds.
 pub const JOB_NOT_SET_UP_MS: (i64, i64) = (60_000, 300_000);
-/// Runs restarted in one transaction, when a person restarts all runs of an event that gave up.
+/// Runs restarted in one transaction, when a person restarts all of an event's runs that are `gave_up`.
 pub const RUNS_RETRIED: usize = 200;
 /// How long a run belongs to the node that took it, in milliseconds. The node renews this lease while it works.
 pub const JOB_LEASE_MS: i64 = 30_000;
@@ -301,7 +301,7 @@ pub const CLOCK_GAP_MS: i64 = 7 * 24 * 3_600_000;
 pub const CLOCK_EVERY_MS: i64 = 600_000;
 /// Most inputs that wait while a journal append is under way. Beyond this number staff are told to read the code again.
 pub const WAITING_INPUTS: usize = 32;
-/// A device that admitted a code shows the same code as the same ticket again within this time, in milliseconds.
+/// If a device reads a code again within this time after it let the code in, it shows `same_ticket`. In milliseconds.
 pub const SAME_TICKET_MS: i64 = 60_000;
 /// The shortest time between two exits of one party, in milliseconds. A code held before the camera counts as one exit.
 pub const NEXT_EXIT_MS: i64 = 5_000;
@@ -320,8 +320,8 @@ pub const RETRY_FIRST_MS: i64 = 1_000;
 pub const RETRY_MAX_MS: i64 = 30_000;
 /// Tries of a retry round. After them every wait is [`RETRY_MAX_MS`] (S1 §4.4).
 pub const RETRY_ROUND: u32 = 5;
-/// Longest random wait added to a `Retry-After` after the first failure, in milliseconds. Each further failure of a
-/// round adds as much again.
+/// Longest random wait added to a `Retry-After` after the first failure, in milliseconds. Each further failure in a row
+/// adds as much again.
 pub const RETRY_SPREAD_MS: i64 = 1_000;
 /// Longest `Retry-After` that a device obeys, in milliseconds.
 pub const RETRY_AFTER_MAX_MS: i64 = 300_000;

@@ -109,8 +109,8 @@ impl Recount {
         };
         verdicts.iter().filter_map(recount).collect()
     }
-    /// The recount that holds behind a gate: the newest by (time, device, scan) of those made at gates that admit the
-    /// same zones. A gate without a zone has an area of its own. `None` if there is no such recount.
+    /// The recount in force for the area behind a gate: the newest by (time, device, scan) of those made at gates that
+    /// admit the same zones. A gate without a zone has an area of its own. `None` if there is no such recount.
     pub fn newest<'a, G: Borrow<GateRules>>(
         recounts: &'a [Self],
         gate_id: &GateId,
@@ -144,7 +144,7 @@ pub struct Occupancy {
     pub inside: i64,
     /// Persons inside now beyond their tickets' limits.
     pub inside_over: i64,
-    /// Persons let in so far within their tickets' limits. With `over`, all persons let in.
+    /// Persons let in so far within their tickets' limits. `entered` plus `over` is the number of all persons let in.
     pub entered: i64,
     /// Persons let in so far beyond their tickets' limits.
     pub over: i64,

@@ -80,8 +80,8 @@ pub fn reduce(subject: &Subject, rules: Rules<'_>, reviews: &[Review], facts: &[
 }
 
 /// The guest whom a counted scan added at a door, with the scan's device and id. If no import made the ticket, its
-/// rules come from this scan, whether the server has stored the ticket's row yet or not (decision 036). `None` if no
-/// scan added a guest.
+/// rules come from this scan, even before the server has stored the ticket's row (decision 036). `None` if no scan
+/// added a guest.
 fn made_by(taken: &[&Chosen<'_>]) -> Option<(DeviceId, ScanId, WalkIn)> {
     let scan = taken.iter().map(|chosen| &chosen.fact.scan).find(|scan| scan.walk_in.is_some())?;
     Some((scan.device_id.clone(), scan.scan_id.clone(), scan.walk_in.clone()?))

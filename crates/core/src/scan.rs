@@ -77,8 +77,8 @@ words! {
     SignatureState {
         /// The scan's signature verified, whichever device delivered it.
         Verified = "verified",
-        /// A scan in S2's form, sent with a live key, or a scan that the server made for a signed-in member. It counts
-        /// like a verified one.
+        /// A scan in S2's form, sent with a device key that is in force, or a scan that the server made for a signed-in
+        /// member. It counts like a verified one.
         Bearer = "bearer",
         /// The authorship is not proven. The scan counts nothing until a person accepts it.
         Unverified = "unverified",

@@ -173,7 +173,7 @@ fn place(words: &[u8], text: &[u8], whole: bool) -> Option<Found> {
     found
 }
 
-/// Splits text into words at separators of any kind, and where a word begins without a separator in its script.
+/// Splits text into words: at separators of any kind, and in scripts without separators wherever a word begins.
 fn words_of(letters: &str) -> Vec<&str> {
     let mut words = Vec::new();
     for text in letters.split([' ', APOSTROPHE, HYPHEN]) {
@@ -221,7 +221,7 @@ fn cut(word: &str) -> &str {
     word.char_indices().nth(limits::SEARCH_WORD_CHARS).map_or(word, |(end, _)| &word[..end])
 }
 
-/// How much a character tells in a search, counted in letters: 1 for a letter of an alphabet, 2 for other scripts.
+/// As how many letters a character counts in a search: as 1 if it is a letter of an alphabet, as 2 in other scripts.
 fn weight(c: char) -> usize {
     if matches!(Script::of(c), Script::Other) { 1 } else { 2 }
 }

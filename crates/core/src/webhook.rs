@@ -143,7 +143,7 @@ impl<'a> Signed<'a> {
     pub fn id(&self) -> &'a str {
         self.id
     }
-    /// Checks the message. The signature comes first, so that a sender learns of a wrong time only if it knows the
+    /// Checks the message. The signature is checked first, so that a sender learns of a wrong time only if it knows the
     /// secret. The work depends only on the length of the list and of the body.
     pub fn check(&self, secrets: &[WebhookSecret], body: &[u8], now: Timestamp) -> Result<(), Refusal> {
         let mut found = Choice::from(0);

@@ -1,4 +1,5 @@
-//! Wire shapes. No other module of the crate implements `Serialize` (law 2). The wire format v1 only gains fields.
+//! The types that are written and read as JSON. No other module of the crate implements `Serialize` (law 2). The wire
+//! format v1 only gains fields.
 
 pub mod bounded;
 pub mod ids;

@@ -28,7 +28,7 @@ pub fn block(bytes: &[u8]) {
     }
 }
 
-/// Checks that bytes which can be read as a scan are one: when it is written, it reads as the same scan.
+/// If the bytes can be read as a scan, checks that this scan is written and read again unchanged.
 fn alone(bytes: &[u8]) {
     if let Ok(scan) = block::scan_from_bytes(bytes) {
         assert_eq!(block::scan_from_bytes(&block::scan_to_bytes(&scan)), Ok(scan));

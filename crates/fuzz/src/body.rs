@@ -53,7 +53,8 @@ fn pack(coding: Coding, text: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Checks a JSON document. An accepted one has no NUL and is not deeper than counted. A refusal has a message.
+/// Checks a JSON document. An accepted one has no NUL, and its depth is at most the limit if the counter of depth
+/// accepted its text. A refusal has a message.
 fn read(bytes: &[u8]) {
     let counted = Depth::default().feed(bytes);
     match document::<Value>(bytes) {

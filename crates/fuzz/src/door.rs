@@ -354,7 +354,7 @@ impl<'a> Program<'a> {
     }
 }
 
-/// Programs for cases that random bytes reach late: a party, an override, a question at the door, a lost receipt.
+/// First inputs for cases that random bytes reach late: a party, an override, a question at the door, a lost receipt.
 pub fn seeds() -> Vec<Vec<u8>> {
     let word = |text: &str| piece(text);
     vec![
@@ -402,7 +402,7 @@ fn of_disk(rows: Vec<Row>, caches: BTreeMap<String, Vec<u8>>) -> Phone {
     phone
 }
 
-/// Answers one request of a phone with any response, while it is being paired or after the evening of [`evening`]. The
+/// Answers one request of a phone with any response, while it is being paired, or after the scans of [`evening`]. The
 /// bytes choose the phone, the request, the headers and the body.
 pub fn answer(bytes: &[u8]) {
     let mut bytes = Bytes::new(bytes);

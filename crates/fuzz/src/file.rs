@@ -19,7 +19,8 @@ const ROWS: usize = 200;
 /// The limits per input. They are small, so that a hostile file reaches them early.
 const LIMITS: Limits = Limits { rows: ROWS, columns: 512, cells: 20_000, bytes: 1_000_000 };
 
-/// Reads a text file as a table. The first byte chooses whose rules apply, and the encoding that a person names.
+/// Reads a text file as a table. The first byte chooses the encoding that a person names, and whether the rules for
+/// promoters apply.
 pub fn sheet(bytes: &[u8]) {
     let mut bytes = Bytes::new(bytes);
     let choice = bytes.byte();

@@ -1,5 +1,5 @@
-//! Fuzz target: the signed list. A wrong signature ends reading at once, so most inputs are signed here first. The
-//! code after the check of the signature must hold too, in case a server ever signs nonsense.
+//! Fuzz target: the signed list. A wrong signature ends reading at once, so most inputs are signed here first. The code
+//! after the check of the signature must refuse nonsense too, in case a server ever signs it.
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{EventId, OrganizationId, TicketId};

@@ -143,8 +143,9 @@ pub(super) fn head(input: &Input<'_>, content_hash: [u8; 32]) -> Vec<u8> {
     bytes
 }
 
-/// Writes the array of codes, which come sorted, and computes their content hash. The JSON of all codes of a class ends
-/// in the same way. That end is made once per class, so a code costs little more than its hash and its ticket's id.
+/// Writes the array of codes, which come sorted, and computes their content hash. Codes whose tickets have the same
+/// rules form a class, and their JSON ends in the same way. That end is made once per class, so a code costs little
+/// more than its hash and its ticket's id.
 fn put_codes(codes: &[Code<'_>]) -> (Vec<u8>, [u8; 32]) {
     let mut out = Vec::with_capacity(codes.len() * 272 + 2);
     let mut hasher = BucketHasher::new();
@@ -190,7 +191,7 @@ fn put_text(out: &mut Vec<u8>, id: &str) {
     out.push(b'"');
 }
 
-/// A code's JSON after its ticket's id: the part that all codes of a class share.
+/// The end of a code's JSON, from `zone` on: the part that all codes of a class share.
 fn class_json(code: &Code<'_>) -> Vec<u8> {
     let whole = to_text(&ManifestTicket::of(code.hash, code.ticket_id, code.rules, None));
     let shared = whole.find(",\"zone\":").map_or("", |at| &whole[at..]);

@@ -4,11 +4,11 @@
 //! | bytes | what |
 //! |---|---|
 //! | 16 | [`MAGIC`] |
-//! | 4 + n | length, and the JSON form's members before `tickets` with `classes`, `codes` (and, of a delta, `since` and `tombstones`) behind them |
+//! | 4 + n | length, and the JSON form's members before `tickets`, followed by `classes`, `codes` (and, of a delta, `since` and `tombstones`) |
 //! | codes × 16 | the first bytes of each code's hash, rising |
 //! | codes × 1, 2 or 4 | each code's place among `classes`; as few bytes as that many classes need |
 //! | codes × … | each code's ticket: 0 and the 16 bytes of a UUID, or a length 1–128 and so many characters |
-//! | 0 or codes × 6 | where the head says `groups`: each code's booking, zeros for none |
+//! | 0 or codes × 6 | only if the members before `tickets` say `groups`: each code's booking, zeros for none |
 //! | tombstones × 16 | of a delta: the first bytes of each hash that is gone |
 //! | 4 + n | length, and the JSON form's members made for each request |
 //! | 32 | HMAC-SHA256 under the API key's text over everything before |

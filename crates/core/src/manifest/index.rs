@@ -83,7 +83,7 @@ pub struct Index {
     /// Pairs (booking, index of the code), sorted. They find the codes of a booking.
     by_group: Vec<(Group, u32)>,
     classes: Vec<Class>,
-    /// For each first byte of a prefix, the hash of the records with that byte.
+    /// For each value of a hash's first byte: the hash over all codes whose hash begins with it.
     buckets: Vec<[u8; 32]>,
 }
 
@@ -243,8 +243,8 @@ fn short_hash(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-/// The canonical bytes of a class. They are the same in whatever form the list came, and gates count as a set. The
-/// bytes replace the content of `buffer`, so that a million codes share one buffer.
+/// The canonical bytes of a class. They are the same in whatever form the list came, and whatever the order of a
+/// ticket's gates. The bytes replace the content of `buffer`, so that a million codes share one buffer.
 pub(super) fn class_bytes(rules: &TicketRules, buffer: &mut Vec<u8>) {
     let mut gates: Vec<&str> = rules.gate_ids.iter().map(|id| id.as_str()).collect();
     gates.sort_unstable();
@@ -406,7 +406,7 @@ impl Builder {
         }
         Self { classes: self.classes, class_at: self.class_at, ..to }
     }
-    /// Makes the index of columns that are sorted and have no duplicates. `known` gives the old bucket hashes and the
+    /// Makes the index from columns that are sorted and have no duplicates. `known` gives the old bucket hashes and the
     /// buckets that changed. Only changed buckets are hashed again.
     fn finish_sorted(self, known: Option<(&[[u8; 32]], &[bool; 256])>) -> Index {
         let mut index = Index {

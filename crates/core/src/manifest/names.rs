@@ -1,5 +1,5 @@
 //! The names part (spec §5) says who holds which ticket, for devices at gates that allow names. It is signed like the
-//! list and separate from it. So a phone at a gate without names never holds one.
+//! list and separate from it. So a phone at a gate without names never holds a name.
 
 use std::collections::BTreeMap;
 

@@ -60,7 +60,8 @@ pub enum ManifestError {
         /// The version of the list in use.
         active: u64,
     },
-    /// The list has the version in use, but other content. Somebody lies, or a server broke its promise (fault 19).
+    /// The list has the version in use, but other content. Somebody forged it, or a server changed a version, which it
+    /// must not (fault 19).
     #[error("version {0} came with other content than the version {0} in use")]
     SameVersionOtherContent(u64),
 }

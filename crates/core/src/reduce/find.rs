@@ -61,7 +61,8 @@ impl<'a> Findings<'a> {
         self.by_kind.entry(kind).or_default().0.push(scan);
     }
 
-    /// Finds causes about receipt and about reused ids. It is called for every scan, including those that don't count.
+    /// Finds causes about a scan's time compared with its receipt, and about reused ids. It is called for every scan,
+    /// including those that don't count.
     pub(super) fn receipt(&mut self, chosen: &Chosen<'_>) {
         let fact = &chosen.fact;
         let ahead = fact.at().since(fact.received_at);
@@ -133,7 +134,8 @@ impl<'a> Findings<'a> {
     }
 }
 
-/// Whether the time intervals of a winner and a loser overlap. If they do, nobody can say for sure who was first.
+/// Whether the time intervals of a scan within the limit and of one beyond it overlap. If they do, nobody can say for
+/// sure which was first.
 fn uncertain(scans: &[CauseScan]) -> bool {
     let (losers, winners): (Vec<_>, Vec<_>) = scans.iter().partition(|scan| scan.role == Role::DoubleEntry);
     winners.iter().any(|winner| {

@@ -35,8 +35,9 @@ pub(super) struct Folding<'a> {
     pub(super) at: Timestamp,
     implausible: bool,
     when: When,
-    /// Like `when`, without what the server knew when it was asked. The event's status is taken from these rules. So an
-    /// end of the event that the device did not know of, and that came after the scan, refuses nobody (spec D17).
+    /// Like `when`, but with the device's knowledge alone, without the knowledge of the server that it asked. The
+    /// event's status is taken from these rules. So an end of the event that the device did not know of, and that came
+    /// after the scan, refuses nobody (spec D17).
     own_when: When,
     pub(super) kind: ScanKind,
     count: u32,
@@ -69,7 +70,7 @@ impl<'a> Folding<'a> {
         Self { chosen, at, implausible, when, own_when, kind, count, adds_guests }
     }
 
-    /// Whether staff added a guest at a gate where none may be added, or beyond the event's number with the PIN.
+    /// Whether staff added a guest at a gate where none may be added, or beyond the number that the event allows.
     pub(super) fn over_walk_ins(&self, verdict: &ScanVerdict) -> bool {
         let scan = &self.chosen.fact.scan;
         let beyond = scan.override_.is_some() && verdict.outcome == Outcome::Valid;
@@ -117,7 +118,7 @@ impl<'a> Folding<'a> {
     }
 
     /// The scan's headcount after undos. `None` if nothing is left. A recount with an implausible time is left out. If
-    /// its time lay in the future, it would hold against all later counts.
+    /// its time lay in the future, it would outrank all later counts.
     fn counted(&self) -> Option<Headcount> {
         let left = self.chosen.fact.scan.headcount?.of_which(self.count)?;
         (!self.implausible || matches!(left, Headcount::Change { .. })).then_some(left)
@@ -257,7 +258,7 @@ impl<'a> Fold<'a> {
     }
 
     /// Marks `conflict` on both sides: the scan with persons beyond the limit, and the entries that used the limit up
-    /// (spec D3). If the ticket's uses are all `spent`, every entry has a part in that.
+    /// (spec D3). If the ticket's uses are all `spent`, every entry is marked, because every entry used some.
     fn mark_double_entry(&mut self, scan: &Folding<'_>, visit: &Visit<'_>, spent: bool, verdict: &mut ScanVerdict) {
         verdict.conflict = true;
         verdict.conflict_reason = Some(ConflictReason::DoubleEntry);
@@ -289,9 +290,9 @@ impl<'a> Fold<'a> {
     }
 }
 
-/// Checks invariant I25: what the device showed must follow from the rules and the basis that the scan states. This is
-/// checked only for v2 scans, and only if the device decided alone. A scan about which it asked shows the server's
-/// answer.
+/// Checks invariant I25: the outcome that the device showed must follow from the rules and from the scan's `basis`,
+/// which states what the device knew of the ticket. This is checked only for v2 scans, and only if the device decided
+/// alone. A scan about which the device asked shows the server's answer.
 fn basis_mismatch(scan: &Folding<'_>, rules: Rules<'_>) -> bool {
     let Chosen { fact, judged_serial, .. } = scan.chosen;
     let source = &fact.scan;

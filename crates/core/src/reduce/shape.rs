@@ -194,7 +194,8 @@ pub struct ScanVerdict {
     pub admitted_in_error: bool,
     /// Whether the door stayed shut although the rules admit the ticket.
     pub refused_in_error: bool,
-    /// Whether the device's outcome fails to follow from the rules and the basis that it had (invariant I25).
+    /// Whether the device's outcome does not follow from the rules and from what the scan says that the device knew
+    /// (invariant I25).
     pub basis_mismatch: bool,
     /// The headcount after undos. Absent if the scan is no headcount, or if nothing of it counts.
     pub headcount: Option<Headcount>,

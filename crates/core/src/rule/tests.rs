@@ -1,4 +1,4 @@
-//! Tests which value of a field held at which time, and which serials an epoch proves.
+//! Tests which value of a field held at which time, and which serials of an epoch a device can have known.
 
 use super::*;
 

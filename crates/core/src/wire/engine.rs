@@ -61,8 +61,8 @@ tagged! { "type" "Input":
         },
         /// The page has read its storage. The engine verifies its list and says what to show.
         Started,
-        /// Pair with the server by a pairing link, or by a token alone. In that case the server is the page's own
-        /// origin.
+        /// Pair with the server by a pairing link, or by a token alone. With a token alone, the server is the page's
+        /// own origin.
         Pair {
             /// The text that was scanned or pasted: `https://host/scan/#pair=TOKEN`, or `TOKEN`.
             code: String,
@@ -109,7 +109,7 @@ tagged! { "type" "Input":
             /// The gate to move to.
             gate_id: GateId,
         },
-        /// Staff enter the event's PIN before the screen shows what it protects. [`Effect::PinOk`] or
+        /// Staff enter the event's PIN before the screen opens a page that the PIN protects. [`Effect::PinOk`] or
         /// [`Effect::PinRefused`] answers.
         Pin {
             /// The digits that staff typed.
@@ -242,9 +242,9 @@ pub enum Effect {
         /// The rows. Their numbers continue the journal's.
         rows: Vec<Row>,
     },
-    /// Store a body in the cache database under a key. Losing it harms no scan. Flush it before later effects are
-    /// carried out all the same. Otherwise the device could find only a list older than one it used, refuse it, and
-    /// wait for a network.
+    /// Store a body in the cache database under a key. Losing it harms no scan. Flush it all the same before later
+    /// effects are carried out. Otherwise, after a crash, the device could find only a list older than one it used. It
+    /// would refuse that list and wait for a network.
     Save {
         /// The key in the cache.
         key: String,

@@ -57,7 +57,7 @@ pub struct Booking {
     pub already_in: u32,
     /// Number of tickets that need a scan of their own: they are refused here, or staff must check something.
     pub by_themselves: u32,
-    /// How many more persons the area holds. Absent unless there are fewer places than persons.
+    /// For how many more persons the area has room. Absent unless these are fewer than the persons who could go in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub places_left: Option<u32>,
     /// The result for each ticket that was let in together. Empty before that.

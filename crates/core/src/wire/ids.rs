@@ -4,7 +4,7 @@
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
 
-/// Writes a text. The call is shared, so that its code is not repeated for three dozen types.
+/// Writes a text. Three dozen types share this function, so that the compiler does not repeat its code for each.
 #[inline(never)]
 pub(super) fn put<S: Serializer>(to: S, text: &str) -> Result<S::Ok, S::Error> {
     to.serialize_str(text)

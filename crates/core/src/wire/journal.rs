@@ -210,7 +210,7 @@ pub struct Shown {
     /// Persons who were in before the scan.
     #[serde(default)]
     pub already_in: u32,
-    /// How many more persons the area held. Absent unless there were fewer places than persons who could go in.
+    /// For how many more persons the area had room. Absent unless these were fewer than the persons who could go in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub places_left: Option<u32>,
     /// Whether the server was asked first and its answer was shown (spec §5 `POST /api/scans`).

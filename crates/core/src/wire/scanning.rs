@@ -190,7 +190,8 @@ impl SyncRequest {
     pub fn is_ours(&self) -> bool {
         self.format == Some(2)
     }
-    /// Checks the envelope against the limits in force: the most scans in S1's form, and in ours.
+    /// Checks the members around the scans, and the number of scans against the limits in force: `most_v1` in S1's
+    /// form, `most_v2` in ours.
     pub fn check(&self, most_v1: usize, most_v2: usize) -> Result<(), FieldError> {
         if !matches!(self.format, None | Some(1 | 2)) {
             return Err(FieldError::new("format", "must be 1 or 2"));
@@ -374,8 +375,8 @@ pub struct PairAnswer {
     pub gate_id: GateId,
     /// The server's epoch.
     pub epoch: Epoch,
-    /// The name that staff use for the device. It is the one asked for, unless the server gave the next of the gate's
-    /// numbers.
+    /// The name that staff use for the device. It is the one asked for, or the gate's name with the next free number,
+    /// if another device took that name first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
@@ -407,7 +408,7 @@ pub struct PairingAsk {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PairingTicket {
-    /// The token that the device shows as a QR code. Alone it opens nothing.
+    /// The token that the device shows as a QR code. Alone it gives no access.
     pub pairing_token: String,
     /// The secret that the device shows to nobody.
     pub claim_secret: String,
@@ -494,7 +495,7 @@ pub struct HeartbeatAnswer {
     pub rung_at: Option<Timestamp>,
 }
 
-/// `GET /api/scanning/time`: the second and third of the four timestamps, by the database's clock.
+/// `GET /api/scanning/time`: the second and third of the four timestamps of a clock exchange, by the database's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TimeAnswer {

@@ -149,12 +149,13 @@ mod tests {
     /// How a simulated mail server behaves in one conversation.
     #[derive(Clone, Copy)]
     struct Manners {
-        /// The number of answers after which it is silent, keeps the connection open, and reports that to the test.
+        /// The number of answers after which the server says nothing more, keeps the connection open, and reports that
+        /// to the test.
         answers: usize,
-        /// The number of letters that it accepts. After them it refuses at a line of the client.
+        /// The number of letters that the server accepts. After them it refuses at the line that `at` names.
         letters: usize,
-        /// The beginning of the line at which it refuses. `greeting` means the server's own first line, and `.` the end
-        /// of a letter.
+        /// The beginning of the client's line at which the server refuses. `greeting` means the server's own first
+        /// line, and `.` the end of a letter.
         at: &'static str,
         /// The answer with which it refuses.
         enough: &'static str,
@@ -198,8 +199,8 @@ mod tests {
             in_letter = say == "354 go on" || in_letter && line != ".";
         }
     }
-    /// A mail server that plays one conversation after another with these manners; the last ones repeat. It reports
-    /// the number of letters of each conversation when that ends.
+    /// A mail server for tests. Its first conversation follows the first of `manners`, and so on; further ones follow
+    /// the last. When a conversation ends, it reports the number of letters accepted in it.
     async fn server(manners: Vec<Manners>) -> (String, UnboundedReceiver<usize>) {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("smtp://{}", listener.local_addr().unwrap());
@@ -214,8 +215,8 @@ mod tests {
         (url, told)
     }
 
-    /// The first conversation is silent after the letter's body. A worker that gives up must not leave that connection
-    /// to the next letter.
+    /// In the first conversation the server says nothing more after the letter's body. A worker that gives up must not
+    /// leave that connection to the next letter.
     #[tokio::test]
     async fn a_letter_that_was_given_up_on_leaves_no_answer_to_the_next_one() {
         // The server answers greeting, EHLO, MAIL, RCPT and DATA, and then nothing.
@@ -307,7 +308,7 @@ mod tests {
         }
     }
 
-    /// Every conversation becomes silent, and eight of twenty letters are sent at a time.
+    /// The server answers nothing in any conversation. Eight of the twenty letters are sent at a time.
     #[tokio::test]
     async fn a_letters_time_begins_with_its_turn() {
         let (url, mut told) = server(vec![Manners { answers: 0, ..POLITE }]).await;

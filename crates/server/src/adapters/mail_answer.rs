@@ -73,7 +73,7 @@ impl Said {
     fn of_the_address(&self) -> About {
         if self.is_permanent { About::Address } else { About::Letter }
     }
-    /// Whether the text names our own account. The status alone may mean either mailbox.
+    /// Whether the text names our own account. The status alone may be about the sender's mailbox or the recipient's.
     fn names_the_sender(&self) -> bool {
         self.has(&["sender", "submission", "your account", "you have"])
     }

@@ -25,7 +25,7 @@ use super::mail_answer::Stage;
 
 /// The most letters under way at a time. Mail servers refuse clients with more than a few connections.
 const CONNECTIONS: usize = 8;
-/// The time limit for cheap answers of the server, such as to NOOP and QUIT.
+/// The time limit for answers that cost the server little, such as those to NOOP and QUIT.
 const AT_ONCE: Duration = Duration::from_secs(5);
 /// The default port of `smtp:` addresses, as in lettre.
 const SMTP_PORT: u16 = 25;
@@ -127,8 +127,8 @@ impl MailServer {
         delivered.unwrap_or(Err(Refusal::TooSlow))
     }
 
-    /// Connects, greets and signs in, and keeps the connection for the next letter. `admit doctor` checks the server
-    /// so.
+    /// Connects, greets and signs in, and keeps the connection for the next letter. `admit doctor` checks the mail
+    /// server in this way.
     pub async fn reach(&self) -> Result<(), Refusal> {
         let connection = tokio::time::timeout(self.limit, self.connect()).await.unwrap_or(Err(Refusal::TooSlow))?;
         self.idle().push(connection);
@@ -244,7 +244,8 @@ async fn converse(connection: &mut AsyncSmtpConnection, envelope: &Envelope, let
     said.map(|_| ())
 }
 
-/// Closes idle connections when a letter ends in any way and no letter waits after it.
+/// When dropped, closes the idle connections if no letter waits. A letter holds it until it is sent, refused or given
+/// up.
 struct Last<'a>(&'a MailServer);
 
 impl Drop for Last<'_> {

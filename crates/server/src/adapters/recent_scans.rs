@@ -27,11 +27,11 @@ const CHUNK: usize = 250;
 /// The most chunks that wait for Redis. Further ones are dropped.
 const QUEUE: usize = 256;
 
-/// The shortened form of a code of an organisation, or of a scan. Two of 200,000 are equal once in a thousand million
-/// times, and then a figure is wrong by one. Full texts took some 60 MB.
+/// The shortened form of a code of an organisation, or of a scan. The probability that two of 200,000 are equal is one
+/// in a thousand million, and then a figure is wrong by one. Full texts would take some 60 MB.
 type Short = u64;
 
-/// The recent entries of this process. Every scan is added once and removed once. So the cost of one does not grow
+/// The recent entries of this process. Every scan is added once and removed once. So the cost of a scan hardly grows
 /// with the number of entries, and a burst of scans delays nothing.
 #[derive(Default)]
 struct Hot {
@@ -89,7 +89,7 @@ impl RecentScans {
         });
         Self { hot: Mutex::default(), warm, metrics }
     }
-    /// Adds a scan to the tier of this process. Gives whether another scan of its code was remembered.
+    /// Adds a scan to the tier of this process. Returns whether another scan of its code was remembered.
     fn heat(&self, organization_id: &OrganizationId, scan: &RecentScan, now: Instant) -> bool {
         let mut hot = self.hot.lock().unwrap_or_else(PoisonError::into_inner);
         hot.note((organization_id, &scan.barcode_hash), &scan.scan_id, now)

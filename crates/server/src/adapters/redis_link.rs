@@ -46,7 +46,7 @@ impl Link {
         Ok(Self { client, connection, started: Instant::now(), paused_until, gone })
     }
     /// Sends a request to Redis. `None`: there was no answer in time, or the link is in its pause. The caller then
-    /// continues without.
+    /// continues without an answer.
     pub async fn ask<T, F>(&self, work: impl FnOnce(ConnectionManager) -> F) -> Option<T>
     where
         F: Future<Output = RedisResult<T>>,

@@ -1,8 +1,8 @@
 //! Limits how many uploads are read and judged at a time. After an outage hundreds of phones come back at the same
 //! moment, each with a thousand scans in one body (trust §5 row 40). When all bodies were read at once they took 1.3
 //! GB, and the last phones gave up after 20 s and sent the same again. So an upload without room waits with its body
-//! unread. After a time its phone gets a moment to come back. These moments are spread out, at the pace at which
-//! uploads are finished.
+//! unread. After some time the server refuses it and tells its phone when to come back. These moments are spread out,
+//! at the pace at which uploads are finished.
 
 use std::collections::VecDeque;
 use std::pin::pin;
@@ -122,8 +122,8 @@ impl Line {
         let done: i64 = self.done.iter().map(|(_, weight)| weight).sum();
         ((done + self.full) * 1_000 / busy_ms).max(1)
     }
-    /// Milliseconds until an upload of this weight should come back. The moment is when the present ones are half
-    /// done, and after every moment that was given out before.
+    /// Milliseconds until an upload of this weight should come back. The moment lies after half of the present work is
+    /// expected to be done, and after every moment that was given out before.
     fn book(&mut self, weight: i64, now_ms: i64) -> i64 {
         let pace = self.pace(now_ms);
         let soonest = now_ms + self.waiting.max(0) * 1_000 / pace / 2;

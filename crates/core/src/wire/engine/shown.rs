@@ -89,8 +89,8 @@ pub struct ListView {
     pub expires_at: Timestamp,
     /// Whether that time is over.
     pub expired: bool,
-    /// When the server last said, since the app started, that this list is the newest. Otherwise when the list was
-    /// handed out. The screen counts the list's age from here.
+    /// When the server last said, since the app started, that this list is the newest. If it has not said so yet: when
+    /// the server handed the list out. The screen counts the list's age from here.
     pub checked_at: Timestamp,
     /// The version of a newer list that the server mentioned, which the device is fetching. Absent if there is none.
     #[serde(default)]

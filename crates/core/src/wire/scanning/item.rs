@@ -583,7 +583,8 @@ impl Readable {
     }
 }
 
-/// An item's JSON in the form in which an envelope holds it. Fails if the text is not one JSON value.
+/// An item's JSON in the form in which a [`SyncRequest`](super::SyncRequest) holds it. Fails if the text is not one
+/// JSON value.
 pub fn raw_item(json: String) -> Result<Box<RawValue>, FieldError> {
     RawValue::from_string(json).map_err(|error| FieldError::new("", format_args!("is not JSON: {error}")))
 }
