@@ -43,7 +43,7 @@ fn file(dist: &Path, path: &Path) -> io::Result<String> {
 }
 
 /// FNV-1a of 64 bits. It is the same in each build of the same bytes, so a new release keeps the ETags of unchanged
-/// files. The hasher of `std` may change with each Rust.
+/// files. The hasher of `std` may change with each version of Rust.
 fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
 }

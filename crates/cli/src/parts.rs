@@ -66,7 +66,7 @@ pub async fn begin_app(place: &Place) -> anyhow::Result<App> {
     Ok(open_for(place, Settings::default(), COMMANDS_READ).await?.app)
 }
 
-/// The state on an empty store in memory, for commands that only need the routes.
+/// The server's state with an empty store in memory, for commands that only need the routes.
 pub async fn blank() -> anyhow::Result<AppState> {
     let store = Sqlite::memory(Options::inline())?;
     Ok(AppState::new(Arc::new(store), Secret::new(&"0".repeat(64))?, Settings::default()))

@@ -130,7 +130,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// The verdict that so many persons may go in (or out), without a reason or advice.
+    /// The verdict that `may_admit` persons may go in (or out), without a reason or advice.
     pub fn valid(may_admit: u32) -> Self {
         let outcome = Outcome::Valid;
         Self { outcome, reason: None, may_admit, last_entry: None, advice: None, places_left: None }

@@ -39,7 +39,8 @@ impl EventStatus {
 }
 
 /// The instants at which an event's days begin, in order. Clones share them. The server computes them from the event's
-/// zone and the hour at which its days begin. A day on which clocks change has 23 or 25 hours, and core knows no zones.
+/// zone and the hour at which its days begin. A day on which clocks change has 23 or 25 hours, and this crate has no
+/// data of time zones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Days(Arc<[Timestamp]>);
 

@@ -41,7 +41,7 @@ words! {
         LogForked = "log_forked",
         /// More persons left than were inside.
         ExitWithoutEntry = "exit_without_entry",
-        /// A code was scanned again, and the door stayed shut. Such scans are counted and never wait in the review
+        /// A ticket was scanned again, and the door stayed shut. Such scans are counted and never wait in the review
         /// queue.
         DuplicateScan = "duplicate_scan",
         /// S2 §7: more than half of a batch failed.

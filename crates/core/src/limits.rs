@@ -10,7 +10,7 @@ pub const JSON_INTEGER: u64 = (1 << 53) - 1;
 pub const NAME_CHARS: usize = 200;
 /// Longest note, in characters.
 pub const NOTE_CHARS: usize = 2_000;
-/// Most days that guests' personal data is kept after an event whose organiser sets a time.
+/// Most days that guests' personal data is kept after an event, if the organiser sets how long.
 pub const RETENTION_DAYS: u32 = 3_650;
 /// Most days of an event (decision 034).
 pub const DAYS: usize = 400;
@@ -89,7 +89,7 @@ pub const BODY_DEPTH: usize = 32;
 pub const SYNCS_PER_MINUTE: u32 = 10;
 /// How long a pairing token is good, in milliseconds (S1 §8.1).
 pub const PAIRING_TOKEN_MS: i64 = 5 * 60 * 1000;
-/// The longest time for which an organiser can make a pairing token good, such as for a printed sheet, in minutes.
+/// The longest time for which an organiser can make a pairing token valid, such as for a printed sheet, in minutes.
 pub const PAIRING_TOKEN_MINUTES: u32 = 24 * 60;
 /// Most devices of the whole server that wait for an organiser's approval (spec D11 way (b)). The bound is needed
 /// because such a device asks before anybody has signed in.

@@ -26,9 +26,9 @@ use find::{Findings, settle_refusals};
 use fold::{Fold, Folding, shut_out};
 pub use shape::*;
 
-/// Version of this reducer. A node with a lower version than the one that last rebuilt an event refuses to judge there.
-/// Otherwise it would undo what a newer node found. Raise the version with every change of the reducer's results. After
-/// such an upgrade, the operator runs `admit rebuild` (law 8).
+/// Version of this reducer. A node with a lower version than the one that last rebuilt an event refuses to judge scans
+/// of that event. Otherwise it would undo what a newer node found. Raise the version with every change of the reducer's
+/// results. After such an upgrade, the operator runs `admit rebuild` (law 8).
 pub const REDUCER_VERSION: u32 = 3;
 
 /// Reduces one subject. `facts` must hold every fact of the subject. For each of them it must also hold every other

@@ -345,8 +345,8 @@ impl TicketBook {
             TicketChange::Window { valid_from, expires_at } => self.window.add(rule, (*valid_from, *expires_at)),
         }
     }
-    /// The ticket's values for this question. `None` if the ticket did not exist yet, which only [`When::Known`] can
-    /// find.
+    /// The ticket's values by the rules that `when` names. `None` if the ticket did not exist yet, which only
+    /// [`When::Known`] can find.
     pub fn get(&self, when: When) -> Option<TicketRules> {
         let (valid_from, expires_at) = *get(&self.window, when)?;
         Some(TicketRules {
@@ -358,7 +358,8 @@ impl TicketBook {
             expires_at,
         })
     }
-    /// The serial of the rule that set the status in force for this question. An `admitted_in_error` incident names it.
+    /// The serial of the rule that set the ticket's status, among the rules that `when` names. An `admitted_in_error`
+    /// incident names it.
     pub fn status_serial(&self, when: When) -> Option<u64> {
         let status = get(&self.status, when)? as *const TicketStatus;
         self.status.0.iter().find(|held| std::ptr::eq(&held.value, status)).map(|held| held.place.0)
@@ -386,7 +387,7 @@ impl GateBook {
             GateChange::WalkIns(may) => self.walk_ins.add(rule, *may),
         }
     }
-    /// The gate's values for this question. `None` if the gate did not exist yet.
+    /// The gate's values by the rules that `when` names. `None` if the gate did not exist yet.
     pub fn get(&self, when: When) -> Option<GateRules> {
         Some(GateRules {
             name: get(&self.name, when)?.clone(),

@@ -102,8 +102,8 @@ pub struct WalkIn {
     pub zone: String,
     /// Persons the ticket admits.
     pub party: u32,
-    /// [`WalkIn::digest_of`] the guest's name. The name and its salt are kept apart from the scan. Erasing the guest
-    /// takes both away, and every signature still verifies.
+    /// The digest of the guest's name, by [`WalkIn::digest_of`]. The name and its salt are kept apart from the scan.
+    /// Erasing the guest takes both away, and every signature still verifies.
     pub name_digest: [u8; 32],
 }
 
@@ -131,7 +131,7 @@ impl WalkIn {
     }
 }
 
-/// A count of people by staff at a gate (decision 037). It admits nobody and moves no ticket.
+/// A count of people by staff at a gate (decision 037). It admits nobody and changes no ticket's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Headcount {
     /// People without a ticket came in, or went out.
@@ -176,7 +176,7 @@ impl Headcount {
     }
 }
 
-/// The device's clocks at the scan, in raw form. They are kept so that a better rule can compute the time again (spec
+/// The device's clocks at the scan, in raw form. They are kept so that a better method can compute the time again (spec
 /// §4 Time).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClockEvidence {
@@ -366,7 +366,8 @@ pub fn keeps<'a>(scans: impl Iterator<Item = &'a Scan>) -> BTreeMap<(&'a DeviceI
     keeps
 }
 
-/// The number of persons that these scans let in, less those that reverts took off. The ticket's rules play no part.
+/// The number of persons that these scans let in, less those whom reverts removed again. The ticket's rules play no
+/// part.
 pub fn persons_let_in<'a>(scans: impl Iterator<Item = &'a Scan> + Clone) -> u64 {
     let keeps = keeps(scans.clone());
     let entries = scans.filter(|scan| scan.kind == ScanKind::Entry && scan.opened);

@@ -36,8 +36,8 @@ pub fn hmac_sha256_parts(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
     mac.finish()
 }
 
-/// An HMAC-SHA256 in progress. A clone continues by itself. A manifest has two signatures over nearly the same bytes,
-/// so the megabytes that both cover are hashed once.
+/// An HMAC-SHA256 in progress. A clone and its original continue separately. A manifest has two signatures over nearly
+/// the same bytes, so the megabytes that both cover are hashed once.
 #[derive(Clone)]
 pub struct Authenticator(Hmac<Sha256>);
 

@@ -26,8 +26,8 @@ fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}')
 }
 
-/// Cleans a name, an address or another text for people. Letters are composed (NFC), invisible characters go, and
-/// spaces become ordinary ones. Spaces at both ends are removed. Line breaks stay.
+/// Cleans a name, an address or another text for people. Letters are composed (NFC), invisible characters are removed,
+/// and special spaces become ordinary ones. Spaces at both ends are removed. Line breaks stay.
 pub fn clean_text(text: &str) -> Cow<'_, str> {
     let text = text.trim_matches(is_nothing);
     if text.is_ascii() {

@@ -1,5 +1,5 @@
-//! Time as a number: milliseconds since the Unix epoch, in UTC. This module has no `now()`, since core knows no clock
-//! (law 1).
+//! Time as a number: milliseconds since the Unix epoch, in UTC. This module has no `now()`, since this crate reads no
+//! clock (law 1).
 
 use std::fmt;
 

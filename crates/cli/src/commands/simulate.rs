@@ -68,7 +68,7 @@ enum Kind {
     Postgres,
 }
 
-/// The number of seeds between two looks at the clock, for each level: about a second of work.
+/// How many seeds run between two checks of the time limit, for each level: about a second of work.
 const BETWEEN_LOOKS: [u64; 3] = [200, 50, 20];
 
 impl Simulate {

@@ -1,8 +1,8 @@
 //! Pairing by way (b) of decision D11: this phone asks by itself, shows a code, and waits until an organiser approves
 //! it.
 //!
-//! A phone whose log is intact can be paired again in this way. The answer to its pairing may have been lost, or it was
-//! revoked and the organiser wants it back. Its name, its log and its place in the log stay the same.
+//! A phone whose log is intact can be paired again in this way. The answer to its pairing may have been lost. Or an
+//! organiser revoked the phone and wants it back. Its name, its log and its place in the log stay the same.
 
 use super::net::Answer;
 use super::state::{After, Ask, Own, Pairing, State};
@@ -82,7 +82,7 @@ impl State {
         true
     }
 
-    /// Whether the shown code is still good. While it is, a request whose answer did not come is repeated.
+    /// Whether the shown code is still valid. While it is, a request whose answer did not come is repeated.
     pub fn still_waits(&self) -> bool {
         let own = self.pairing.as_ref().and_then(|pairing| pairing.own.as_ref());
         own.is_some_and(|own| self.mono() < own.until_mono_ms)

@@ -31,9 +31,9 @@ pub(super) struct Asked {
 }
 
 impl State {
-    /// Takes a code from a reader. `other` is the same code as a different keyboard layout would give it. The text that
-    /// a ticket holds is judged, and its layout is tried first from then on. If no ticket holds either text, the layout
-    /// tried first is kept. A typed text may be a short code.
+    /// Takes a code from a reader. `other` is the same code as a different keyboard layout would give it. The device
+    /// judges the text that is a ticket's code, and tries its layout first from then on. If neither text is a ticket's
+    /// code, the layout that is tried first stays. A typed text may be a short code.
     pub fn read_code(&mut self, text: &str, other: Option<&str>, method: Method) {
         if let Err((code, message)) = self.may_scan() {
             return self.refuse(code, message);

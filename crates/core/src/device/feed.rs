@@ -92,7 +92,7 @@ impl Feed {
         from.take_while(move |(hash, _)| short.begins(&hash.0)).map(|(_, id)| id)
     }
 
-    /// The name that staff use for a device. `None` if no change told it.
+    /// The name that staff use for a device. `None` if no change named the device.
     pub fn name_of(&self, device_id: &DeviceId) -> Option<&str> {
         self.active.names.get(device_id).map(String::as_str)
     }

@@ -96,7 +96,7 @@ impl State {
         self.append(entries, vec![After::Settled(before)]);
     }
 
-    /// Handles a pairing request without an answer. It is tried a few times, since the token is good for five minutes.
+    /// Handles a pairing request without an answer. It is tried a few times, since the token is valid for five minutes.
     pub fn pairing_lost(&mut self) {
         if self.lanes.pair.failures() >= limits::PAIRING_TRIES && !self.still_waits() {
             self.pairing_failed("The server does not answer. Is there a network?");
@@ -109,8 +109,8 @@ impl State {
         self.refuse("pairing_failed", why);
     }
 
-    /// Takes a new pairing or assignment into use. Data of the former event are dropped, and everything is
-    /// asked for at once. `before` is the event of the device until now, absent if it had none.
+    /// Takes a new pairing or assignment into use. The device drops the data of the former event, and asks the server
+    /// for everything at once. `before` is the event of the device until now, absent if it had none.
     pub fn settled(&mut self, before: Option<EventId>) {
         self.pairing = None;
         self.message = None;
@@ -278,10 +278,10 @@ impl State {
         self.names_follow_list();
     }
 
-    /// Notes that a list in use could not be stored. The journal says that it was used, so the next start takes no
-    /// older one, and later changes fit no list on the device. So the engine fetches and stores the whole list again,
-    /// after a pause, since full storage stays full for some time. Everything else that is cached is asked for again at
-    /// the next start.
+    /// Notes that a list in use could not be stored. The journal says that the list was used, so the next start takes
+    /// no older list, and later deltas fit no stored list. So the engine fetches and stores the whole list again, after
+    /// a pause, since full storage stays full for some time. Everything else that is cached is asked for again at the
+    /// next start.
     pub fn save_failed(&mut self, key: &str) {
         let Some(event_id) = self.paired().map(|paired| paired.event_id.clone()) else { return };
         if key != whole_key(&event_id) && !key.starts_with(&delta_key(&event_id, "")) {
@@ -319,7 +319,7 @@ impl State {
         self.list.as_ref().is_some_and(|list| asked.is_none_or(|epoch| list.epoch >= epoch))
     }
 
-    /// Asks what changed. If nothing more is known to be there, the request waits at the server for news.
+    /// Asks what changed. If no further change is known to exist, the request waits at the server for news.
     pub fn ask_changes(&mut self) {
         let Some(event_id) = self.paired().map(|paired| paired.event_id.clone()) else { return };
         let Some((version, of)) = self.list.as_ref().map(|list| (list.version, list.epoch)) else { return };

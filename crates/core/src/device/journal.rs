@@ -91,7 +91,8 @@ pub struct ListMark {
 pub struct PinTries {
     /// Wrong PINs since the last right one or the last pause.
     pub wrong: u32,
-    /// When the wrong PIN came that began the pause, by the device's clock in milliseconds. Absent if there was none.
+    /// When the wrong PIN was entered that began the pause, by the device's clock in milliseconds. Absent if there was
+    /// none.
     pub paused_at_ms: Option<i64>,
 }
 

@@ -45,7 +45,7 @@ pub enum Download {
     Newer {
         /// The list.
         list: Box<List>,
-        /// Whether it came as a whole list, not as changes since the one before.
+        /// Whether the list came whole, not as the changes since the list before.
         whole: bool,
     },
     /// The downloaded list is the one in use, handed out again.

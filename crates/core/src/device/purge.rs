@@ -1,5 +1,5 @@
 //! Scans leave the journal 30 days after their event (spec §3 "Log"). Only received scans leave, and only a beginning
-//! of the log, so that the rest needs no list of holes. A summary takes the place of the purged rows.
+//! of the log, so that the rest is a log without gaps. A summary takes the place of the purged rows.
 //!
 //! At start the engine has read all rows. It keeps those in memory that may be purged by the clock's estimate. They are
 //! purged once an exchange with the server has confirmed the time. So a wall clock that was set forward purges nothing.

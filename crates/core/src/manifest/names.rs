@@ -33,9 +33,9 @@ pub fn names_part(input: NamesInput<'_>, names: Vec<GuestName>) -> Large {
     build(NamesHead { names: Some(names), since: None, upserts: None, ..head(input, content_hash) })
 }
 
-/// Builds the large part of what changed since a version. `content_hash` is that of all names after the change. A name
-/// is only ever replaced, so there are no tombstones. If the labels changed, the caller sends everybody's names
-/// instead.
+/// Builds the large part of what changed since a version. `content_hash` is that of all names after the change. Names
+/// are replaced and never removed, so there are no tombstones. If the labels changed, the caller sends everybody's
+/// names instead.
 pub fn names_delta_part(input: NamesInput<'_>, since: u64, upserts: Vec<GuestName>, content_hash: [u8; 32]) -> Large {
     build(NamesHead { since: Some(since), upserts: Some(sorted(upserts)), ..head(input, content_hash) })
 }

@@ -12,7 +12,7 @@ use crate::limits;
 use crate::scan::{Form, Outcome, ScanKind, Stage};
 
 /// Judges the scans at which the door stayed shut: whether the refusal was right. The answer depends on every entry,
-/// later ones too, so this step follows the fold.
+/// later ones too, so this step follows the counting in `fold`.
 pub(super) fn settle_refusals(order: &[Folding<'_>], state: &TicketState, verdicts: &mut [ScanVerdict]) {
     for (scan, verdict) in order.iter().zip(verdicts) {
         let fact = &scan.chosen.fact;

@@ -70,7 +70,8 @@ impl<'a> Folding<'a> {
         Self { chosen, at, implausible, when, own_when, kind, count, adds_guests }
     }
 
-    /// Whether staff added a guest at a gate where none may be added, or beyond the number that the event allows.
+    /// Whether staff added a guest at a gate where none may be added, or with the PIN beyond the number that the event
+    /// allows.
     pub(super) fn over_walk_ins(&self, verdict: &ScanVerdict) -> bool {
         let scan = &self.chosen.fact.scan;
         let beyond = scan.override_.is_some() && verdict.outcome == Outcome::Valid;

@@ -451,7 +451,7 @@ pub struct LastEntryView {
     pub gate: String,
     /// The device of the entry. Absent if only the server knows of the entry.
     pub device_id: Option<DeviceId>,
-    /// The name that staff use for the device of the entry. Empty if unknown here.
+    /// The name that staff use for the device of the entry. Empty if this device does not know the name.
     pub device: String,
     /// Whether this device made the entry.
     pub own: bool,

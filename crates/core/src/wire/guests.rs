@@ -51,7 +51,8 @@ pub struct WalkInsView {
 /// The other tickets of a scanned ticket's booking (decision 035), as far as this device knows.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Booking {
-    /// Tickets whose remaining persons may all go in at once, by name and ticket. "Admit the others" offers these.
+    /// Tickets whose remaining persons may all go in at once, in order of name and ticket. "Admit the others" offers
+    /// these.
     pub others: Vec<BookingTicket>,
     /// Number of tickets that are in already.
     pub already_in: u32,

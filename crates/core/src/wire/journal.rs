@@ -260,7 +260,8 @@ pub struct Summary {
     /// Number of wrong PINs in a row.
     #[serde(default)]
     pub wrong_pins: u32,
-    /// When the wrong PIN came that began the pause, by the device's clock, in milliseconds. Absent without a pause.
+    /// When the wrong PIN was entered that began the pause, by the device's clock, in milliseconds. Absent without a
+    /// pause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused_at_ms: Option<i64>,
     /// The newest pair of wall clock and estimate. Absent if there is none.

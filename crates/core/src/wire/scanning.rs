@@ -250,7 +250,7 @@ words! {
     ConflictResult {
         /// Persons beyond the limit were let in.
         DoubleEntry = "DOUBLE_ENTRY",
-        /// A door stayed shut for someone who was in.
+        /// A ticket was scanned again, and the door stayed shut.
         DuplicateScan = "DUPLICATE_SCAN",
     }
     /// The severity that S1 gives to a conflict.
@@ -547,7 +547,7 @@ pub struct ChangesAnswer {
     pub cursor: Cursor,
     /// Whether there is more. If so, ask again at once.
     pub more: bool,
-    /// Whether the request's cursor belongs to another epoch. If so, fetch the list again, drop what changes told
+    /// Whether the request's cursor belongs to another epoch. If so, fetch the list again, drop the changes that came
     /// before, and go on from `cursor`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub resync: bool,

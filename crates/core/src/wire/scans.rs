@@ -113,7 +113,7 @@ impl ScanS2 {
 pub enum OnlineRequest {
     /// A scan in S2's form.
     S2(ScanS2),
-    /// A claim in our form with its signature, and what else came with it (spec §5).
+    /// A claim in our form, and its [`Evidence`]: the signature and other parts that are no content (spec §5).
     Claim(Box<(Scan, Evidence)>),
 }
 

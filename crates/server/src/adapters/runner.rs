@@ -76,7 +76,7 @@ pub async fn run(
 }
 
 impl Hand {
-    /// The most runs under way at this moment. It is lower while people scan at the doors.
+    /// How many runs may be under way at this moment. It is lower while people scan at the doors.
     fn at_once(&self) -> usize {
         let is_busy = self.app.scan_activity.is_recent(self.app.clock.monotonic_ms());
         if is_busy { JOBS_BESIDE_SCANS } else { JOBS_AT_ONCE }

@@ -79,7 +79,8 @@ impl Told {
         }
     }
 
-    /// The words of the phone's screen about the record: stored here, or confirmed. `None` if nothing was recorded.
+    /// The phone's words about the scan's record: stored here, confirmed by the server, or practice. `None` if there is
+    /// no scan.
     pub fn record(&self) -> Option<&'static str> {
         if self.verdict.practice {
             return Some("Practice · nothing counts");

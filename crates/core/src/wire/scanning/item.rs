@@ -303,7 +303,7 @@ impl ScanV2 {
         let (scan, evidence) = Self::read_with_evidence(json)?;
         Ok((scan, evidence.signature.unwrap_or_default()))
     }
-    /// Reads one item, together with what came with it in addition to its content.
+    /// Reads one item and its [`Evidence`]: the parts that came with the item and are no content.
     pub fn read_with_evidence(json: &str) -> Result<(Scan, Evidence), FieldError> {
         let mut unknown = false;
         let mut item: Self = problem::read_noting(json.as_bytes(), |_| unknown = true)?;
