@@ -64,8 +64,8 @@ async fn counted(app: &App, metrics: &Metrics) {
     }
 }
 
-/// Updates the metric about the mail lane. Logs once when the lane stops and once when it resumes. Gives since when it
-/// is stopped; `None` while it is open.
+/// Updates the metric about the mail lane. Logs once when the lane stops and once when it resumes. Returns the time
+/// since which the lane is stopped; `None` while it is open.
 async fn mail_told(app: &App, metrics: &Metrics, told: Option<Timestamp>) -> Option<Timestamp> {
     let Ok(lane) = app.store.mail_lane().await else { return told };
     metrics.mail_stopped.set(i64::from(lane.is_some()));

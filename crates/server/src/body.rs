@@ -1,8 +1,8 @@
 //! Reads request bodies: first the limits, then JSON with errors that name the field (spec §5 and trust §5 row 31).
 //!
 //! The order is fixed: length known (411), media type (415), encoded size (413), content decoding under caps of size,
-//! ratio and depth (413), then parsing (400). Depth is counted while decoding, so a bomb of brackets ends in its first
-//! few kilobytes.
+//! ratio and depth (413), then parsing (400). Depth is counted while decoding, so the server refuses a body of nested
+//! brackets after its first few kilobytes.
 
 mod decode;
 mod table;
@@ -32,7 +32,7 @@ use crate::strict;
 const PAUSE_SECONDS: u64 = 30;
 /// The most memory that is reserved for a body before it arrives, in bytes: one full chunk of our scanner.
 const RESERVED_BYTES: usize = 1024 * 1024;
-/// How long the server reads on a body that it will not use, in seconds.
+/// How long the server keeps reading a body that it will not use, in seconds.
 const DISCARD_SECONDS: u64 = 8;
 
 /// Extractor: a JSON object as `T`, within the size limit for one object. Every error is a problem that names the

@@ -10,11 +10,12 @@ use admit_app::ports::{Unable, Unsent};
 
 /// The time limit of one check.
 const LIMIT: Duration = Duration::from_secs(5);
-/// The age at which a result about a distant service is checked again, in milliseconds. A mail server counts sign-ins.
+/// The age at which a result about a distant service is checked again, in milliseconds. Mail servers limit the number
+/// of sign-ins.
 const OLD_MS: i64 = 300_000;
 /// Free space on the disk below which there is a warning, in bytes.
 const LITTLE_ROOM: u64 = 1_000_000_000;
-/// Free space on the disk below which the check fails, in bytes: the next evening may not fit.
+/// Free space on the disk below which the check fails, in bytes. The scans of the next evening may need more.
 const NO_ROOM: u64 = 100_000_000;
 /// The difference of two clocks from which there is a warning, in milliseconds.
 const CLOCK_APART_MS: i64 = 2_000;

@@ -149,7 +149,7 @@ fn sentence(errors: &[FieldError]) -> String {
     errors.iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
-/// The code of an answer to an upload for which there is no room.
+/// The code of an answer to an upload for which the server has no memory free ([`crate::adapters::upload_room`]).
 const BUSY: &str = "busy";
 
 /// An extension of an answer with the code `busy`. After an outage many phones get it, and nobody has to act. So it

@@ -12,7 +12,7 @@ pub enum Condition {
     Ok,
     /// The service is not set up. This can be intended.
     Off,
-    /// Scans go on, but some work of this service waits or will fail soon.
+    /// Devices can still scan, but a part of this service does not work, or will fail soon.
     Warning,
     /// The service fails and must be repaired.
     Failed,

@@ -161,9 +161,9 @@ fn provider(traces: &Traces) -> Result<SdkTracerProvider, SettingError> {
     Ok(provider.with_batch_exporter(exporter).build())
 }
 
-/// Decides which traces are exported: traces that a request or its device began, and of these a share by the trace's
-/// id. A device marks all its uploads as sampled, so its mark alone is not enough. If the mark says "not sampled", it
-/// is not exported.
+/// Decides which traces are exported. Of the traces that a request or its device began, it exports a share, chosen by
+/// the trace's id. A device marks all its uploads as sampled, so this mark alone exports nothing. A trace that is
+/// marked as not sampled is not exported.
 #[derive(Debug, Clone)]
 struct Sampling(ParentBasedSampler);
 

@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 pub const QUEUE: usize = 64;
 /// The least time between two snapshots of one stream.
 const COALESCE: Duration = Duration::from_millis(500);
-/// The pause before the first read after a quiet time, because a batch causes several hints.
+/// The pause before the first read after a quiet time. A batch causes several hints, and one read serves them all.
 const SETTLE: Duration = Duration::from_millis(20);
 /// The longest time without a message. A client that gets nothing for longer knows that the connection is dead.
 const HEARTBEAT: Duration = Duration::from_secs(15);

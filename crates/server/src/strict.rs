@@ -27,7 +27,7 @@ use crate::error::{ApiError, Result};
 /// The most bytes that are read of a body which the operation does not use, such as an empty object.
 const UNREAD_BYTES: usize = 64 * 1024;
 
-/// Whether an operation belongs to the organiser's API: a person's credential opens it, or it is the sign-in.
+/// Whether an operation belongs to the organiser's API: it accepts a person's credential, or it is the sign-in.
 pub fn is_organisers(operation: &Value) -> bool {
     let has = |list: &Value, found: &dyn Fn(&Value) -> bool| list.as_array().is_some_and(|all| all.iter().any(found));
     has(&operation["tags"], &|tag| tag == "organisers")
@@ -106,7 +106,7 @@ fn refuse(unknown: Vec<Unknown>) -> Result<()> {
 struct Unread(Result<()>);
 
 /// Middleware: reads the body of a request to an organiser's operation that uses none, so that [`check_request`] can
-/// refuse its fields. The sender is not known here, so this function answers nothing.
+/// refuse its fields. The sender is not authenticated yet, so this function refuses nothing itself.
 pub async fn read_unread(request: Request, next: Next) -> Response {
     let operation = KnownNames::find(request.extensions(), request.method());
     let shape = operation.as_ref().filter(|operation| operation.is_bodiless).and_then(|one| one.body.as_ref());

@@ -27,8 +27,8 @@ pub struct OutcomeLabel {
 /// Labels of `admit_syncs_total`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct StatusLabel {
-    /// `success`, `busy` (no room, the device comes again), or the class of the problem: `refused` (4xx) or `failed`
-    /// (5xx).
+    /// `success`, `busy` (no memory for the upload, the device tries again), or the class of the problem: `refused`
+    /// (4xx) or `failed` (5xx).
     pub status: &'static str,
 }
 

@@ -13,7 +13,7 @@ use crate::state::AppState;
 use crate::strict;
 
 /// Extractor: the signed-in user, with their present role. Answers 401 without one. Answers 400 for an unknown query
-/// parameter, or an unknown field of a body that the route does not read.
+/// parameter. If the route reads no body, it also answers 400 for a JSON body with a field.
 #[derive(Debug, Clone)]
 pub struct User(pub UserCaller);
 

@@ -41,7 +41,8 @@ impl FromRequest<AppState> for Webhook {
     }
 }
 
-/// The three headers of a signature. A message without one of them is unsigned; one that occurs twice is refused.
+/// The three headers of a signature. A message that lacks one of them is unsigned. A message that has one of them twice
+/// is refused.
 fn headers(headers: &HeaderMap) -> Result<[&str; 3]> {
     let names = [ID_HEADER, TIMESTAMP_HEADER, SIGNATURE_HEADER];
     let mut found = [""; 3];

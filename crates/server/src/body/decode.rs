@@ -13,7 +13,8 @@ use serde::de::{DeserializeOwned, DeserializeSeed, MapAccess, SeqAccess, Visitor
 /// The largest allowed ratio of decoded to sent size, once the body is larger than [`RATIO_FREE_BYTES`]. Scans contain
 /// hashes and ids, so real batches have a ratio below ten.
 const RATIO: usize = 32;
-/// Below this decoded size, in bytes, the ratio is not checked. Small bodies of one repeated row are honest.
+/// Below this decoded size, in bytes, the ratio is not checked. Honest clients may send small bodies that repeat one
+/// row.
 const RATIO_FREE_BYTES: usize = 4 * 1024 * 1024;
 /// The largest window of a zstd frame, as a power of two: 8 MiB, which RFC 8878 asks every decoder to support.
 const ZSTD_WINDOW_LOG: u32 = 23;
@@ -56,13 +57,13 @@ impl Refused {
     }
 }
 
-/// The largest decoded size, in bytes, of a body with so many sent bytes.
+/// The largest allowed decoded size, in bytes, of a body of which a client sent `encoded` bytes.
 pub fn most(encoded: usize) -> usize {
     encoded.saturating_mul(RATIO).clamp(RATIO_FREE_BYTES, BODY_DECODED_BYTES)
 }
 
-/// Decodes all members and frames of a body, and never holds more than the caps allow. With `json` the nesting depth
-/// is capped too.
+/// Decodes all gzip members or zstd frames of a body, and never holds more than the caps allow. With `json` the nesting
+/// depth is capped too.
 pub fn decode(coding: Coding, encoded: &[u8], json: bool) -> Result<Bytes, Refused> {
     let broken = |_| Refused::NotDecodable;
     let mut reader: Box<dyn Read + '_> = match coding {
@@ -145,8 +146,8 @@ pub fn document<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, FieldError> {
     problem::read(bytes)
 }
 
-/// The path of the first text with a NUL, if there is one. The document is read only if the escape occurs, and never
-/// held as a tree, which would need a hundred times its size.
+/// The path of the first text with a NUL, if there is one. The document is read only if the escape `\u0000` occurs. It
+/// is never held as a tree, which would need a hundred times its size.
 fn nul(bytes: &[u8]) -> Option<String> {
     if !bytes.windows(6).any(|six| six == b"\\u0000") {
         return None;

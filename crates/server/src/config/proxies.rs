@@ -7,8 +7,8 @@ use ipnet::IpNet;
 
 use super::fault::SettingError;
 
-/// `ADMIT_TRUSTED_PROXIES`: addresses and networks of the proxies in front of this server. A header of any other
-/// sender is ignored.
+/// `ADMIT_TRUSTED_PROXIES`: addresses and networks of the proxies in front of this server. `X-Forwarded-For` of any
+/// other sender is ignored.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TrustedProxies(Vec<IpNet>);
 

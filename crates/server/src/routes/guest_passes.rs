@@ -73,7 +73,7 @@ struct ResentView {
     mailed: usize,
     /// Guests without an e-mail address.
     no_email: usize,
-    /// Guests whose code was not made here, or who have no ticket.
+    /// Guests whose code Admit did not make, or who have no ticket.
     code_of_another: usize,
     /// Guests whose ticket is not active.
     ticket_not_active: usize,
@@ -92,8 +92,8 @@ impl From<Resent> for ResentView {
 
 /// Sends the passes of many guests again.
 ///
-/// A pass that is on its way already is tried at once. Guests to whom nothing can be mailed are counted by reason, and
-/// don't stop the others. A promoter may do this for guests of their own lists.
+/// If a pass still waits to be mailed, the server tries it at once. Guests to whom nothing can be mailed are counted by
+/// reason, and don't stop the others. A promoter may do this for guests of their own lists.
 #[utoipa::path(post, path = "/api/events/{id}/guests/resend", tag = "organisers", request_body = ResendManyRequest,
     params(("id" = String, Path, description = "Event")), extensions(("x-actions" = json!(["manage_guests", "manage_own_guests"]))), responses(
     (status = 202, description = "The numbers of guests", body = ResentView),

@@ -109,7 +109,7 @@ pub(super) struct StandingGuestView {
     entry_type: Option<String>,
     /// The name of the guest's list. Null if the guest is on none.
     guest_list: Option<String>,
-    /// The state of the mail with the guest's pass. Null if the guest's code was not made here.
+    /// The state of the mail with the guest's pass. Null if Admit did not make the guest's code.
     mail: Option<MailView>,
 }
 
@@ -365,8 +365,8 @@ struct ShownGuestView {
     guest: StandingGuestView,
     /// The guest's ticket. Null if they have none.
     ticket: Option<TicketView>,
-    /// Whether the guest's pass has a page. A code that was not made here has none. `POST /api/tickets/{id}/code` gives
-    /// the page's address.
+    /// Whether the guest's pass has a page. A code that Admit did not make has none. `POST /api/tickets/{id}/code`
+    /// gives the page's address.
     has_pass: bool,
 }
 
@@ -374,7 +374,7 @@ struct ShownGuestView {
 #[derive(Serialize, ToSchema)]
 pub(super) struct MomentView {
     at: Timestamp,
-    /// The kind of the moment: `added`, `changed`, `received`, `row_deleted`, `resent`, `remade`, `opened`, `entered`,
+    /// The kind of this entry: `added`, `changed`, `received`, `row_deleted`, `resent`, `remade`, `opened`, `entered`,
     /// `refused`, `left`, `undone` or `erased`.
     ///
     /// `received` and `row_deleted` are messages about the guest's row in the organiser's own table. `resent` means
@@ -484,8 +484,8 @@ async fn update(
 
 /// Sends a guest's pass again, at most once a minute.
 ///
-/// If the pass is on its way already, the answer is that run. For a guest without e-mail the pass is only made, and its
-/// link can be shared.
+/// If the pass still waits to be mailed, the server tries it at once, and the answer is its run. For a guest without
+/// e-mail the pass is only made, and its link can be shared.
 #[utoipa::path(post, path = "/api/guests/{id}/resend", tag = "organisers",
     params(("id" = String, Path, description = "Guest")), extensions(("x-actions" = json!(["manage_guests", "manage_own_guests"]))), responses(
     (status = 202, description = "The run that sends the pass", body = RunView),

@@ -442,7 +442,7 @@ struct ProgressView {
 
 /// The progress of your organisation's running imports.
 ///
-/// It lists imports that this server runs now and whose requests had a `progress` word.
+/// It lists imports that this server runs now and whose requests had the parameter `progress`.
 #[utoipa::path(get, path = "/api/imports/progress", tag = "organisers",
     extensions(("x-actions" = json!(["manage_guests", "manage_own_guests"]))), responses(
     (status = 200, description = "The running imports", body = List<ProgressView>),

@@ -55,8 +55,8 @@ struct IncidentView {
     guest: Option<InvolvedGuestView>,
     /// The name of the ticket's entry type. Null if the incident is about no ticket.
     entry_type: Option<String>,
-    /// Whether the order of the scans is uncertain: the times of the winner and a loser overlap within their
-    /// uncertainties.
+    /// Whether the order of the scans is uncertain: the times of a scan within the ticket's limit and of a scan beyond
+    /// it overlap within their uncertainties.
     order_uncertain: bool,
     /// The scans that cause the incident, in the order in which the server counts them.
     scans: Vec<IncidentScanView>,
@@ -133,8 +133,8 @@ struct RefusedAnswerView {
 struct IncidentScanView {
     device_id: String,
     scan_id: String,
-    /// `entry`: the scan took the entry. `double_entry`: the scan came in addition. `subject`: the incident is about
-    /// this scan.
+    /// `entry`: the scan let persons in within the ticket's limit. `double_entry`: the scan let persons in beyond it.
+    /// `subject`: the incident is about this scan.
     role: &'static str,
     gate_id: String,
     /// When the scan was made.

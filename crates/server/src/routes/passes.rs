@@ -144,8 +144,9 @@ enum Looked {
     Waits(i64),
 }
 
-/// Finds the pass of a token. One address gets answers about wrong tokens only up to a limit. Guests share an address
-/// at the door, so right tokens are always answered, whoever guesses there. Nobody can guess one of 2¹²² tokens.
+/// Finds the pass of a token. A network address gets a limited number of answers about wrong tokens. Right tokens are
+/// always answered, because guests at the door may share an address with a person who guesses. Nobody can guess one of
+/// 2¹²² tokens.
 async fn look(state: &AppState, Client(address): Client, token: &str) -> Result<Looked> {
     let now_ms = state.app.clock.monotonic_ms();
     match passes::show(&state.app, token).await {

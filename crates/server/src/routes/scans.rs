@@ -82,7 +82,7 @@ struct ScanView {
     verdict: Option<VerdictView>,
 }
 
-/// Staff's count: people of a class who came in or went out, or everybody inside.
+/// A count by staff: the people of a class who came in or went out, or all people inside.
 #[derive(Default, Serialize, ToSchema)]
 struct HeadcountView {
     /// `staff`, `crew`, `child` or `other`. Null for a recount.
@@ -130,7 +130,7 @@ struct VerdictView {
     exited: u32,
     /// Whether the scan collides with another one. Both scans have this mark.
     conflict: bool,
-    /// The kind of conflict, on the scan that lost: `double_entry` or `duplicate_scan`. Null otherwise.
+    /// The kind of conflict, on the later scan: `double_entry` or `duplicate_scan`. Null otherwise.
     conflict_reason: Option<&'static str>,
     /// Whether persons were let in although the rules refuse the ticket.
     admitted_in_error: bool,

@@ -152,7 +152,7 @@ impl NewTicketView {
 struct ShownCodeView {
     #[serde(flatten)]
     code: CodeView,
-    /// The address of the pass's page. Null if there is no pass yet, or the code was not made here.
+    /// The address of the pass's page. Null if there is no pass yet, or Admit did not make the code.
     pass_url: Option<String>,
 }
 

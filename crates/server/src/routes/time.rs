@@ -1,4 +1,5 @@
-//! `GET /api/scanning/time`: the second and third of the four timestamps (spec §4 "Time", §5).
+//! `GET /api/scanning/time`: the two timestamps of the server by which a device measures the offset of its clock (spec
+//! §4 "Time", §5).
 
 use admit_core::wire::scanning::TimeAnswer;
 use axum::Json;

@@ -67,7 +67,7 @@ pub fn pass(pass: &Pass, (side, path): &(usize, String), token: &str, nonce: &st
     page(&event, &body, nonce)
 }
 
-/// The standing of a pass: a class for the style sheet, a word or two, and a sentence.
+/// The pass's state as the page shows it: a class for the style sheet, a word or two, and a sentence.
 fn standing(pass: &Pass) -> (&'static str, &'static str, String) {
     let limit = pass.ticket.rules.entry_limit;
     match pass.standing {

@@ -30,7 +30,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(changes))
 }
 
-/// The pause between a hint and the read, because a batch causes several hints.
+/// The pause between a hint and the read. A batch causes several hints, and one read serves them all.
 const SETTLE: Duration = Duration::from_millis(50);
 
 #[derive(Debug, Deserialize)]

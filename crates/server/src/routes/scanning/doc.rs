@@ -25,7 +25,7 @@ pub struct PairingWaiting {
 /// An upload of scans.
 #[derive(ToSchema)]
 pub struct SyncRequest {
-    /// The id of the device that sends the request. Its key must belong to it.
+    /// The id of the device that sends the request. The request's key must belong to this device.
     device_id: String,
     /// An id that the device chooses for the batch. A repeat with the same id has no effect.
     sync_batch_id: String,
@@ -90,7 +90,7 @@ pub struct ScanV2 {
     stage: String,
     /// How the device came to the ticket: `qr`, `manual` or `import`.
     method: String,
-    /// The hash of the code as it matched in the list. Absent without a code.
+    /// The hash of the spelling of the code that matched a ticket in the list. Absent without a code.
     barcode_hash: Option<String>,
     /// The hash of the code as it was read. Absent without a code.
     raw_hash: Option<String>,
@@ -297,7 +297,7 @@ pub struct Names {
     signature: String,
 }
 
-/// A guest whom staff added at the gate. The signature covers a digest of the name, and the name stands beside it.
+/// A guest whom staff added at the gate. The signature covers the digest of the name, not the name itself.
 #[derive(ToSchema, serde::Deserialize)]
 #[schema(as = WalkIn)]
 pub struct WalkInDoc {

@@ -1,4 +1,4 @@
-//! The common part of the two upload routes: it reads a body, and judges it, when there is room.
+//! The common part of the two upload routes: it reads an upload's body when the server has memory for it.
 
 use std::pin::pin;
 use std::time::Instant;
@@ -22,8 +22,8 @@ const COMPRESSED: usize = 8;
 /// The assumed size of a body without a length, in bytes. Some proxies send every body in chunks.
 const USUAL_BYTES: usize = 1024 * 1024;
 
-/// Reads an upload's body and waits until it may be judged. Judging counts as `times` the body's length. If the server
-/// has no room for it, the function fails with 503 `busy`. The upload counts for the sync limit once its body is read.
+/// Reads an upload's body, and waits until the server has memory to judge its scans: `times` the body's length. If the
+/// server has none, the function fails with 503 `busy`. The upload counts for the sync limit once its body is read.
 #[tracing::instrument(target = "admit::trace", name = "upload.read", skip_all)]
 pub async fn read(state: &AppState, caller: &DeviceCaller, request: Request, times: usize) -> Result<(Bytes, Judging)> {
     let came = Instant::now();
@@ -53,7 +53,7 @@ pub async fn read(state: &AppState, caller: &DeviceCaller, request: Request, tim
     Ok((body, judging))
 }
 
-/// The number of bytes that a body will take; 0 if it will be refused for its length.
+/// The number of bytes of memory that a body will take; 0 if it will be refused for its length.
 fn length(headers: &HeaderMap, coding: Coding) -> usize {
     let said = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
     match said {
