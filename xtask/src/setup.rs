@@ -62,7 +62,7 @@ pub const CONTRACT: &[Need] = &[Need(
     "python3-venv",
 )];
 
-/// The compiler for the browser on a machine whose rustup cannot fetch the wasm32 target.
+/// Debian's Rust compiler for WASM, for a machine whose rustup cannot fetch the wasm32 target.
 pub const WASM: &[Need] = &[
     // These are found by their packages, because a program `cargo` or `rustc` may be the one of Debian's older package.
     Need(&["/var/lib/dpkg/info/cargo-web.list"], "cargo-web"),

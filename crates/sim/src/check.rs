@@ -127,7 +127,7 @@ impl<S: Server> World<S> {
 }
 
 impl<S: Server> World<S> {
-    /// The answer to a request. If the server says that there were too many, it asks again a minute later.
+    /// The answer to a request. After an answer "too many requests" this function asks again a minute later.
     fn ask_patiently(&mut self, side: usize, wire: &Request) -> Option<Response> {
         for _ in 0..2 {
             match self.ask(side, wire) {
@@ -199,9 +199,9 @@ fn shown_is_stored(truth: &Truth, side: &Side, config: &Config, found: &mut Foun
     }
 }
 
-/// Whether nobody can prove that the server lacks this scan (SECURITY.md, "What it does not promise"). This happens
-/// when a server and a phone's storage both went back. A place of the log was then given twice. If the server has the
-/// other content of that place, or could not read it, nobody asks for this one.
+/// Whether nobody can prove that the server lacks this scan (SECURITY.md, "What it does not promise"). This happens if
+/// a server and a phone's storage were both put back to older copies. The phone then used a place of the log twice. If
+/// the server has the other content of that place, or could not read it, nobody asks for this one.
 fn is_beyond_proof(truth: &Truth, side: &Side, phone: &Phone, kept: &Kept) -> bool {
     let scan = &kept.scanned.scan;
     let place = (&scan.device_id, &scan.log_id, scan.seq);
@@ -575,7 +575,7 @@ fn no_phone_lets_in_too_many(truth: &Truth, side: &Side, found: &mut Found) {
     }
 }
 
-/// I25: every device's verdict follows from the rules and the basis that it had.
+/// I25: every device's verdict follows from the rules and the knowledge of the ticket that its scan states (`basis`).
 fn verdicts_follow_from_lists(truth: &Truth, found: &mut Found) {
     for verdict in truth.derived.values().flat_map(|reduced| &reduced.verdicts).filter(|it| it.basis_mismatch) {
         let fact = truth.facts.iter().find(|(_, fact)| fact.digest == verdict.digest).map(|(_, fact)| fact);

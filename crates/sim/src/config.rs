@@ -102,7 +102,8 @@ pub struct Config {
     pub improper: bool,
     /// Chance per minute that the server process is killed.
     pub server_crash: u32,
-    /// The number of further kills of the server, because a small world hardly lasts a minute.
+    /// The number of further kills of the server, because the chance per minute kills it rarely in a small world, which
+    /// lasts about a minute.
     pub kills: u64,
     /// Chance that a person shows the same code at the same phone again within seconds, whether they were let in or
     /// not.
@@ -234,8 +235,8 @@ impl Config {
         self.expires_ms.map(|ms| Timestamp::clamped(BEGINNING_MS + ms))
     }
 
-    /// Draws the settings that came with small worlds. Few phones and minutes find as many bugs in a quarter of the
-    /// time.
+    /// Makes most worlds small, and draws the faults that were added with small worlds. Few phones and minutes find as
+    /// many bugs in a quarter of the time.
     fn draw_later(&mut self, rng: &mut Rng) {
         if rng.per_mille(SMALL) {
             self.orgs = 1 + u64::from(rng.per_mille(250));

@@ -1,5 +1,5 @@
-//! A phone's storage: a journal whose rows stay after a strict transaction until a purge, and a cache that may be
-//! lost.
+//! A phone's storage: a journal and a cache. A strict transaction flushes its rows before it reports success, and they
+//! stay in the journal until a purge. The cache may be lost.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,6 @@
 //! A phone without screen, list and storage. It makes the scans that a real phone would make, one after the other in
-//! one log, and signs them. `admit load` needs thousands of them. It makes no decisions, which only the engine does.
+//! one log, and signs them. `admit load` needs thousands of them. It does not decide about tickets: only the engine
+//! does.
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{BatchId, LogId, ScanId, TicketId};

@@ -1,5 +1,5 @@
 //! Planted bugs, each of which proves that a checker can fail. They are chosen at run time, and only with the feature
-//! `mutants`. Without the feature the compiler removes every question about them.
+//! `mutants`. Without the feature the compiler removes all code that asks whether a bug is chosen.
 
 macro_rules! mutants {
     ($($(#[$doc:meta])* $name:ident = $word:literal),* $(,)?) => {

@@ -509,7 +509,8 @@ impl<S: Server> World<S> {
         }
     }
 
-    /// A stranger with one phone's key writes a scan in another's name, or alters one. That must prove nothing.
+    /// A stranger with one phone's key writes a scan in another's name, or alters one. The server must not take that
+    /// scan as proven.
     fn forge(&mut self, side: usize) {
         let held = &mut self.sides[side];
         let made: Vec<_> = held.phones.iter().flat_map(|phone| &phone.kept).map(|kept| kept.scanned.clone()).collect();

@@ -1,4 +1,5 @@
-//! One virtual phone: the real engine with a disk, a clock and a network, in the role of the page around it.
+//! One virtual phone: the real engine with a disk, a clock and a network. This module does for the engine what the web
+//! page does on a real phone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -73,7 +74,8 @@ pub struct Phone {
     pub done: BTreeMap<u64, Option<Epoch>>,
     /// Places that were refused finally, in any epoch.
     pub refused: BTreeSet<u64>,
-    /// How often a scan was set apart because a batch with it was refused whole.
+    /// How often the phone set a scan apart, to send it later and alone, because the server refused a whole batch with
+    /// it.
     pub set_apart: u64,
     /// Whether its key was erased and no other was given since.
     pub key_erased: bool,
@@ -83,7 +85,7 @@ pub struct Phone {
     pub identity: Option<(DeviceId, LogId)>,
     /// Epoch and version of the newest list that the journal names; `None` without one.
     pub list: Option<(Epoch, u64)>,
-    /// How often it was paired with a server of an epoch older than its list's.
+    /// How often the phone was paired with a server whose epoch was older than that of the phone's list.
     pub gone_back: u64,
     /// Whether its storage was put back to an older copy.
     pub put_back: bool,

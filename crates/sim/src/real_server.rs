@@ -254,7 +254,8 @@ impl RealServer {
         self.machine.faults.lock().unwrap_or_else(PoisonError::into_inner)[org] = faults;
     }
 
-    /// Records the epoch if it has changed. It is read only if the request set out to begin one.
+    /// Records the epoch if it has changed. The store is asked only if the request tried to begin an epoch, or if the
+    /// present epoch is not known.
     fn note_epoch(&mut self, before: Epoch) {
         if self.epoch == Some(before) && !self.machine.begins.load(Ordering::Relaxed) {
             return;

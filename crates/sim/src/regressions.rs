@@ -24,13 +24,13 @@ pub fn before_later_faults(seed: u64) -> bool {
     EARLIER.contains(&seed)
 }
 
-/// Whether a seed was kept before work for every organisation was spared from faults.
+/// Whether a seed was kept before the simulator stopped injecting faults into work for all organisations.
 pub fn before_sparing(seed: u64) -> bool {
     static EARLIER: LazyLock<BTreeSet<u64>> = LazyLock::new(|| above("# Spared"));
     EARLIER.contains(&seed)
 }
 
-/// Whether a seed was kept before most worlds were small, with the faults that came then.
+/// Whether a seed was kept before most worlds were small, and before the faults that were added at that time.
 pub fn before_small_worlds(seed: u64) -> bool {
     static EARLIER: LazyLock<BTreeSet<u64>> = LazyLock::new(|| above("# Small"));
     EARLIER.contains(&seed)
@@ -49,7 +49,8 @@ pub fn before_doors(seed: u64) -> bool {
     EARLIER.contains(&seed)
 }
 
-/// Whether a seed was kept before guests were added at the doors and bookings were admitted together.
+/// Whether a seed was kept before guests were added at the doors and the tickets of one order (a booking) were admitted
+/// together.
 pub fn before_guests(seed: u64) -> bool {
     static EARLIER: LazyLock<BTreeSet<u64>> = LazyLock::new(|| above("# Guests"));
     EARLIER.contains(&seed)

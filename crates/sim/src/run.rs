@@ -201,7 +201,8 @@ pub fn run_seed_in(level: u8, seed: u64, options: &Options, place: &Place<'_>) -
     outcome
 }
 
-/// The sets that differ between an organisation that runs alone and one that runs together with another.
+/// The kinds of data (facts, rules, …) that differ between an organisation that runs alone and the same one beside
+/// another.
 fn differences(alone: &Truth, beside: &Truth) -> Vec<&'static str> {
     let parts = [
         ("facts", alone.facts == beside.facts),

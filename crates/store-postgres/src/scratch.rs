@@ -63,8 +63,8 @@ impl Connected {
     }
 }
 
-/// The address with another database's name. In a URL it replaces the path; else it adds a word, of which the last
-/// counts.
+/// The address with another database's name. In a URL the name replaces the path. Else `dbname=…` is appended, and
+/// PostgreSQL uses the last `dbname`.
 fn with_database(url: &str, name: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return format!("{url} dbname={name}") };
     let (place, query) = rest.split_once('?').map_or((rest, None), |(place, query)| (place, Some(query)));

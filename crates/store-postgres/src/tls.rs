@@ -24,7 +24,8 @@ pub(crate) struct Address {
     pub config: Config,
     /// The TLS connector; `None` on a unix socket and with `sslmode=disable`.
     pub tls: Option<MakeRustlsConnect>,
-    /// Where the scans of the database's events stand. All connections that are made with this address share it.
+    /// The index that says in which block each scan of the database's events is stored. All connections that are made
+    /// with this address share it.
     pub index: BlockIndex,
 }
 

@@ -83,7 +83,7 @@ statements! {
         WHERE organization_id = $1 AND token_hash = $2";
     /// Marks an API token as withdrawn, if it is not withdrawn yet.
     REVOKE_API_TOKEN = "UPDATE api_tokens SET revoked_at = $3 WHERE organization_id = $1 AND api_token_id = $2 AND revoked_at IS NULL";
-    /// Deletes the credential of an API token, so that its secret no longer opens anything.
+    /// Deletes the credential of an API token, so that the server no longer accepts its secret.
     DELETE_API_TOKEN_CREDENTIAL = "DELETE FROM credentials WHERE organization_id = $1
         AND token_hash = (SELECT token_hash FROM api_tokens WHERE organization_id = $1 AND api_token_id = $2)";
 }

@@ -1,9 +1,10 @@
-//! Where the scans and the states of an event stand: from a scan id, a code, a picked ticket or a subject to its
-//! locator in the blocks.
+//! The index of the blocks of an event: it leads from a scan id, a code, a picked ticket or a subject to the locators
+//! of its scans or states.
 //!
-//! The index is in memory only and made from the blocks. Nothing trusts it. Each item that it names is read from its block
-//! and compared. Each transaction first compares the newest block that it sees with the blocks that the index knows. So an
-//! index that is gone, late, or of a history that was rolled back gives the same answers, only slower.
+//! The index is in memory only and made from the blocks. No answer relies on it alone. Each item that it names is read
+//! from its block and compared. Each transaction first compares the newest block that it sees with the blocks that the
+//! index knows. So an index that is gone, late, or of a history that was rolled back gives the same answers, only
+//! slower.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher as _, RandomState};
@@ -72,7 +73,7 @@ pub(crate) struct BlockName {
 pub(crate) enum Reach {
     /// All of them, perhaps more.
     All,
-    /// Those before the block at this position. The block at the position is known too, and must still be the same.
+    /// Those up to this block. The caller must check that the block at its position is still the same.
     To(Option<BlockName>),
 }
 

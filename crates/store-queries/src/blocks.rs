@@ -152,7 +152,7 @@ impl<D: Driver> SqlTx<'_, D> {
         }
         self.queue_many(&INSERT_BLOCKS, &values)
     }
-    /// Fails if one of these contents is stored already, or comes twice. No unique key stands behind this.
+    /// Fails if one of these contents is stored already, or comes twice. No unique key of the database prevents this.
     fn refuse_known(&mut self, scans: &[NewScan]) -> Result<()> {
         let mut new: BTreeMap<&EventId, BTreeSet<Content>> = BTreeMap::new();
         for one in scans {

@@ -5,7 +5,8 @@ use std::io::{Error, ErrorKind, Result};
 
 use zstd::bulk::{Compressor, Decompressor};
 
-/// The level of compression. It is the fastest: what repeats are ids, names of fields and equal small numbers.
+/// The level of compression. It is the fastest. It is enough because the values mostly repeat ids, field names and
+/// small numbers.
 const LEVEL: i32 = 1;
 /// The most plain bytes. A value that claims to have more is damaged.
 const MOST_BYTES: usize = 64 << 20;

@@ -216,7 +216,7 @@ pub trait Driver {
     /// and keeps the rows. It answers from these rows later, unless their table was changed meanwhile. This affects
     /// speed only.
     fn prefetch(&mut self, _asked: &[Asked<'_>]) {}
-    /// Where the scans of the database's events stand, as far as this process knows.
+    /// The index that says in which block each scan of the database's events is stored, as far as this process knows.
     fn block_index(&self) -> &BlockIndex;
     /// Prefetches the database's clock, like [`Driver::prefetch`].
     fn prefetch_now(&mut self) {}

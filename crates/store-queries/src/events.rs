@@ -27,7 +27,8 @@ macro_rules! event_columns {
          capacity, walk_ins, verdict_fields, barcode_kinds, retention_days, created_at"
     };
 }
-/// The kinds of rules in an event's book. The store reads them without reading the rules of all tickets.
+/// The kinds of rules in an event's book ([`admit_core::rule::EventBook`]). The store reads them without reading the
+/// rules of all tickets.
 pub(crate) const KINDS: [&str; 3] = ["event", "gate", "device"];
 
 macro_rules! audit_columns {
@@ -75,7 +76,8 @@ statements! {
         FROM events e CROSS JOIN rules r
         WHERE r.organization_id = e.organization_id AND r.event_id = e.event_id AND r.subject_kind = 'device'
         AND e.organization_id = $1 AND r.subject_id IN ($2) AND r.field = 'assignment'", by 4 of [];
-    /// A page of a ledger, newest first. $5: the action of its lines. A person asks for it, so no index is kept for it.
+    /// A page of a ledger, newest first. $5: the action of its lines. Only a person asks for it, so it may be slow, and
+    /// no index serves it.
     AUDIT = concat!("SELECT ", audit_columns!(), " FROM audit WHERE organization_id = $1 AND event_id = $2 AND n < $3
         AND (CAST($5 AS TEXT) IS NULL OR action = $5) ORDER BY n DESC LIMIT $4");
     /// A page of ledger lines about one guest, ticket or guest list, newest first.

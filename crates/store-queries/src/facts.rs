@@ -33,9 +33,9 @@ bulks! {
     };
 }
 
-/// The subject of a scan (spec §4 "Which ticket"): the ticket of its code, a person's pick, or the code itself. A code
-/// that a reader read and that matched nothing is evidence and no subject. Staff may then have picked the guest by
-/// hand, and a later holder of that code is another person.
+/// The subject of a scan (spec §4 "Which ticket"): the ticket of its code, a person's pick, or the code itself. If a
+/// code matched no ticket and staff picked the guest by hand, the code that was read (`raw_hash`) is kept as evidence
+/// only. A ticket that gets that code later may be another person's.
 fn subject_of(scan: &Scan, held: &BTreeMap<BarcodeHash, TicketId>) -> Result<Subject> {
     let of_code = scan.barcode_hash.and_then(|hash| held.get(&hash));
     let ticket_id = of_code.or(pick(scan)).cloned().map(Subject::Ticket);

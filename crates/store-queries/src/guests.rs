@@ -33,7 +33,8 @@ pub(crate) use guest_columns;
 /// Columns of [`guest_columns`].
 const COLUMNS: usize = 16;
 
-/// Where the newest pass of guest `g` is, as [`PassMail::as_str`] says it. $12: the kind of its runs.
+/// The state of the mail with the newest pass of guest `g`, as [`PassMail::as_str`] writes it. $12: the kind of pass
+/// runs.
 macro_rules! newest_mail {
     () => {
         "(SELECT CASE WHEN r.state = 'gave_up' THEN 'refused' WHEN r.state = 'open' THEN 'waiting' WHEN r.problem IS NULL THEN 'sent' END
@@ -41,12 +42,12 @@ macro_rules! newest_mail {
             ORDER BY r.created_at DESC, r.run_id DESC LIMIT 1)"
     };
 }
-/// Guests `g` of a filter with their tickets `t`. Who came and who is inside is checked afterwards. The parameters:
+/// Guests `g` of a filter with their tickets `t`. Rust checks afterwards who came and who is inside. The parameters:
 ///
 /// - $3: text to find in lower case, $4 and from $13: its words, $5: the text as e-mails are written;
-/// - $6: the ticket of that code, $7: list, $8: whose lists, $9: entry type, $10: a standing, of which only whether the
-///   ticket is void is checked here;
-/// - $11: where the newest pass is.
+/// - $6: the ticket of that code, $7: guest list, $8: promoter of the lists, $9: entry type;
+/// - $10: state of the guest. This condition checks only the part about the ticket: voided or refunded, or neither;
+/// - $11: state of the mail with the newest pass.
 macro_rules! among_guests {
     () => {
         concat!(
@@ -78,7 +79,7 @@ macro_rules! newest_run {
     };
 }
 /// Guests `g` that match a text. $3, $5, $6 as in [`among_guests`]; $4 and from $8: the text's words; $7: the promoter
-/// whose lists.
+/// of the guests' lists.
 macro_rules! sought {
     () => {
         concat!(
@@ -116,8 +117,9 @@ statements! {
     GUESTS_NEWEST = page!("(g.created_at, g.guest_id) < ($36, $37) ORDER BY g.created_at DESC, g.guest_id DESC");
     /// The guests of a filter with their tickets.
     FOUND_GUESTS = concat!("SELECT g.guest_id, g.ticket_id", among_guests!());
-    /// The columns by which guests are counted. Rust joins them with the standings and the result of the statement
-    /// below. SQLite plans without statistics, and would look up each guest's ticket one by one.
+    /// The columns by which guests are counted. Rust joins them with the states of the tickets
+    /// ([`crate::state_codec::Standing`]) and the result of the statement below. SQLite plans without statistics, and
+    /// would look up each guest's ticket one by one.
     COUNTED_GUESTS = concat!("SELECT g.guest_list_id, g.entry_type_id, g.party_size, g.ticket_id FROM guests g", sought!());
     /// Tickets that are voided or refunded. The index alone answers it.
     VOID_TICKETS = "SELECT t.ticket_id FROM tickets t WHERE t.organization_id = $1 AND t.event_id = $2 AND t.status IN ('voided', 'refunded')";

@@ -50,7 +50,7 @@ impl<D: Driver> SqlTx<'_, D> {
         let rows = self.with(|driver, _| driver.aside(|driver| driver.query(stmt, params)))?;
         rows.into_iter().map(|mut row| read(&mut row)).collect()
     }
-    /// The newest block of an event that this transaction sees. `None` if the event has no block of such items.
+    /// The newest block of an event with items `I` that this transaction sees. `None` if the event has no such block.
     pub(crate) fn newest_block<I: Item>(&mut self, event_id: &EventId) -> Result<Option<BlockName>> {
         if let Some(newest) = self.held.newest_blocks.get(&(event_id.clone(), I::HOLDS)) {
             return Ok(*newest);
@@ -78,8 +78,8 @@ impl<D: Driver> SqlTx<'_, D> {
         let id = self.organization_id.clone();
         self.with(|driver, _| Ok(driver.block_index().of(&id, event_id, I::HOLDS)))
     }
-    /// Asks the index. It first adds to the index what it lacks of the blocks that this transaction sees. `None` if the
-    /// event has no block of such items.
+    /// Asks the index. It first adds the blocks that this transaction sees and the index lacks. `None` if the event has
+    /// no block with items `I`.
     pub(crate) fn ask_index<I: Item, T>(
         &mut self,
         event_id: &EventId,
@@ -111,7 +111,8 @@ impl<D: Driver> SqlTx<'_, D> {
 mod tests {
     use super::*;
 
-    /// A backup was restored, other states were stored, and then a state that is equal to one of before.
+    /// The case: a backup was restored, other states were stored, and then a state that equals one from before the
+    /// restore.
     #[test]
     fn an_equal_block_after_another_history_has_another_name() {
         let follow = |checks: [&[u8]; 2]| {

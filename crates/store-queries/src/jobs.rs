@@ -25,7 +25,7 @@ statements! {
         AND (CAST($4 AS TEXT) IS NULL OR event_id = $4) AND (CAST($5 AS TEXT) IS NULL OR state = $5)
         ORDER BY created_at DESC, run_id DESC LIMIT $6");
     /// A page of runs about the subject $7. It is a statement of its own: with an optional condition the database uses
-    /// no index, and a letter reads this for each of ten thousand guests.
+    /// no index, and mailing ten thousand guests runs it once for each of them.
     RUNS_OF_SUBJECT = concat!("SELECT ", run_columns!(), " FROM runs WHERE organization_id = $1 AND (created_at, run_id) < ($2, $3)
         AND (CAST($4 AS TEXT) IS NULL OR event_id = $4) AND (CAST($5 AS TEXT) IS NULL OR state = $5) AND subject = $7
         ORDER BY created_at DESC, run_id DESC LIMIT $6");

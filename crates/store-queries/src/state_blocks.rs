@@ -1,8 +1,9 @@
 //! Statements about blocks of states, and what stands in them.
 //!
 //! A write appends the states that it changed, up to 24 in a block. The newest state of a subject is the valid one; an
-//! older one is passed over, because an index in memory names the newest. So no key of a state is ever written at a
-//! random place. A block's position is the serial of its write times [`PARTS`], plus its number in the write.
+//! older one is passed over, because an index in memory names the newest. So the database appends states, and never
+//! writes at a random place of an index. A block's position is the serial of its write times [`PARTS`], plus its number
+//! in the write.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -20,8 +21,8 @@ use crate::value::{Row, Value};
 const STATES: usize = 24;
 /// How many blocks one write can store in an event. A rebuild stores every state of the event in one write.
 const PARTS: i64 = 1 << 20;
-/// A judgement of more bytes is stored in a row of its own that the next one overwrites. A ticket with thousands of
-/// scans would otherwise fill the blocks with its older judgements.
+/// A judgement (the result of `reduce` for a subject) of more bytes is stored in a row of its own that the next one
+/// overwrites. A ticket with thousands of scans would otherwise fill the blocks with its older judgements.
 const LONG: usize = 1_024;
 
 statements! {
@@ -155,7 +156,7 @@ impl<D: Driver> SqlTx<'_, D> {
         let stored = |(subject, (locator, entry))| (subject, Stored { serial: serial_of(locator), entry });
         Ok(found.into_iter().map(stored).collect())
     }
-    /// The standings of the newest states of these subjects, with the serials of their writes.
+    /// The newest states of these subjects without their judgements, with the serials of their writes.
     pub(crate) fn newest_standings(
         &mut self,
         event_id: &EventId,

@@ -1,10 +1,10 @@
 //! States of subjects as bytes: the blocks in which they are stored.
 //!
 //! A block holds the states of some subjects after one write. It is [`VERSION`], the states compressed
-//! ([`crate::compressed`]), and [`CHECK_BYTES`] of SHA-256 over everything before. The compressed part is the number of states; then of each state its subject and its [`Standing`]; then
-//! of each the length of its judgement ([`admit_core::judgement`]), 0 if that is stored elsewhere; then the judgements. A
-//! number is a varint of 7 bits per byte, the lowest first, a signed one
-//! zigzag-encoded. Equal states give equal bytes.
+//! ([`crate::compressed`]), and [`CHECK_BYTES`] of SHA-256 over everything before. The compressed part is the number of
+//! states; then of each state its subject and its [`Standing`]; then of each the length of its judgement
+//! ([`admit_core::judgement`]), 0 if that is stored elsewhere; then the judgements. A number is a varint of 7 bits per
+//! byte, the lowest first, a signed one zigzag-encoded. Equal states give equal bytes.
 
 use admit_app::error::{Error, Result};
 use admit_core::barcode::BarcodeHash;
@@ -22,7 +22,7 @@ pub const CHECK_BYTES: usize = 8;
 const TICKET: u64 = 0;
 /// How an unknown code begins.
 const UNKNOWN: u64 = 1;
-/// How a ticket with another id begins: with this number and the length of the id.
+/// How a ticket begins whose id is no UUID: with this number plus the length of the id.
 const OTHER_TICKET: u64 = 2;
 
 /// The part of a state that lists, counts and searches need. Times are in milliseconds.
@@ -153,7 +153,7 @@ fn put_subject(to: &mut Vec<u8>, key: &str) -> Result<()> {
     Ok(())
 }
 
-/// Writes a standing. Its first time is written as the distance to that of the standing before.
+/// Writes a standing. The time of its earliest scan is written as the difference from that of the standing before.
 fn put_standing(to: &mut Vec<u8>, standing: &Standing, before: &mut i64) {
     let Standing { scans, persons, inside, entered_at, first_at, last_at } = *standing;
     unsigned(to, scans);

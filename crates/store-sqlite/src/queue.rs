@@ -10,9 +10,10 @@ use crate::group::Job;
 
 /// The most operations in one transaction (ARCHITECTURE.md §4).
 const GROUP: usize = admit_core::limits::LANE_REQUESTS;
-/// The most patient jobs in a transaction of their own. The next job may have to wait for their commit.
+/// The largest number of patient jobs that share a transaction with no other job. The next job may have to wait for
+/// their commit.
 const PATIENT: usize = 24;
-/// The most patient jobs in a transaction with others, which wait for them too.
+/// The largest number of patient jobs in a transaction with other jobs, because those wait for them.
 const PATIENT_BESIDE: usize = 2;
 /// The most operations that wait. Further ones are refused with a request to retry.
 pub(crate) const QUEUE: usize = 10_000;

@@ -242,8 +242,8 @@ mod tests {
         assert_eq!(rows(b"\"sep=|\"\nname|x\nAna|1")[1], row(3, &["Ana", "1"]));
     }
 
-    /// `cargo xtask fuzz` found this: all such rows were reported as line 1, and a quote without its end swallowed the
-    /// others.
+    /// `cargo xtask fuzz` found this: every row that ends in CR alone was reported as line 1, and an open quote took in
+    /// all rows after it.
     #[test]
     fn a_carriage_return_alone_ends_a_line_too() {
         assert_eq!(rows(b"name,code\rAna,1\r\rBo,1\r")[1..], [row(2, &["Ana", "1"]), row(4, &["Bo", "1"])]);

@@ -13,7 +13,7 @@ const LONGEST: usize = 600;
 struct Forbidden {
     /// The paths, or the last segments of paths.
     names: &'static [&'static str],
-    /// Whether they are forbidden in a file. The second argument says whether the place is under `#[cfg(test)]`.
+    /// Whether the names are forbidden in a file. The second argument says whether the place is under `#[cfg(test)]`.
     applies: fn(&File, bool) -> bool,
     why: &'static str,
 }

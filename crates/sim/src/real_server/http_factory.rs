@@ -8,13 +8,13 @@ use admit_app::ports::App;
 
 use crate::server::{Reply, Request};
 
-/// The HTTP part of a server, for one life of its process.
+/// The HTTP part of a server, from one start of its process to its end.
 pub trait HttpServer {
     /// Answers a request. [`Reply::Hold`]: a long poll is held back; the caller gives it up and asks again later.
     fn ask(&mut self, request: &Request) -> Reply;
 }
 
-/// Makes the HTTP part around use cases, once for each life of a process.
+/// Makes the HTTP part around use cases, once for each start of the process.
 pub type Open = Arc<dyn Fn(App) -> Box<dyn HttpServer> + Send + Sync>;
 
 /// The knowledge from the answers over HTTP.
