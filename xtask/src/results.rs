@@ -163,7 +163,8 @@ impl Results {
         exact.map(|(ran, _)| ran.result).min().or_else(|| ran.iter().map(|(ran, _)| ran.result).min())
     }
 
-    /// The result of a row: the worst of its tests, or the kind of its proof.
+    /// The result of a row: the worst result of its tests. A row with another proof gets a word for the kind of that
+    /// proof.
     fn row(&self, row: &Row) -> &'static str {
         let results: Vec<Option<Outcome>> = row.tests.iter().map(|test| self.one(test)).collect();
         let has = |outcome| results.contains(&outcome);

@@ -76,7 +76,7 @@ fn answer(app: &[File], name: &str, headers: &HeaderMap) -> Response {
 }
 
 impl File {
-    /// The bytes in the best form that a client accepts, with the content encoding.
+    /// The bytes in the best-compressed form that a client accepts, with its content encoding; `None` for plain bytes.
     fn body(&self, headers: &HeaderMap) -> (Body, Option<&'static str>) {
         let forms = [("br", self.br), ("gzip", self.gz)];
         let accepted = forms.into_iter().filter(|(encoding, _)| accepts(headers, encoding));
@@ -85,7 +85,8 @@ impl File {
             None => (self.plain().into(), None),
         }
     }
-    /// The plain bytes, unpacked where only the compressed forms are embedded. Browsers don't ask for them.
+    /// The plain bytes. If only compressed forms are embedded, it unpacks one. This is rare: browsers accept
+    /// compression.
     fn plain(&self) -> Bytes {
         if let Some(bytes) = self.plain {
             return Bytes::from_static(bytes);

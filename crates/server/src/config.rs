@@ -55,7 +55,7 @@ pub enum TlsBy {
     Nobody,
     /// With a certificate from files, which browsers trust.
     Files,
-    /// With a certificate of a local authority, which each phone must be told to trust.
+    /// With a certificate of a local authority. A person must make each phone trust that authority.
     LocalAuthority,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! A list is a large part that every device gets, and a small tail of its own (spec §5). The large part is compressed
 //! once. For zstd the tail is appended as a second frame. For gzip the tail belongs to the same member: the large part
-//! ends in a full flush, so the tail can follow, and the checksum is combined. It is never two gzip members, because
-//! browsers drop the second.
+//! ends in a full flush, so the tail can follow, and the checksum is combined. The body never has two gzip members,
+//! because browsers drop the second.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -19,7 +19,7 @@ pub struct AsItIs;
 
 /// The zstd level for lists. Level 3 takes 13 ms for 20,000 tickets (2 cores); a higher one gains little.
 const ZSTD_LEVEL: i32 = 3;
-/// The most compressed large parts in memory: a few events with a few versions each.
+/// The largest number of compressed large parts in memory: enough for a few events with a few versions each.
 const KEPT: usize = 16;
 
 /// Whether a client accepts an encoding: the header names it with a weight other than 0.

@@ -62,7 +62,8 @@ struct Log {
     rejected: BTreeSet<u64>,
 }
 
-/// The large parts of one version's list, by the version that they start from, with the event's end.
+/// The large parts of the list of one version, each with the event's end. The key is the version from which a delta
+/// starts; `None` is the whole list.
 #[derive(Debug, Clone, Default)]
 struct Lists {
     version: u64,
@@ -119,7 +120,7 @@ struct State {
 pub struct ModelServer {
     state: State,
     backup: Option<State>,
-    /// The state that a kill goes back to. Only a planted bug sets it.
+    /// The state to which a kill puts the server back; `None` unless a planted bug sets it.
     committed: Option<State>,
     uncommitted: u32,
     /// Randomness that no organisation sees, for epochs.

@@ -27,8 +27,9 @@ pub(crate) trait Item: Keyed + Sized {
     fn read(block: &[u8]) -> Result<Vec<Self>>;
 }
 
-/// The checksum by which a block's row names the block: over the block's own check and the name of the block before. So
-/// two histories that once differed have no later name in common, even if they store equal blocks at equal positions.
+/// The checksum by which a block's row names the block: over the check in the block and the name of the block before.
+/// So two histories that once differed have no later name in common, even if they store equal blocks at equal
+/// positions.
 pub(crate) fn chained(before: Option<BlockName>, check: &[u8]) -> i64 {
     let sum = Sha256::new().chain_update(before.map_or(0, |before| before.checksum).to_be_bytes()).chain_update(check);
     i64::from_be_bytes(sum.finalize().first_chunk().copied().unwrap_or_default())

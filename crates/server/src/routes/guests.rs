@@ -176,8 +176,8 @@ struct CountQuery {
     q: Option<String>,
 }
 
-/// Numbers of guests by their state. Every number except `persons` and `expected` counts guests, each with their whole
-/// party.
+/// Numbers of guests by their state. Every number except `persons` and `expected` counts guests: a guest counts as one,
+/// whatever the party size.
 #[derive(Serialize, ToSchema)]
 struct GuestCountsView {
     /// All guests.
