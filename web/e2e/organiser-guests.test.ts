@@ -305,6 +305,13 @@ test("passes of ticked guests are mailed again: the number stands on the button,
   await page.getByTestId("pick").nth(1).check();
   await bar.filter({ hasText: "1 selected" }).filter({ hasText: "1 without e-mail" }).waitFor();
   expect(await page.getByTestId("resend-many").isDisabled(), "there is nothing to mail").toBe(true);
+  expect(await page.getByTestId("resend-many").textContent()).toBe("Nothing to mail");
+  expect(await page.getByTestId("pick-shown").evaluate((box: HTMLInputElement) => box.indeterminate), "some are ticked").toBe(true);
+  // X ticks the row that the keys stand on.
+  await page.keyboard.press("j");
+  await page.keyboard.press("x");
+  await bar.filter({ hasText: "2 selected" }).waitFor();
+  expect(await page.getByTestId("pick").nth(2).isChecked(), "J goes on from the row that was ticked last").toBe(true);
   await page.getByTestId("pick-shown").check();
   await until("the number", async () => (await page.getByTestId("resend-many").textContent()) === "Mail 2 passes");
   expect(await look(page, "guests-ticked")).toEqual([]);

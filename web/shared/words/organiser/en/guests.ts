@@ -37,7 +37,7 @@ export const guests = {
   lastAt: (at: string, gate: string) => (gate === "" ? at : `${at} ${gate}`),
   shown: (shown: number, all: number) => `${number(shown)} of ${number(all)}`,
   shownSome: (shown: number) => `${number(shown)} shown`,
-  keys: { move: "move", open: "open", find: "find" },
+  keys: { move: "move", open: "open", find: "find", select: "select" },
   noneTitle: "No guests yet",
   none: "Import a list, or add guests one by one.",
   noneLike: "No guest like that",
@@ -69,13 +69,14 @@ export const guests = {
     pickShown: "Select all shown",
     counting: "Counting …",
     chosen: (value: number) => `${number(value)} selected`,
-    takeAll: "Select all found",
+    /** `null` while their number is not known. */
+    takeAll: (found: number | null) => (found === null ? "Select all found" : `Select all ${number(found)}`),
     clear: "Clear selection",
     /** `null` while it is counted. */
-    act: (passes: number | null) => (passes === null ? "Mail passes" : `Mail ${passesOf(passes)}`),
+    act: (passes: number | null) => (passes === null ? "Mail passes" : passes === 0 ? "Nothing to mail" : `Mail ${passesOf(passes)}`),
     leftOut: {
       no_email: (value: number) => `${number(value)} without e-mail`,
-      code_of_another: (value: number) => `${number(value)} with a code from elsewhere`,
+      code_of_another: (value: number) => `${number(value)} with a code of another system`,
       ticket_not_active: (value: number) => `${number(value)} whose ticket is not valid`,
       just_sent: (value: number) => `${number(value)} mailed a minute ago`,
       not_found: (value: number) => `${number(value)} no longer there`,
