@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { prepareZXingModule, writeBarcode } from "zxing-wasm/writer";
+import type { Format } from "../scanner/src/camera/formats.ts";
 import { Admit, hold, shot, until } from "./harness/index.ts";
 import { answered, Doors, headline, history, next, phoneBox, syncNow } from "./scanner-kit.ts";
 
@@ -17,14 +18,16 @@ afterAll(async () => {
   await admit?.kill("SIGTERM");
 });
 
-/** A picture of an Aztec code, as other systems print it. */
-async function aztec(text: string): Promise<string> {
+/** A picture of a code of this kind, as other systems print it; `options` as the library names them, such as `gs1`. */
+async function picture(format: Format, text: string, options = ""): Promise<string> {
   const wasm = readFileSync(createRequire(import.meta.url).resolve("zxing-wasm/writer/zxing_writer.wasm"));
   prepareZXingModule({ overrides: { wasmBinary: new Uint8Array(wasm).buffer } });
-  const { image } = await writeBarcode(text, { format: "Aztec", scale: 8, addQuietZones: true } as never);
-  const bytes = Buffer.from(await image!.arrayBuffer());
+  const { image, error } = await writeBarcode(text, { format, scale: 8, addQuietZones: true, options } as never);
+  if (image === null) throw new Error(`${format}: ${error}`);
+  const bytes = Buffer.from(await image.arrayBuffer());
   return `data:image/png;base64,${bytes.toString("base64")}`;
 }
+const aztec = (text: string) => picture("Aztec", text);
 
 test("an Aztec ticket is read once its kind is switched on, and after a restart too", async () => {
   const doors = await Doors.open(admit, [{ barcode: "AZTEC-ONE" }, { barcode: "AZTEC-TWO" }]);
@@ -41,8 +44,8 @@ test("an Aztec ticket is read once its kind is switched on, and after a restart 
   await page.close();
   page = await phone.visit(`${admit.url}/scan/`);
   await until("the camera", () => page.locator('[data-camera="live"]').count());
-  const picture = await aztec("AZTEC-TWO");
-  expect(await answered(page, () => hold(page, picture))).toBe("admit");
+  const second = await aztec("AZTEC-TWO");
+  expect(await answered(page, () => hold(page, second))).toBe("admit");
   expect(phone.errors).toEqual([]);
 });
 
@@ -64,8 +67,41 @@ test("the event's kinds of codes are read on a phone that nobody set up, from wh
   await doors.call("PATCH", `/api/events/${doors.id}`, { barcode_kinds: ["aztec", "ean_13"] });
   await syncNow(page);
   await until("the new list", async () => JSON.stringify(await kinds()) === JSON.stringify(["format-Aztec", "format-EAN13"]));
-  const picture = await aztec("EVENT-AZTEC");
-  expect(await answered(page, () => hold(page, picture))).toBe("admit");
+  const held = await aztec("EVENT-AZTEC");
+  expect(await answered(page, () => hold(page, held))).toBe("admit");
+  expect(phone.errors).toEqual([]);
+});
+
+/** A kind of code, the text in it, and the code of the ticket that it belongs to. */
+const PRINTED: [Format, text: string, ticket: string, options?: string][] = [
+  ["QRCode", "KIND-QR", "KIND-QR"],
+  ["Code128", "0030611-AB", "0030611-AB"],
+  ["PDF417", "M1BOTHA/ANA 7F3KQ2", "M1BOTHA/ANA 7F3KQ2"],
+  ["Aztec", "KIND-AZTEC", "KIND-AZTEC"],
+  ["DataMatrix", "été-2026/0042", "été-2026/0042"],
+  ["EAN13", "4006381333931", "4006381333931"],
+  ["Codabar", "A40156B", "A40156B"],
+  // GS1: brackets on paper, none in the ticket's code.
+  ["DataMatrix", "[01]01234567890128[10]DM1", "010123456789012810DM1", "gs1"],
+  ["QRCode", "[01]01234567890128[10]QR1", "010123456789012810QR1", "gs1"],
+  ["Code128", "[01]01234567890128[10]BAR1", "010123456789012810BAR1", "gs1"],
+  // A wallet's code with a flag of its encoding.
+  ["QRCode", "WALLET-été", "WALLET-été", "eci=UTF-8"],
+];
+
+test("a code of each kind, and GS1 codes, held before the camera admit their ticket", async () => {
+  const barcode_kinds = ["code_128", "pdf_417", "aztec", "data_matrix", "ean_13", "codabar"];
+  const doors = await Doors.open(admit, PRINTED.map(([, , barcode]) => ({ barcode })), { barcode_kinds });
+  const phone = await phones.open({ name: "every-kind" });
+  const page = await doors.pair(phone, "north");
+  await until("the camera", () => page.locator('[data-camera="live"]').count());
+  for (const [format, text, ticket, options] of PRINTED) {
+    const held = await picture(format, text, options);
+    expect(await answered(page, () => hold(page, held)), `${format} ${ticket}`).toBe("admit");
+    await hold(page, null);
+    await next(page);
+  }
+  expect(await page.getByTestId("own-admitted").textContent()).toBe(String(PRINTED.length));
   expect(phone.errors).toEqual([]);
 });
 

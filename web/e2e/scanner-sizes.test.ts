@@ -1,4 +1,4 @@
-// Every screen of the scanner on a small phone, a phone, a phone on its side and a tablet: nothing is cut or out of reach.
+// Every screen of the scanner on a small phone, a phone, a phone on its side and a tablet: nothing is cut, and Tab reaches every control.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Admit, barriers, shot } from "./harness/index.ts";
@@ -16,8 +16,8 @@ afterAll(async () => {
 });
 
 const SIZES = [[320, 568], [390, 844], [844, 390], [820, 1180]] as const;
-/** Set it to look at all of them: `target/shots/tour-NAME-WIDTH-THEME.png`. */
-const pictures = process.env["ADMIT_PICTURES"] !== undefined;
+/** A pattern of the screens to look at, `.` for all: `target/shots/tour-NAME-WIDTH-THEME.png`. */
+const pictures = process.env["ADMIT_PICTURES"];
 const found: string[] = [];
 
 /** What of the screen that is on top does not fit. */
@@ -47,6 +47,42 @@ function misfits(page: Page): Promise<string[]> {
   });
 }
 
+/** The controls of the screen on top that the Tab key does not reach. Of a group of choices it reaches one. */
+async function unreached(page: Page): Promise<string[]> {
+  interface Walk {
+    before: HTMLElement | null;
+    wanted: HTMLElement[];
+    reached: Set<EventTarget | null>;
+    note(event: Event): void;
+  }
+  const wanted = await page.evaluate(() => {
+    const top = document.querySelector("dialog[open]") ?? document.querySelector('[data-testid="verdict"]') ?? document;
+    const all = [...top.querySelectorAll<HTMLElement>("button, input, select, textarea, summary, a[href]")];
+    const reached = new Set<EventTarget | null>([document.activeElement]);
+    const walk: Walk = {
+      before: document.activeElement as HTMLElement | null,
+      wanted: all.filter((one) => one.checkVisibility({ visibilityProperty: true }) && !one.matches(":disabled") && one.closest("[inert]") === null),
+      reached,
+      note: ({ target }) => reached.add(target),
+    };
+    Object.assign(window, { __walk: walk });
+    document.addEventListener("focusin", walk.note);
+    return walk.wanted.length;
+  });
+  // The way leads through what scrolls and, at its end, out of the page and in again.
+  for (let press = 0; press < wanted + 8; press += 1) await page.keyboard.press("Tab");
+  return page.evaluate(() => {
+    const { before, wanted, reached, note } = (window as unknown as { __walk: Walk }).__walk;
+    document.removeEventListener("focusin", note);
+    before?.focus();
+    const radio = (one: HTMLElement) => (one instanceof HTMLInputElement && one.type === "radio" ? one.name : null);
+    const groups = new Set(wanted.filter((one) => reached.has(one)).map(radio));
+    return wanted
+      .filter((one) => !reached.has(one) && (radio(one) === null || !groups.has(radio(one))))
+      .map((one) => `Tab does not reach ${one.dataset["testid"] ?? (one.id || one.textContent)}`);
+  });
+}
+
 async function stop(page: Page, name: string): Promise<void> {
   const [size, theme] = [page.viewportSize(), await page.evaluate(() => document.documentElement.dataset["theme"])];
   for (const [width, height] of SIZES) {
@@ -54,7 +90,7 @@ async function stop(page: Page, name: string): Promise<void> {
     await still(page);
     found.push(...(await misfits(page)).map((one) => `${name} at ${width}: ${one}`));
     if (width === 320) found.push(...(await barriers(page)).map((one) => `${name} at ${width}: ${one}`));
-    if (!pictures) continue;
+    if (pictures === undefined || !new RegExp(pictures).test(name)) continue;
     for (const look of ["night", "light", "contrast"]) {
       await page.evaluate((look) => (document.documentElement.dataset["theme"] = look), look);
       await still(page);
@@ -63,10 +99,11 @@ async function stop(page: Page, name: string): Promise<void> {
   }
   await page.evaluate((theme) => (document.documentElement.dataset["theme"] = theme), theme);
   if (size !== null) await page.setViewportSize(size);
+  found.push(...(await unreached(page)).map((one) => `${name}: ${one}`));
 }
 
 for (const part of ["beforePairing", "home", "verdicts", "sheets", "states"] as const) {
-  test(`nothing is cut at any size: ${part}`, { timeout: 600_000 }, async () => {
+  test(`nothing is cut at any size, and Tab reaches every control: ${part}`, { timeout: 600_000 }, async () => {
     await tour[part]({ admit, phones, stop });
     expect(found.splice(0)).toEqual([]);
   });

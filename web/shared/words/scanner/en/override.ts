@@ -2,7 +2,7 @@
 import { plural } from "./format.ts";
 
 export const said = (headline: string) => `The screen said “${headline}”. Your name is recorded with the scan.`;
-export const noPin = "This event has no staff PIN. The organiser sets one under Setup.";
+export const noPin = "This event has no staff PIN. The organiser sets one under Gates and rules.";
 export const pin = "Staff PIN";
 export const name = "Your name";
 export const reason = "Reason";
