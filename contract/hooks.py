@@ -104,7 +104,7 @@ REFERENCES = {
 FORMS = {
     "email": lambda: f"guest-{next(WORLD.number)}@contract.example",
     "reply_to": lambda: f"office-{next(WORLD.number)}@contract.example",
-    "color": lambda: "#1d4ed8",
+    "color": lambda: "#0f5c4a",
     "phone": lambda: "+49 30 1234567",
     "staff_pin": lambda: "2468",
     "time_zone": lambda: "Europe/Berlin",
@@ -193,6 +193,9 @@ def body_of(label, body):
         return fitted(body) | {"id": f"gate-{next(WORLD.number)}"}
     if path in ("/api/events/{id}/entry-types", "/api/events/{id}/guest-lists"):
         return fitted(body) | {"name": f"name {next(WORLD.number)}"}
+    if path == "/api/events/{id}/guests/resend":
+        whom = {"guest_ids": [WORLD.guest]} if TURNS[label] % 2 else {"filter": {"state": "to_come"}}
+        return whom | {"dry_run": bool(TURNS[label] % 3)}
     if path == "/api/incidents/{id}/resolve":
         return {"decision": "note", "note": "looked at"} if TURNS[label] % 2 else fitted(body)
     return fitted(body)

@@ -2,8 +2,8 @@
 """A scanner for Admit in Python's standard library: it pairs, verifies the list, decides without a network, and syncs.
     python3 scanner.py door.jsonl LINK < codes.txt     the first time
     python3 scanner.py door.jsonl < codes.txt          later, also without a network
-It reads one code a line. Each scan is on the disk before its verdict is printed. docs/reference/protocol.md explains it.
-The example knows events without re-entry, and its own scans alone. `admit scan` is the whole scanner.
+It reads one code per line, and prints a verdict only after the scan is on the disk. docs/reference/protocol.md explains the
+protocol. It works for events without re-entry, and does not fetch other devices' scans. `admit scan` is the whole scanner.
 """
 import fcntl, hashlib, hmac, json, os, re, struct, sys, time, urllib.request, uuid
 from datetime import datetime
@@ -11,7 +11,7 @@ from datetime import datetime
 now_ms, mono_ms = (lambda: time.time_ns() // 1_000_000), (lambda: time.monotonic_ns() // 1_000_000)
 mac = lambda key, message: hmac.new(key, message, hashlib.sha256)
 moment = lambda rfc3339: datetime.fromisoformat(rfc3339.replace("Z", "+00:00")).timestamp() * 1000
-# The canonical encoding: texts and bytes after their length, numbers in 8 bytes, options after a byte 0 or 1.
+# The canonical encoding: a text or bytes follow their length, a number has 8 bytes, an option follows a byte 0 or 1.
 raw = lambda value: struct.pack(">I", len(value)) + value
 text = lambda value: raw(value.encode())
 whole = lambda value: struct.pack(">q", value)
@@ -20,7 +20,7 @@ maybe = lambda value, encode: b"\x00" if value is None else b"\x01" + encode(val
 digest = lambda value: raw(bytes.fromhex(value.removeprefix("sha256:")))
 
 def scan_bytes(scan):
-    """What is signed: every field of a scan in this order. What this example never says is an absent option."""
+    """The bytes that are signed: every field of a scan, in this order. Fields that are never set here are absent options."""
     clock, basis, (began, random) = scan["clock"], scan["basis"], scan["epoch"].split("-")
     return b"".join([
         *map(text, ("admit.scan.v2", "v2", scan["scan_id"], scan["device_id"])), maybe(scan["log_id"], text),
@@ -47,13 +47,13 @@ def decide(rules, gate_id, one, used, at_ms):
     return next(((outcome, reason) for holds, outcome, reason in checks if holds), ("valid", "-"))
 
 class Scanner:
-    """Its journal has one JSON object a line, each on the disk before it is shown: how it is paired, then its scans."""
+    """The journal has one JSON object per line: first the pairing, then the scans. Each is on the disk before it is shown."""
     def __init__(self, path):
         self.path, self.witness, self.session = path, "", str(uuid.uuid4())
-        self.clock = (mono_ms(), now_ms(), 7 * 86_400_000)  # nothing vouches for the machine's clock yet
+        self.clock = (mono_ms(), now_ms(), 7 * 86_400_000)  # nobody has compared this clock with the server's yet
         self.journal = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b", buffering=0)
-        fcntl.flock(self.journal, fcntl.LOCK_EX | fcntl.LOCK_NB)  # two writers would make two scans of one place
-        kept = b"".join(self.journal.read().rpartition(b"\n")[:2])  # a row that a power cut tore was never shown
+        fcntl.flock(self.journal, fcntl.LOCK_EX | fcntl.LOCK_NB)  # two writers would give one `seq` to two scans
+        kept = b"".join(self.journal.read().rpartition(b"\n")[:2])  # drops a row that a power cut left incomplete
         self.journal.truncate(self.journal.seek(len(kept)))
         self.paired, *self.scans = [json.loads(row) for row in kept.splitlines()] or [None]
 
@@ -63,7 +63,7 @@ class Scanner:
         return row
 
     def ask(self, path, body=None):
-        """A GET, or a POST of a body. The newest witness goes with each request."""
+        """Sends a GET, or with a body a POST. Each request carries the newest witness."""
         headers = {"Content-Type": "application/json", "X-Admit-Witness": self.witness}
         headers |= {"Authorization": "Bearer " + self.paired["api_key"]} if "api_key" in self.paired else {}
         request = urllib.request.Request(self.paired["server"] + path, body and json.dumps(body).encode(), headers)
@@ -78,7 +78,7 @@ class Scanner:
         self.paired = self.write(self.paired | json.loads(self.ask("/api/scanning/pair", wish)[0]) | {"log_id": uuid.uuid4().hex})
 
     def verify(self, body, header=None):
-        """Nothing of a list is believed before its signatures hold, over the very bytes."""
+        """Checks both signatures over the exact bytes of a list. Nothing of a list may be used before that."""
         found = re.search(rb',"signature":"(HMAC-SHA256=[0-9a-f]{64})"\}\Z', body) or sys.exit("the list is not signed")
         for part, signature in [(body, header), (body[: found.start()] + b"}", found[1].decode())]:
             right = "HMAC-SHA256=" + mac(self.paired["api_key"].encode(), part).hexdigest()
@@ -88,7 +88,7 @@ class Scanner:
         return rules if rules["event_id"] == self.paired["event_id"] else sys.exit("the list is of another event")
 
     def rules(self):
-        """The newest list: of the server where it answers, else the one on the disk. It never goes back."""
+        """The server's list, or the one on the disk if the server does not answer. An older list than that is refused."""
         path, order = self.path + ".list", lambda rules: (rules["epoch"], rules["manifest_version"])
         old = self.verify(open(path, "rb").read()) if os.path.exists(path) else None
         try:
@@ -126,7 +126,7 @@ class Scanner:
         print(f"{outcome:<20}{reason:<18}{code}", flush=True)
 
     def sync(self):
-        """Sends what the server lacks of the log: new scans, and after a restore of the server what it forgot."""
+        """Sends the scans of the log that the server lacks: new ones, and those that a restored server has lost."""
         log = {"log_id": self.paired["log_id"], "head": len(self.scans)}
         missing = json.loads(self.ask("/api/scanning/log-status", log)[0])["missing"]
         waiting = [scan for first, last in missing for scan in self.scans[first - 1 : last]]

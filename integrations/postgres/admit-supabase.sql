@@ -1,18 +1,18 @@
--- Admit: tells Admit of every guest in a Supabase database, from the trigger itself (pg_net), without a relay.
+-- Sends every change of a guest in a Supabase database to Admit. A trigger sends it itself, by pg_net, without a relay.
 --
--- pg_net sends each message once, in no order, and tries nothing again: if Admit or the network is away, the message is
--- lost until the row changes again. Where that matters, use admit.sql and `admit relay` instead (docs/guides/supabase.md).
+-- pg_net sends each message once, in no order, and does not retry. If Admit or the network does not answer, the message is
+-- lost until the row changes again. If that matters, use admit.sql and `admit relay` instead (docs/guides/supabase.md).
 --
--- Needs the extensions pg_net and pgcrypto (Dashboard, Database, Extensions). Run it in the SQL editor; running it again
--- changes nothing but the functions. Then say where messages go and what they are signed with, as Admit showed both:
+-- It needs the extensions pg_net and pgcrypto (Dashboard, Database, Extensions). Run it in the SQL editor. Running it again
+-- only replaces the functions. Then store the address and the secret of the endpoint, as Admit showed them:
 --
 --     INSERT INTO admit.endpoint (url, secret) VALUES ('https://…/api/webhooks/guests/…', 'whsec_…')
 --     ON CONFLICT (only_one) DO UPDATE SET url = excluded.url, secret = excluded.secret;
 
 BEGIN;
 
--- A long transaction on the table holds this up, and everybody who writes to the table would queue behind it: after five
--- seconds it gives up and nothing has changed. Run it again then.
+-- If a long transaction holds the table, this script waits, and every writer of the table waits behind it. So the script gives
+-- up after five seconds without any change. Run it again later.
 SET LOCAL lock_timeout = '5s';
 
 DO $$
@@ -36,7 +36,7 @@ CREATE TABLE IF NOT EXISTS admit.endpoint (
   url TEXT NOT NULL CHECK (url ~ '^https?://'),
   secret TEXT NOT NULL
 );
--- A secret that lost a letter when it was copied is refused where it is typed, not at the next guest.
+-- This check refuses a secret that was copied incompletely. Otherwise only the message about the next guest would fail.
 ALTER TABLE admit.endpoint DROP CONSTRAINT IF EXISTS endpoint_secret_check;
 ALTER TABLE admit.endpoint ADD CONSTRAINT endpoint_secret_check CHECK (
   CASE WHEN secret ~ '^whsec_[A-Za-z0-9+/]+=*$' THEN length(decode(substr(secret, 7), 'base64')) BETWEEN 24 AND 64
@@ -44,7 +44,8 @@ ALTER TABLE admit.endpoint ADD CONSTRAINT endpoint_secret_check CHECK (
 REVOKE ALL ON SCHEMA admit FROM PUBLIC;
 REVOKE ALL ON admit.endpoint FROM PUBLIC;
 
--- The order of a row's changes: Admit ignores what comes late. Never below what an earlier one had.
+-- Numbers that give the order of a row's changes: Admit ignores an older change that arrives later. A new sequence never begins
+-- below an earlier one.
 CREATE SEQUENCE IF NOT EXISTS admit.sequence;
 SELECT setval('admit.sequence', greatest((extract(epoch FROM now()) * 1000)::bigint, (SELECT last_value FROM admit.sequence)));
 
@@ -55,7 +56,7 @@ DECLARE
   id TEXT := 'msg_' || replace(gen_random_uuid()::text, '-', '');
   sent_at TEXT := floor(extract(epoch FROM clock_timestamp()))::bigint::text;
   now_row JSONB := CASE WHEN TG_OP <> 'DELETE' THEN to_jsonb(NEW) END;
-  -- Of an update only what changed: those columns alone change in Admit, and the message stays half as long.
+  -- For an update, the old values of the changed columns. Admit changes only these columns, and the message is half as long.
   old_row JSONB := CASE TG_OP WHEN 'DELETE' THEN to_jsonb(OLD) WHEN 'UPDATE' THEN (
     SELECT coalesce(jsonb_object_agg(was.key, was.value), '{}')
     FROM jsonb_each(to_jsonb(OLD)) AS was WHERE was.value IS DISTINCT FROM now_row -> was.key) END;
@@ -68,7 +69,7 @@ BEGIN
     RAISE WARNING 'admit: no endpoint is set, nobody is told of this guest';
     RETURN NULL;
   END IF;
-  -- What pg_net sends is the text of the JSON, in UTF-8.
+  -- pg_net sends the text of the JSON in UTF-8. So the signature is over exactly this text.
   PERFORM net.http_post(
     url := target.url,
     body := body,
@@ -82,7 +83,7 @@ BEGIN
     timeout_milliseconds := 10000);
   RETURN NULL;
 EXCEPTION WHEN OTHERS THEN
-  -- Your guest comes first: an extension that is gone must not stop the row.
+  -- An error here, such as a missing extension, must not prevent the change of the guest's row.
   RAISE WARNING 'admit: nobody is told of this guest: %', SQLERRM;
   RETURN NULL;
 END $$;
@@ -94,7 +95,7 @@ FOR EACH ROW
 WHEN (NEW.email IS NOT NULL OR NEW.phone IS NOT NULL)
 EXECUTE FUNCTION admit.handle_guest_qr_webhook();
 
--- Who loses both addresses (who unsubscribed, who asked to be forgotten) is told of once more, so that they go in Admit too.
+-- An update that removes both addresses of a guest is sent too, so that Admit removes them. The guest may have asked for that.
 DROP TRIGGER IF EXISTS handle_guest_qr_webhook_updated ON guests;
 CREATE TRIGGER handle_guest_qr_webhook_updated
 AFTER UPDATE ON guests
@@ -102,8 +103,8 @@ FOR EACH ROW
 WHEN (OLD.email IS NOT NULL OR OLD.phone IS NOT NULL OR NEW.email IS NOT NULL OR NEW.phone IS NOT NULL)
 EXECUTE FUNCTION admit.handle_guest_qr_webhook();
 
--- Admit puts a deleted row on record and voids nothing: a ticket is voided in Admit, by a person. Whoever has neither address
--- by then may have had one before.
+-- Admit records a deleted row and voids nothing: a person voids the ticket in Admit. This trigger has no condition, because a row
+-- that has no address now may have had one before.
 DROP TRIGGER IF EXISTS handle_guest_qr_webhook_deleted ON guests;
 CREATE TRIGGER handle_guest_qr_webhook_deleted
 AFTER DELETE ON guests
@@ -112,6 +113,6 @@ EXECUTE FUNCTION admit.handle_guest_qr_webhook();
 
 COMMIT;
 
--- To end it, with all that it added:
+-- To remove everything that this script added:
 --
 --     DROP SCHEMA admit CASCADE;

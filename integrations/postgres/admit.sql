@@ -1,24 +1,24 @@
--- Admit: tells Admit of every guest in your own PostgreSQL (13 or newer; no extension is needed).
+-- Sends every change of a guest in your own PostgreSQL to Admit (version 13 or newer; no extension is needed).
 --
--- Run it once, as the owner of the table, in the database that has it; running it again changes nothing:
+-- Run it once, as the owner of the table, in the table's database. Running it again changes nothing:
 --
 --     psql "$YOUR_DATABASE" -v ON_ERROR_STOP=1 -f admit.sql
 --
 -- It adds a schema `admit` with an outbox, and three triggers to the table `guests` of your search path. A change and its line
--- in the outbox are committed together. `admit relay` carries the lines to Admit (docs/guides/supabase.md).
+-- in the outbox are committed together. `admit relay` sends the lines to Admit (docs/guides/supabase.md).
 --
--- Another table, or another column for the row's id: change the lines marked HERE.
+-- If your table or its column for the row's id has another name, change the lines marked HERE.
 
 BEGIN;
 
--- A long transaction on the table holds this up, and everybody who writes to the table would queue behind it: after five
--- seconds it gives up and nothing has changed. Run it again then.
+-- If a long transaction holds the table, this script waits, and every writer of the table waits behind it. So the script gives
+-- up after five seconds without any change. Run it again later.
 SET LOCAL lock_timeout = '5s';
 
 CREATE SCHEMA IF NOT EXISTS admit;
 
--- What Admit has to be told. sequence: the order of a row's changes; two changes of one row never overlap, since the
--- second waits for the first one's commit. done_at: Admit said yes, or (with a problem) no for good.
+-- The changes for Admit. sequence: the order of a row's changes. Two changes of one row never overlap, because the
+-- second waits for the first one's commit. done_at: when Admit accepted the line, or refused it for good (then problem says why).
 CREATE TABLE IF NOT EXISTS admit.outbox (
   sequence BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   webhook_id TEXT NOT NULL UNIQUE DEFAULT 'msg_' || replace(gen_random_uuid()::text, '-', ''),
@@ -34,16 +34,16 @@ CREATE INDEX IF NOT EXISTS outbox_waiting ON admit.outbox (sequence) WHERE done_
 CREATE INDEX IF NOT EXISTS outbox_waiting_of_guest ON admit.outbox (guest_key, sequence) WHERE done_at IS NULL;
 CREATE INDEX IF NOT EXISTS outbox_done ON admit.outbox (done_at) WHERE done_at IS NOT NULL;
 
--- An outbox made anew must not begin again at 1: Admit ignores what it takes for older than what it knows.
+-- A new outbox must not begin at 1, because Admit ignores a change with a lower number than one that it knows.
 SELECT setval('admit.outbox_sequence_seq',
   greatest((extract(epoch FROM now()) * 1000)::bigint, (SELECT last_value FROM admit.outbox_sequence_seq)));
 
--- Runs with the rights of its owner: whoever may change a guest needs no right on the outbox.
+-- The function runs with the rights of its owner. So a role that changes guests needs no right on the outbox.
 CREATE OR REPLACE FUNCTION admit.handle_guest_qr_webhook() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   now_row JSONB := CASE WHEN TG_OP <> 'DELETE' THEN to_jsonb(NEW) END;
-  -- Of an update only what changed: those columns alone change in Admit, and the message stays half as long.
+  -- For an update, the old values of the changed columns. Admit changes only these columns, and the message is half as long.
   old_row JSONB := CASE TG_OP WHEN 'DELETE' THEN to_jsonb(OLD) WHEN 'UPDATE' THEN (
     SELECT coalesce(jsonb_object_agg(was.key, was.value), '{}')
     FROM jsonb_each(to_jsonb(OLD)) AS was WHERE was.value IS DISTINCT FROM now_row -> was.key) END;
@@ -53,7 +53,7 @@ BEGIN
     RAISE WARNING 'admit: a row of %.% has no %, nobody is told of it', TG_TABLE_SCHEMA, TG_TABLE_NAME, TG_ARGV[0];
     RETURN NULL;
   END IF;
-  -- An index takes no text of any length. Two keys that begin alike for so long only wait for each other.
+  -- The index limits the length of a key. If two keys have the same first 500 characters, their lines only wait for each other.
   INSERT INTO admit.outbox (guest_key, message) VALUES (left(key, 500), jsonb_build_object(
     'type', TG_OP, 'table', TG_TABLE_NAME, 'schema', TG_TABLE_SCHEMA, 'record', now_row, 'old_record', old_row));
   PERFORM pg_notify('admit_outbox', '');
@@ -67,7 +67,7 @@ FOR EACH ROW
 WHEN (NEW.email IS NOT NULL OR NEW.phone IS NOT NULL)
 EXECUTE FUNCTION admit.handle_guest_qr_webhook('id');                -- HERE: the column with the row's id
 
--- Who loses both addresses (who unsubscribed, who asked to be forgotten) is told of once more, so that they go in Admit too.
+-- An update that removes both addresses of a guest is sent too, so that Admit removes them. The guest may have asked for that.
 DROP TRIGGER IF EXISTS handle_guest_qr_webhook_updated ON guests;
 CREATE TRIGGER handle_guest_qr_webhook_updated
 AFTER UPDATE ON guests                                               -- HERE
@@ -75,15 +75,15 @@ FOR EACH ROW
 WHEN (OLD.email IS NOT NULL OR OLD.phone IS NOT NULL OR NEW.email IS NOT NULL OR NEW.phone IS NOT NULL)
 EXECUTE FUNCTION admit.handle_guest_qr_webhook('id');                -- HERE
 
--- Admit puts a deleted row on record and voids nothing: a ticket is voided in Admit, by a person. Whoever has neither address
--- by then may have had one before.
+-- Admit records a deleted row and voids nothing: a person voids the ticket in Admit. This trigger has no condition, because a row
+-- that has no address now may have had one before.
 DROP TRIGGER IF EXISTS handle_guest_qr_webhook_deleted ON guests;
 CREATE TRIGGER handle_guest_qr_webhook_deleted
 AFTER DELETE ON guests                                               -- HERE
 FOR EACH ROW
 EXECUTE FUNCTION admit.handle_guest_qr_webhook('id');                -- HERE
 
--- A column that is not there would silence every row.
+-- Without this check, a wrong column name would make the trigger skip every row.
 DO $$
 DECLARE one RECORD;
 BEGIN
@@ -104,18 +104,18 @@ COMMIT;
 --     GRANT USAGE ON SCHEMA admit TO admit_relay;
 --     GRANT SELECT, UPDATE, DELETE ON admit.outbox TO admit_relay;
 --
--- Guests that were there before: each gets its line, oldest first.
+-- This writes a line for each guest that was in the table before:
 --
 --     UPDATE guests SET email = email;
 --
--- What Admit said no to, and why:
+-- The lines that Admit refused, with the reason:
 --
 --     SELECT sequence, guest_key, problem FROM admit.outbox WHERE problem IS NOT NULL AND done_at IS NOT NULL;
 --
--- To offer those again once it is mended:
+-- To send those lines again after you corrected the cause:
 --
 --     UPDATE admit.outbox SET done_at = NULL, problem = NULL, tries = 0 WHERE problem IS NOT NULL;
 --
--- To end it, with all that it added (what waits in the outbox is lost):
+-- To remove everything that this script added (lines that wait in the outbox are lost):
 --
 --     DROP SCHEMA admit CASCADE;

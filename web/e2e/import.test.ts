@@ -51,7 +51,7 @@ test("a Luma export is known: who was approved comes in under the code they hold
   const found = await look(page, "import-file");
   await sample(page, "c01-luma.csv");
   await offers(page, "Import 1 guest");
-  expect(await subtitle(page)).toBe("c01-luma.csv · 4 rows · looks like a Luma export · UTF-8, commas");
+  expect(await subtitle(page)).toBe("c01-luma.csv · 4 rows · looks like a Luma export · UTF\u20118, commas");
   for (const [header, becomes] of [["name", "name"], ["email", "email"], ["approval_status", "status"], ["qr_code_url", "barcode"], ["ticket_name", "entry_type"], ["amount", "ignore"]]) {
     expect(await meaning(page, String(header)), header).toBe(becomes);
   }
@@ -177,7 +177,7 @@ test("a pasted table, a damaged code and a preamble are told; the errors can be 
   await page.getByTestId("pasted").fill("Summer party\t\t\n\t\t\nName\tE-mail\tTicket code\nAna\tana@guests.example\t0030611\nBo\tbo@guests.example\t2.38202E+13\n");
   await page.getByTestId("use-pasted").click();
   await offers(page, "Import 1 guest");
-  expect(await subtitle(page)).toBe("Pasted table · 2 rows · UTF-8, tabs");
+  expect(await subtitle(page)).toBe("Pasted table · 2 rows · UTF\u20118, tabs");
   expect(await page.getByTestId("import-preamble").textContent()).toContain("“Summer party");
   expect(await page.getByTestId("will-wrong").textContent()).toContain("1 damaged line");
   // Ana holds her code already, and Bo stays out.

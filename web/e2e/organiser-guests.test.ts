@@ -290,3 +290,29 @@ test("of a guest without an address nothing is said to be sent: the link is shar
   expect(await page.getByTestId("resend-hint").textContent()).toContain("It goes to cy@guests.example.");
   expect(desk.errors).toEqual([]);
 });
+
+test("passes of ticked guests are mailed again: the number stands on the button, and who gets none is told", async () => {
+  const doors = await Doors.open(admit, [], { name: "Ticked guests" });
+  for (const [name, email] of [["Ana", "ana@guests.example"], ["Bo", undefined], ["Cy", "cy@guests.example"]] as const) {
+    await doors.call("POST", `/api/events/${doors.id}/guests`, { name, email });
+  }
+  const desk = await phones.open({ name: "ticks", camera: "none", size: DESK });
+  const page = await desk.visit(`${admit.url}/events/${doors.id}/guests`);
+  await signIn(page, admit);
+  await shows(page, ["Ana", "Bo", "Cy"]);
+  const bar = page.getByTestId("resend-bar");
+  expect(await bar.count(), "nobody is ticked").toBe(0);
+  await page.getByTestId("pick").nth(1).check();
+  await bar.filter({ hasText: "1 selected" }).filter({ hasText: "1 without e-mail" }).waitFor();
+  expect(await page.getByTestId("resend-many").isDisabled(), "there is nothing to mail").toBe(true);
+  await page.getByTestId("pick-shown").check();
+  await until("the number", async () => (await page.getByTestId("resend-many").textContent()) === "Mail 2 passes");
+  expect(await look(page, "guests-ticked")).toEqual([]);
+  await page.getByTestId("resend-many").click();
+  await page.getByTestId("confirm").filter({ hasText: "Nothing is mailed to the others: 1 without e-mail." }).waitFor();
+  await page.getByTestId("confirm-yes").click();
+  await toastSays(page, "2 passes are on their way.");
+  await until("an empty choice", async () => (await bar.count()) === 0);
+  const ledger = await doors.call<{ items: { action: string; changes: { guests: number } }[] }>("GET", `/api/audit?event_id=${doors.id}`);
+  expect(ledger.items.filter((line) => line.action === "passes_resent").map((line) => line.changes.guests)).toEqual([2]);
+});

@@ -172,6 +172,16 @@ test("the audit ledger says who did what, without a word or an id of a machine",
   await until("the names", async () => (await lines.filter({ hasText: "Made an API token" }).first().textContent())?.includes(" · "));
   expect((await lines.allTextContents()).join(" ")).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}|[a-z]_[a-z]/);
   expect(await look(page, "audit")).toEqual([]);
+  // One action alone, then what was done at an event.
+  await page.getByTestId("pick-action").selectOption("api_token_created");
+  await until("one action", async () => (await lines.allTextContents()).every((line) => line.includes("Made an API token")));
+  expect(page.url()).toContain("action=api_token_created");
+  await page.getByTestId("pick-ledger").selectOption(admit.demo.event_id);
+  await until("the event's ledger", async () => (await lines.allTextContents()).some((line) => line.includes("tickets")));
+  expect((await lines.allTextContents()).join(" ")).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}|[a-z]_[a-z]/);
+  await page.getByTestId("pick-action").selectOption("gate_removed");
+  await page.getByTestId("no-line").getByRole("button").click();
+  await lines.first().waitFor();
 });
 
 test("the organisation's pages keep the way back to the event that one came from, over a reload too", async () => {

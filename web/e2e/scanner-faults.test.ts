@@ -303,8 +303,8 @@ test("an app that could not be saved on the phone says so, is tried again, and t
   const doors = await Doors.open(admit, [{ barcode: "UNSAVED" }]);
   const builds = await Builds.open(admit.url);
   try {
-    // Only the service worker fetches it: the page itself lacks nothing.
-    builds.broken = "/scan/icon-maskable-512.png";
+    // Of what the service worker keeps this is what the page itself does without.
+    builds.broken = "/scan/icon.svg";
     const phone = await phones.open({ name: "unsaved", camera: "none" });
     const link = new URL(await doors.link("north"));
     const page = await phone.visit(`${builds.url}${link.pathname}${link.hash}`);

@@ -27,6 +27,14 @@ test("with the server gone the scanner starts from nothing but the phone, and ha
   await ready(page);
   expect(await page.locator("body").getAttribute("data-phase")).toBe("ready");
   expect(await typed(page, "COLD-RELOAD")).toBe("admit");
+  await until("its type and code to be kept", () => page.evaluate(() => localStorage.getItem("admit-history-labels")?.includes("LOAD")));
+  await page.reload();
+  await ready(page);
+  // The history has the type and the code of the scan before this start.
+  await page.getByTestId("open-history").click();
+  const row = await page.getByTestId("history-row").first().textContent();
+  expect([row?.includes("General"), row?.includes("…\u2060LOAD")], `${row}`).toEqual([true, true]);
+  await page.getByTestId("close-sheet").click();
   await phone.close();
   await phone.reopen();
   page = await phone.visit(`${admit.url}/scan/`);

@@ -17,7 +17,7 @@ afterEach(() => {
 const WORKER = "console.log(__PRECACHE__, __BUILD_ID__);";
 
 /** Builds a page that says `text` and gives back where it ended up. */
-async function built(text: string, worker = WORKER): Promise<string> {
+async function built(text: string, worker = WORKER, leave?: RegExp): Promise<string> {
   const root = mkdtempSync(join(tmpdir(), "admit-sw-"));
   folders.push(root);
   mkdirSync(join(root, "src"));
@@ -31,7 +31,7 @@ async function built(text: string, worker = WORKER): Promise<string> {
     logLevel: "silent",
     root,
     base: "/scan/",
-    plugins: [serviceWorker(), precompress()],
+    plugins: [serviceWorker({ leave }), precompress()],
     build: { outDir: "dist" },
   });
   return join(root, "dist");
@@ -46,6 +46,13 @@ test("the worker keeps every file of its build, once, and nothing else", async (
   const plain = filesUnder(dist).filter((file) => !/\.(br|gz)$/.test(file) && file !== "sw.js");
   expect(list).toEqual(plain.map((file) => (file === "index.html" ? "" : file)).sort());
   expect(list).toContain("icon.svg");
+});
+
+test("a file that the app does without is not kept, and still changes the build id", async () => {
+  const [all, without] = [await built("one"), await built("one", WORKER, /\.svg$/)];
+  expect(script(all)).toContain("icon.svg");
+  expect(script(without)).not.toContain("icon.svg");
+  expect(id(without)).toBe(id(all));
 });
 
 test("the build id is the same for the same files, and another for any other", async () => {

@@ -11,9 +11,11 @@ import { filesUnder } from "./files.ts";
  *     declare const __PRECACHE__: readonly string[];  // paths under the base, the app's own "" first
  *     declare const __BUILD_ID__: string;             // changes whenever any file or the worker itself does
  *
+ * Files whose path `leave` matches are not kept: the app starts and scans without them.
+ *
  * One cache per build id is what keeps a page, its workers and its WASM from ever mixing two builds.
  */
-export function serviceWorker(): Plugin {
+export function serviceWorker({ leave = /$^/ }: { leave?: RegExp } = {}): Plugin {
   let root = "";
   let outDir = "";
   let written = false;
@@ -44,7 +46,8 @@ export function serviceWorker(): Plugin {
         for (const file of files) hash.update(`\0${file}\0`).update(readFileSync(join(outDir, file)));
         const id = hash.digest("hex").slice(0, 16);
         // The start page is kept under the address people open, not under its file name.
-        const paths = files.map((file) => (file === "index.html" ? "" : file)).sort();
+        const kept = files.filter((file) => !leave.test(file));
+        const paths = kept.map((file) => (file === "index.html" ? "" : file)).sort();
         writeFileSync(join(outDir, "sw.js"), fill(code, paths, id));
       },
     },

@@ -1,11 +1,12 @@
-//! `bench`: the measurements live in a crate of their own, so that what they need is never built into the product.
+//! `cargo xtask bench`: builds and runs the measurements. They are a crate of their own, so that their dependencies are
+//! never built into the product.
 
 use crate::product::{PACKAGES, PROFILE};
 use crate::{exec, setup, wasm, web};
 use anyhow::Result;
 
-/// Builds the product as it is released, and measures it. `compare OLD NEW` puts two runs beside each other instead;
-/// `--proof` measures the build of `test`, which is quicker to have and slower to run.
+/// Builds the product with the profile of a release, and measures it. `compare OLD NEW` compares the results of two
+/// runs instead. `--proof` measures the build that `test` makes, which takes less time to build and runs slower.
 pub fn run(args: &[String]) -> Result<()> {
     let cargo = |verb: &str, profile: &str, more: &[&str]| {
         let mut cargo = exec::cargo();
@@ -13,7 +14,7 @@ pub fn run(args: &[String]) -> Result<()> {
         cargo
     };
     if args.first().is_some_and(|arg| arg == "compare") {
-        // It only reads: whatever is built soonest will do.
+        // Comparing only reads files, so the build that takes the least time is good enough.
         return exec::run(cargo("run", "dev", &["--quiet", "-p", "admit-bench", "--"]).args(args));
     }
     let proof = args.iter().any(|arg| arg == "--proof");
@@ -22,10 +23,12 @@ pub fn run(args: &[String]) -> Result<()> {
     wasm::build(false)?;
     web::build()?;
     if proof {
-        // The same selection as `test` makes: another one would choose other features and build half of it again.
+        // These are the packages that `test` builds. Another selection would enable other features and rebuild half of
+        // the crates.
         exec::run(cargo("build", profile, &PACKAGES).args(["--exclude", "xtask", "--all-targets"]))?;
     } else {
-        // One after the other: built together, the product would take on features that only the measurements need.
+        // There are two builds, one after the other. In one common build the product would get features that only the
+        // measurements need.
         exec::run(&mut cargo("build", profile, &["-p", "admit"]))?;
         exec::run(&mut cargo("build", profile, &["-p", "admit-bench"]))?;
     }

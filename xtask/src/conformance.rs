@@ -1,4 +1,4 @@
-//! `cargo xtask conformance`: what S1 and S2 ask for, with what became of the tests in the last run.
+//! `cargo xtask conformance`: the requirements of S1 and S2, with the results of their tests in the last run.
 
 use crate::exec;
 use crate::files::{all, tell};
@@ -7,8 +7,8 @@ use crate::results::Results;
 use anyhow::{Result, bail};
 use std::fs;
 
-/// `cargo xtask conformance [--write]`: checks what is said to be proven and counts the rows by the last test run; `--write`
-/// renders the pages, with that run's results where there is one.
+/// `cargo xtask conformance [--write]`: checks that each claim names its proof, and counts the rows by the results of
+/// the last test run. `--write` also renders the pages with these results, if there are any.
 pub fn command(write: bool) -> Result<()> {
     let (proofs, results) = (proof::read(&all()?.0), Results::kept()?);
     let root = exec::root();
@@ -26,8 +26,8 @@ pub fn command(write: bool) -> Result<()> {
     tell("conformance", found)
 }
 
-/// The end of a test run: its results, the pages with them in `target/conformance.md`, and the counts. After a whole
-/// run a test that is named and did not run is an error: its file may stand in no module.
+/// Ends a test run: stores its results, writes the pages with them to `target/conformance.md`, and prints the counts.
+/// After a run of all tests (`whole`), a named test that did not run is an error. Its file may belong to no module.
 pub fn report(results: &Results, whole: bool) -> Result<()> {
     results.keep()?;
     let proofs = proof::read(&all()?.0);

@@ -1,21 +1,21 @@
-//! The served binary against its own OpenAPI document. The checking program is pinned in `contract/requirements.txt`,
-//! every file of it by its digest, and installed into an environment of its own under `target/`.
+//! Checks a served binary against its own OpenAPI document. `contract/requirements.txt` pins the checking program and
+//! the digest of each of its files. The program is installed into a Python environment of its own under `target/`.
 
 use crate::stamp::Stamp;
 use crate::{exec, setup};
 use anyhow::{Context, Result};
 use std::path::PathBuf;
 
-/// Examples an operation where nothing else is asked for.
+/// The number of examples per operation, unless the caller gives another.
 pub const EXAMPLES: &str = "200";
 
-/// The binary as the editor builds it.
+/// Builds the binary with cargo's default profile, as editors do, and returns its path.
 pub fn built_by_editor() -> Result<String> {
     exec::run(exec::cargo().args(["build", "--locked", "-p", "admit"]))?;
     Ok(exec::root().join("target/debug/admit").display().to_string())
 }
 
-/// Serves `admit` with data of its own and asks every operation of its document.
+/// Serves the binary `admit` with its own data folder, and sends requests to every operation of its document.
 pub fn check(admit: &str, examples: &str, only: Option<&str>) -> Result<()> {
     let mut command = exec::command(installed("contract", "contract/requirements.txt")?);
     command.arg("contract/run.py").args(["--admit", admit, "--examples", examples]);
@@ -23,13 +23,15 @@ pub fn check(admit: &str, examples: &str, only: Option<&str>) -> Result<()> {
     exec::run_within(&mut command, exec::PATIENCE * 12)
 }
 
-/// Serves `admit` with data of its own; the official Standard Webhooks library for Python signs what is sent to it.
+/// Serves the binary `admit` with its own data folder, and sends it messages that the official Standard Webhooks
+/// library for Python signed.
 pub fn webhooks(admit: &str) -> Result<()> {
     let python = installed("webhooks", "contract/webhooks.txt")?;
     exec::run(exec::command(python).args(["contract/webhooks.py", "--admit", admit]))
 }
 
-/// The interpreter of an environment, made or renewed where the pins are not those it was made from.
+/// Returns the Python interpreter of an environment. Makes the environment if it is missing, or if the pins changed
+/// since it was made.
 fn installed(name: &str, requirements: &str) -> Result<PathBuf> {
     setup::ensure(setup::CONTRACT)?;
     let folder = exec::root().join("target").join(name);

@@ -7,14 +7,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Tools of other people, as they are installed: into `target/tools`, and never again while they are there.
+/// Tools from crates.io and their versions. They are installed into `target/tools` once.
 const TOOLS: [(&str, &str); 2] = [("cargo-cyclonedx", "0.5.9"), ("cargo-deb", "3.7.0")];
-/// Where known weaknesses of crates are listed.
+/// The list of known vulnerabilities of crates.
 const ADVISORIES: &str = "https://github.com/RustSec/advisory-db";
-/// Shells whose completions are handed out.
+/// The shells for which a release has completions.
 const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
 
-/// Builds all of it.
+/// Builds the whole release.
 pub fn build() -> Result<()> {
     exec::run(exec::cargo().args(["build", "--locked", "--profile", "dist", "-p", "admit"]))?;
     let folder = exec::root().join("target/dist");
@@ -39,7 +39,8 @@ pub fn build() -> Result<()> {
     Ok(())
 }
 
-/// Licences, sources and banned crates, as `deny.toml` has them; known weaknesses too where the network reaches their list.
+/// Checks licences, sources and banned crates by `deny.toml`. Also checks for known vulnerabilities if the network
+/// reaches their list.
 pub fn deny() -> Result<()> {
     install("cargo-deny", "0.20.2")?;
     let deny = || {
@@ -56,7 +57,7 @@ pub fn deny() -> Result<()> {
     exec::run(deny().arg("advisories"))
 }
 
-/// Where they are installed.
+/// The folder of the installed tools.
 pub fn tools() -> PathBuf {
     exec::root().join("target/tools")
 }
@@ -71,19 +72,19 @@ pub fn install(tool: &str, version: &str) -> Result<()> {
     exec::run(&mut command)
 }
 
-/// A subcommand of cargo that is installed here.
+/// A cargo command that finds the installed tools as its subcommands.
 fn cargo_with_tools() -> Result<Command> {
     let mut command = exec::cargo();
     command.env("PATH", format!("{}:{}", tools().join("bin").display(), std::env::var("PATH")?));
     Ok(command)
 }
 
-/// CycloneDX: every crate in the binary, with version, licence and checksum.
+/// Makes the bill of materials in CycloneDX's format: every crate in the binary, with version, licence and checksum.
 fn bill_of_materials(folder: &Path) -> Result<PathBuf> {
     let mut command = cargo_with_tools()?;
     command.args(["cyclonedx", "--format", "json", "--manifest-path", "crates/cli/Cargo.toml"]);
     exec::run(command.args(["--override-filename", "admit.cdx"]))?;
-    // It writes one beside each crate of the workspace; what is handed out is the binary's.
+    // The tool writes one file for each crate of the workspace. A release contains only the file of the binary.
     let (crates, to) = (exec::root().join("crates"), folder.join("admit.cdx.json"));
     fs::rename(crates.join("cli/admit.cdx.json"), &to).context("moving the bill of materials")?;
     for entry in fs::read_dir(crates)?.chain(fs::read_dir(exec::root())?) {

@@ -1,8 +1,9 @@
 //! `cargo xtask docs`: the documentation as a site with a search, in `target/docs-site`.
 //!
-//! 1. `docs/SUMMARY.md` names the pages: those of `docs/`, some of the root, and those that the binary describes itself.
-//! 2. Every link is checked and turned into the book's own. Files of the repository that a page links are copied beside
-//!    the pages, so that the site needs no other place.
+//! 1. `docs/SUMMARY.md` names the pages: those of `docs/`, some of the root, and the reference pages that are made from
+//!    the binary.
+//! 2. Every link is checked and rewritten for the book. Files of the repository that a page links are copied into the
+//!    book, so that the site works without the repository.
 //! 3. `docs/reference.rs` writes the pages of the command line and the HTTP interface from the binary.
 //! 4. mdBook makes the site from the copy in `target/docs-book`.
 
@@ -21,9 +22,9 @@ pub const SUMMARY: &str = "docs/SUMMARY.md";
 /// The version of mdBook that makes the site.
 const MDBOOK: (&str, &str) = ("mdbook", "0.5.4");
 
-/// The pages of the book by their paths in the repository, and the repository around them.
+/// The pages of the book, and the files of the repository that they may link.
 pub struct Site<'a> {
-    /// Text of each page. A page without text is one that only the binary can write.
+    /// The text of each page, by its path in the repository. It is empty for a page that is made from the binary.
     pub pages: &'a BTreeMap<String, String>,
     /// Whether the repository has this file or folder.
     pub exists: &'a dyn Fn(&str) -> bool,
@@ -51,7 +52,8 @@ impl Site<'_> {
         found
     }
 
-    /// The page as the book has it: each link leads to a page of the book, or to a copy of the file, which `copy` makes.
+    /// The page as the book has it: each link leads to a page of the book, or to a copy of the file, which `copy`
+    /// makes.
     pub fn rewritten(&self, page: &str, text: &str, copy: &mut dyn FnMut(&str) -> Result<()>) -> Result<String> {
         let up = "../".repeat(place(page).matches('/').count());
         let (mut out, mut at) = (String::with_capacity(text.len()), 0);
@@ -75,14 +77,14 @@ pub fn pages(summary: &str) -> Vec<String> {
     links.filter_map(|link| inner(SUMMARY, &summary[link.target])?.0).collect()
 }
 
-/// Where a page of the repository stands within the book. mdBook calls a README by another name, but not in links.
+/// The path of a page within the book. mdBook renames `README.md` to `index.md`, but does not change the links to it.
 fn place(path: &str) -> String {
     let path = path.strip_suffix("README.md").map_or_else(|| path.to_owned(), |folder| format!("{folder}index.md"));
     path.strip_prefix("docs/").map_or_else(|| format!("repository/{path}"), str::to_owned)
 }
 
-/// Where the copy of a file or folder that is no page stands within the book. A browser shows a text of any kind. mdBook takes
-/// whatever has `.md` in its name for a page.
+/// The path within the book of a copied file or folder that is no page. A text gets the ending `.txt`, so that a
+/// browser shows it. The ending `.md` is removed, because mdBook would take the file for a page.
 fn copied(path: &str) -> String {
     let path = path.strip_suffix(".md").unwrap_or(path);
     let shown = [".png", ".svg", ".txt"].iter().any(|end| path.ends_with(end));
@@ -100,7 +102,7 @@ fn inner(page: &str, target: &str) -> Option<(Option<String>, Option<String>)> {
     Some((path, anchor.map(str::to_owned)))
 }
 
-/// The path of what a file names relative to itself; none above the repository.
+/// The path in the repository of `path`, which is relative to `file`. `None` if it is above the repository.
 pub fn beside(file: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = file.split('/').collect();
     parts.pop();
@@ -114,7 +116,8 @@ pub fn beside(file: &str, path: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// Builds the site. `prepare` builds the binary, where nobody named one in `ADMIT_BIN` and none is there.
+/// Builds the site. `prepare` builds the binary. It is called if the binary, which `ADMIT_BIN` may name, does not
+/// exist.
 pub fn build(prepare: impl FnOnce() -> Result<()>) -> Result<()> {
     dist::install(MDBOOK.0, MDBOOK.1)?;
     let binary = std::env::var("ADMIT_BIN").unwrap_or_else(|_| product::built("admit"));
@@ -143,7 +146,7 @@ pub fn build(prepare: impl FnOnce() -> Result<()>) -> Result<()> {
     Ok(())
 }
 
-/// Puts a linked file beside the pages. Of a folder the names of its files are put there.
+/// Copies a linked file into the book. For a folder it writes a list of the names in it.
 fn copy(root: &Path, book: &Path, path: &str) -> Result<()> {
     let from = root.join(path);
     if !from.is_dir() {

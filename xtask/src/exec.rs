@@ -1,4 +1,4 @@
-//! Starting other programs, with errors a person can act on.
+//! Starts other programs. Errors say which command failed.
 
 use anyhow::{Context, Result, anyhow, bail};
 use std::ffi::OsStr;
@@ -8,22 +8,23 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// The longest time that one program of a run may take. The slowest program takes a fifth of it on two slow cores. A
-/// program that still runs then has stopped working, and a run that never ends tells nobody which test it was.
+/// program that takes longer hangs. Ending it makes the run say which program that was.
 pub const PATIENCE: Duration = Duration::from_secs(25 * 60);
-/// How often a running program is looked at.
+/// How often a running program is checked.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The repository.
+/// The root folder of the repository.
 pub fn root() -> PathBuf {
     let here = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
     here.parent().map_or(here.clone(), Path::to_path_buf)
 }
 
-/// A program started in the repository.
+/// A command that starts a program in the root folder of the repository.
 pub fn command(program: impl AsRef<OsStr>) -> Command {
     const OUTER: [&str; 4] = ["CARGO_CRATE_NAME", "CARGO_BIN_NAME", "CARGO_PRIMARY_PACKAGE", "OUT_DIR"];
     let mut command = Command::new(program);
-    // What the outer cargo told *us* must not reach an inner build: it would see another package's name and version.
+    // The outer cargo set these variables for xtask. An inner build must not get them, because it would see another
+    // package's name and version.
     forget(&mut command, |name| {
         name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") || OUTER.contains(&name)
     });
@@ -31,37 +32,38 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// Keeps variables of our environment from a program.
+/// Removes variables of this process's environment from a command.
 pub fn forget(command: &mut Command, which: impl Fn(&str) -> bool) {
     for (name, _) in std::env::vars_os().filter(|(name, _)| which(&name.to_string_lossy())) {
         command.env_remove(name);
     }
 }
 
-/// The cargo that runs us.
+/// A command of the cargo that runs this process.
 pub fn cargo() -> Command {
     command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// Runs to the end; anything but success is an error that names the command.
+/// Runs a command to its end. Fails, and names the command, if it does not succeed.
 pub fn run(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("could not start {}", shown(command)))?;
     good(command, status)
 }
 
-/// The same, ended with all it started when it takes longer than `patience`.
+/// Like [`run`]. A command that takes longer than `patience` is ended, together with all processes that it started.
 pub fn run_within(command: &mut Command, patience: Duration) -> Result<()> {
     let mut child = command.spawn().with_context(|| format!("could not start {}", shown(command)))?;
     let status = wait(&mut child, patience).with_context(|| shown(command))?;
     good(command, status)
 }
 
-/// The same, and hands each line of its output and its errors to `seen`, in the order in which they come, after printing it.
+/// Like [`run_within`]. It prints each line of standard output and standard error in the order in which they come, and
+/// passes it to `seen`.
 pub fn run_reading(mut command: Command, patience: Duration, mut seen: impl FnMut(&str)) -> Result<()> {
     let (reader, writer) = std::io::pipe()?;
     let mut child = command.stdout(writer.try_clone()?).stderr(writer).spawn();
     let name = shown(&command);
-    // The command has the other end of the pipe, which is read until nobody has it.
+    // The command holds a writing end of the pipe. Reading ends only when no writing end is open.
     drop(command);
     let child = child.as_mut().map_err(|error| anyhow!("could not start {name}: {error}"))?;
     let status = std::thread::scope(|scope| {
@@ -82,7 +84,8 @@ fn good(command: &Command, status: ExitStatus) -> Result<()> {
     if status.success() { Ok(()) } else { bail!("{} ended with {status}", shown(command)) }
 }
 
-/// Waits for a program to end; when it takes too long it and all that it started are ended, and that is an error.
+/// Waits for a program to end. If it takes longer than `patience`, it is ended together with all processes that it
+/// started, and the result is an error.
 pub fn wait(child: &mut Child, patience: Duration) -> Result<ExitStatus> {
     let begun = Instant::now();
     loop {
@@ -90,8 +93,8 @@ pub fn wait(child: &mut Child, patience: Duration) -> Result<ExitStatus> {
             return Ok(status);
         }
         if begun.elapsed() > patience {
-            // The one that started the others first: it must not start another for the one that ended. The shell's own
-            // `kill`: not every machine has the program.
+            // Parents are killed before their children, so that no parent replaces a child. The shell's built-in `kill`
+            // is used, because not every machine has the program `kill`.
             let family = family(child.id()).into_iter().map(|id| id.to_string());
             let mut kill = Command::new("sh");
             let _ = kill.args(["-c", "kill -9 \"$@\"", "kill"]).args(family).stderr(Stdio::null()).status();
@@ -102,13 +105,13 @@ pub fn wait(child: &mut Child, patience: Duration) -> Result<ExitStatus> {
     }
 }
 
-/// A process and all that descend from it, elders first.
+/// The ids of a process and of all its descendants, parents before their children.
 fn family(id: u32) -> Vec<u32> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten();
     let parents = entries.filter_map(|entry| {
         let id: u32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
         let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-        // The name stands in brackets and may hold anything; after it come the state and the parent.
+        // The name is in brackets and may contain any character. The state and the parent's id follow it.
         Some((id, stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse::<u32>().ok()?))
     });
     let parents: Vec<(u32, u32)> = parents.collect();

@@ -8,15 +8,15 @@ use std::fs;
 
 /// A file of the repository.
 pub struct File {
-    /// From the root, with forward slashes.
+    /// The path from the repository's root, with forward slashes.
     pub path: String,
     /// The file's text.
     pub text: String,
-    /// The tokens of a Rust file; nothing of any other.
+    /// The parts of a Rust file that the checks need. Empty for any other file.
     pub source: Source,
 }
 
-/// A fault and its place: file, line from 1 (0 speaks of the whole file), and the action that mends it.
+/// A fault: its file, its line from 1 (0 means the whole file), and a message that says what to do.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Complaint(pub String, pub usize, pub String);
 
@@ -28,14 +28,14 @@ impl fmt::Display for Complaint {
 }
 
 impl File {
-    /// Reads a file; where it is Rust by its name and is none, that is a complaint.
+    /// Parses a file if its name ends in `.rs`. A file that is not valid Rust causes a complaint.
     pub fn read(path: &str, text: String, found: &mut Vec<Complaint>) -> File {
         let source = if path.ends_with(".rs") { Source::read(&text) } else { Ok(Source::default()) };
         let source = source.map_err(|error| found.push(Complaint(path.to_owned(), 0, error.to_string())));
         File { path: path.to_owned(), text, source: source.unwrap_or_default() }
     }
 
-    /// A complaint about a line, unless it or the one above gives a reason to look away.
+    /// Adds a complaint about a line, unless that line or the line above has a `tidy-allow:` with a reason.
     pub fn complain(&self, line: usize, message: impl Into<String>, found: &mut Vec<Complaint>) {
         let near = self.text.lines().skip(line.saturating_sub(2)).take(if line < 2 { line } else { 2 });
         let reasons = near.filter_map(|line| line.split_once("tidy-allow:"));
@@ -45,7 +45,7 @@ impl File {
     }
 }
 
-/// Prints complaints; any is an error of `who` looked.
+/// Prints the complaints. If there are any, it fails with an error that names the check `who`.
 pub fn tell(who: &str, mut found: Vec<Complaint>) -> Result<()> {
     found.sort();
     found.iter().for_each(|complaint| eprintln!("{complaint}"));
@@ -55,14 +55,15 @@ pub fn tell(who: &str, mut found: Vec<Complaint>) -> Result<()> {
     }
 }
 
-/// Everything that is or will be committed, and complaints about what is no Rust; what is built or ignored is nobody's style.
+/// All files that git tracks or would add, and complaints about invalid Rust files. Ignored files, such as build
+/// results, are left out.
 pub fn all() -> Result<(Vec<File>, Vec<Complaint>)> {
     let mut git = exec::command("git");
     git.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
     let listed = exec::output(&mut git).context("`git ls-files` failed: the checks read the files git knows")?;
     let paths = listed.split('\0').filter(|path| !path.is_empty());
     let mut found = Vec::new();
-    // A picture is no text, and a file that is listed but deleted is no file.
+    // A file that cannot be read as text is left out: a picture, or a file that git lists although it was deleted.
     let texts = paths.filter_map(|path| Some((path, fs::read_to_string(exec::root().join(path)).ok()?)));
     let files = texts.map(|(path, text)| File::read(path, text, &mut found)).collect();
     Ok((files, found))

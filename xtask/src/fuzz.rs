@@ -1,8 +1,8 @@
-//! `fuzz`: looks for bytes that break what reads them (crates/fuzz), by libFuzzer.
+//! `cargo xtask fuzz`: searches with libFuzzer for bytes that break a reader (crates/fuzz).
 //!
-//! The stable compiler counts what each input reaches: the flags are the ones that cargo-fuzz gives, without a
-//! sanitizer, which would want another compiler. An input that breaks a target is kept where the replay of `make
-//! test` finds it.
+//! The stable compiler adds counters of the code that each input reaches. The flags are those of cargo-fuzz, without a
+//! sanitizer, which would need the nightly compiler. An input that breaks a target is stored in the folder that `make
+//! test` replays.
 
 use crate::exec;
 use crate::product::PROFILE;
@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-/// libFuzzer itself is C++.
+/// libFuzzer is C++ code, so the build needs a C++ compiler.
 const COMPILER: &[Need] = &[Need(&["/usr/bin/g++", "/usr/bin/c++"], "g++")];
-/// Counts branches, and shows the fuzzer what a comparison compared.
+/// The compiler flags that count branches, and that report the two sides of a comparison to the fuzzer.
 const COUNTED: [&str; 6] = [
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
@@ -23,14 +23,15 @@ const COUNTED: [&str; 6] = [
     "-Cllvm-args=-sanitizer-coverage-trace-compares",
     "--cfg=fuzzing",
 ];
-/// How many targets are tried at once.
+/// How many targets run at the same time.
 const AT_ONCE: usize = 2;
-/// An input that takes longer is a fault too, and so is one that takes more memory.
+/// The limits of one input: seconds, megabytes of memory, and length in bytes. An input that takes more time or memory
+/// counts as a fault.
 const LIMITS: [&str; 3] = ["-timeout=20", "-rss_limit_mb=2048", "-max_len=8192"];
-/// How long a run may take beyond its time: it reads what earlier runs kept before its clock starts.
+/// How much longer than its time a run may take. It reads the inputs of earlier runs before its time begins.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Tries the targets that are named for so many seconds each; without a name every one.
+/// Runs each chosen target for so many seconds. If none is chosen, it runs all targets.
 pub fn run(seconds: u64, chosen: Vec<String>) -> Result<()> {
     setup::ensure(COMPILER)?;
     let targets = seeds()?;
@@ -55,7 +56,7 @@ fn folder() -> PathBuf {
     exec::root().join("target/fuzz")
 }
 
-/// Writes what the targets begin with; gives their names.
+/// Writes the inputs with which the targets begin. Returns the targets' names.
 fn seeds() -> Result<Vec<String>> {
     let mut cargo = exec::cargo();
     cargo.args(["run", "--quiet", "--locked", "--profile", PROFILE, "-p", "admit-fuzz", "--bin", "admit-fuzz-seeds"]);
@@ -64,14 +65,14 @@ fn seeds() -> Result<Vec<String>> {
     Ok(names.lines().filter_map(|line| Some(line.split_once('\t')?.0.to_owned())).collect())
 }
 
-/// Builds the program apart from all else: everything in it counts.
+/// Builds the fuzzing program into a target folder of its own, because its flags apply to every crate in it.
 fn build() -> Result<PathBuf> {
     let version = exec::output(exec::command("rustc").arg("-vV")).context("rustc -vV")?;
     let host = version.lines().find_map(|line| line.strip_prefix("host: ")).context("rustc -vV names no host")?;
     let mut cargo = exec::cargo();
     cargo.args(["build", "--locked", "--profile", PROFILE, "-p", "admit-fuzz", "--features", "libfuzzer"]);
     cargo.args(["--bin", "admit-fuzz", "--target", host, "--target-dir"]).arg(folder());
-    // With `--target` the flags are the product's alone: build scripts and macros are not counted.
+    // With `--target` the flags do not apply to build scripts and procedural macros.
     exec::run(cargo.env("RUSTFLAGS", COUNTED.join(" ")))?;
     Ok(folder().join(host).join(PROFILE).join("admit-fuzz"))
 }
@@ -83,7 +84,7 @@ fn start(program: &Path, target: &str, seconds: u64) -> Result<(Child, PathBuf)>
     std::fs::create_dir_all(&found)?;
     let log = folder().join(format!("{target}.log"));
     let mut command = exec::command(program);
-    // The first folder takes what is new; the others are only read.
+    // libFuzzer writes new inputs to the first folder, and only reads the others.
     command.arg(found).arg(seeds).args(Some(kept).filter(|kept| kept.exists()));
     command.args(Some(broken).filter(|broken| broken.exists()));
     command.arg(format!("-artifact_prefix={}", folder().join(format!("{target}-")).display()));
@@ -94,8 +95,8 @@ fn start(program: &Path, target: &str, seconds: u64) -> Result<(Child, PathBuf)>
     Ok((command.spawn().context("the fuzzer does not start")?, log))
 }
 
-/// Waits for a run. Gives its last line of figures, such as `#9 DONE cov: 812 ft: 3021 corp: 201/14Kb exec/s: 83`, and
-/// where the input that broke the target is kept.
+/// Waits for a run. Returns its last line of figures, such as `#9 DONE cov: 812 ft: 3021 corp: 201/14Kb exec/s: 83`. If
+/// an input broke the target, it also returns where that input is stored.
 fn finish(mut child: Child, log: &Path, seconds: u64) -> Result<(String, Option<String>)> {
     let status = exec::wait(&mut child, Duration::from_secs(seconds) + PATIENCE)?;
     let text = String::from_utf8_lossy(&std::fs::read(log)?).into_owned();
@@ -107,7 +108,7 @@ fn finish(mut child: Child, log: &Path, seconds: u64) -> Result<(String, Option<
     }
 }
 
-/// Moves an input that broke a target to where it is replayed.
+/// Moves an input that broke a target to the folder that `make test` replays.
 fn keep(input: &Path) -> Result<String> {
     let name = input.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let (target, name) = name.split_once('-').context("the fuzzer names its input by the target")?;

@@ -1,15 +1,15 @@
-//! The project's own commands. `make` is the door, this is the room behind it.
+//! The project's own commands, which the Makefile calls.
 //!
 //! Reading order:
 //!
 //! - `exec` starts programs, `stamp` remembers inputs, `setup` installs what a machine lacks.
-//! - `wasm` and `web` build the browser's half, `product` the rest of it; `dist` builds what is handed out.
-//! - `source` and `markdown` read files, `files` has them all; `docs` builds the documentation as a site.
-//! - `proof` knows which test proves what, `results` what became of it, `conformance` tells both.
-//! - `tidy` holds the laws that a compiler cannot.
-//! - `contract` asks the served binary what its document promises.
+//! - `wasm` and `web` build the parts for browsers, `product` the programs; `dist` builds a release.
+//! - `source` and `markdown` parse files, `files` lists all of them; `docs` builds the documentation as a site.
+//! - `proof` reads which test proves which claim, `results` has the tests' results, `conformance` reports both.
+//! - `tidy` checks the laws that a compiler cannot check.
+//! - `contract` checks a served binary against its OpenAPI document.
 //! - `suite` runs everything; `bench` measures.
-//! - `fuzz` looks for bytes that break a reader; `night` looks for seeds that break a promise.
+//! - `fuzz` searches for bytes that break a reader; `night` searches for seeds that break a promise.
 
 mod exec;
 mod stamp;
@@ -61,9 +61,9 @@ enum Command {
     Web,
     /// Build wasm, web, and the release binary target/release/admit
     Build,
-    /// Build what is handed out: one stripped binary, manual pages, completions, bill of materials, checksums, Debian package
+    /// Build a release: one stripped binary, manual pages, completions, bill of materials, checksums, Debian package
     Dist,
-    /// Build the documentation as a site with a search, in target/docs-site; fails where a link leads nowhere
+    /// Build the documentation as a site with a search, in target/docs-site; fails if a link leads nowhere
     Docs,
     /// Build, then `admit demo` with the arguments that follow
     #[command(disable_help_flag = true)]
@@ -73,9 +73,9 @@ enum Command {
     },
     /// The quick look before a commit: format, tidy, clippy, types of the web code
     Check,
-    /// Check the laws of the house that a compiler does not know
+    /// Check the laws of ARCHITECTURE.md that a compiler cannot check
     Tidy,
-    /// Check and count what S1 and S2 ask for, and the faults, promises and figures
+    /// Check the proofs of S1, S2, the faults, the promises and the figures, and count their results
     Conformance {
         /// Render the pages, with the last run's results
         #[arg(long)]
@@ -83,16 +83,16 @@ enum Command {
     },
     /// Check a served binary against its own OpenAPI document
     Contract {
-        /// Examples an operation
+        /// Number of examples per operation
         #[arg(long, default_value = contract::EXAMPLES)]
         examples: String,
-        /// Only operations of paths like this
+        /// Check only operations whose path matches this
         #[arg(long, value_name = "REGEX")]
         only: Option<String>,
     },
     /// Make the pictures of the README, of a demo in Chromium (build first: `make demo`)
     Pictures,
-    /// Check that a served binary takes what the official Standard Webhooks library for Python signs
+    /// Check that a served binary accepts messages signed by the official Standard Webhooks library for Python
     Webhooks,
     /// Run everything that must hold before a change lands
     Test,
@@ -102,10 +102,10 @@ enum Command {
     Mutants,
     /// Run the simulator at every level and store, with new seeds, and write a report
     SimNight {
-        /// How long
+        /// Duration in minutes
         #[arg(long, default_value_t = night::MINUTES)]
         minutes: f64,
-        /// The first seed; one that no night had before where it is not said
+        /// The first seed; if absent, one that no earlier night ran
         #[arg(long, value_name = "SEED")]
         from: Option<u64>,
         /// The profile to build with
@@ -118,12 +118,12 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
-    /// Look for bytes from outside that break what reads them
+    /// Search for bytes that break a reader of bytes from outside
     Fuzz {
-        /// How long a target
+        /// Duration in seconds for each target
         #[arg(long, value_name = "N", default_value_t = 60)]
         seconds: u64,
-        /// The targets; all of them where none is named
+        /// The targets; all of them if none is named
         targets: Vec<String>,
     },
 }
@@ -139,7 +139,7 @@ fn main() {
     });
     if let Err(error) = run(cli.command) {
         eprintln!("\nxtask: {error:#}");
-        // 2 says "this machine lacks something", as opposed to "the code is wrong".
+        // 2 means that this machine lacks a program, 1 that the code is wrong.
         std::process::exit(if error.is::<setup::Missing>() { 2 } else { 1 });
     }
 }
@@ -159,7 +159,7 @@ fn run(command: Command) -> Result<()> {
         Command::Docs => docs::build(product::served),
         Command::Demo { args } => {
             product::served()?;
-            // The demo takes this process's place, so that Ctrl-C and signals reach the server and nobody else.
+            // The demo replaces this process, so that Ctrl-C and signals reach only the server.
             Err(exec::command(product::built("admit")).arg("demo").args(args).exec().into())
         }
         Command::Check => suite::check(),

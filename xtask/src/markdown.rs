@@ -11,11 +11,11 @@ use std::ops::Range;
 /// A link or picture.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Link {
-    /// From 1.
+    /// The line of the link's beginning, from 1.
     pub line: usize,
-    /// The words that are shown.
+    /// The text that a page shows.
     pub text: String,
-    /// The place of its target in the text of the page.
+    /// The bytes of the page's text that hold the target.
     pub target: Range<usize>,
 }
 
@@ -27,8 +27,8 @@ fn line_of(text: &str, at: usize) -> usize {
     text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// Paragraphs and items with the line each begins on. Headings, tables and blocks of code are none; code within a
-/// paragraph is one word, and a link is its text.
+/// Paragraphs and list items, each with its first line. Headings, tables and code blocks are left out. Code within a
+/// paragraph becomes the word `Code`, and a link becomes its text.
 pub fn paragraphs(text: &str) -> Vec<(usize, String)> {
     let (mut found, mut open, mut skipped) = (Vec::new(), None, 0_usize);
     for (event, range) in events(text) {
@@ -40,7 +40,8 @@ pub fn paragraphs(text: &str) -> Vec<(usize, String)> {
             }
             Event::End(TagEnd::Paragraph | TagEnd::Item) => found.extend(open.take()),
             other if skipped == 0 => {
-                // A link begins a sentence even where its text is the name of a file.
+                // The sign `[` lets a link begin a sentence, even if its text begins in lower case, such as the name of
+                // a file.
                 let sign = matches!(other, Event::Start(Tag::Link { .. })).then_some("[");
                 if let (Some((_, open)), Some(words)) = (&mut open, sign.or(words(&other, Some("Code")))) {
                     open.push_str(words);
@@ -52,7 +53,7 @@ pub fn paragraphs(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// The words of an event; `code` stands for any code.
+/// The text of an event. `code`, if given, replaces the text of code.
 fn words<'a>(event: &'a Event, code: Option<&'a str>) -> Option<&'a str> {
     match event {
         Event::Text(text) => Some(text),
@@ -84,7 +85,7 @@ pub fn links(text: &str) -> Vec<Link> {
     found
 }
 
-/// The names of the headings in links, as mdBook makes them.
+/// The names by which links name the headings, as mdBook makes them.
 pub fn anchors(text: &str) -> BTreeSet<String> {
     let (mut found, mut open) = (BTreeSet::new(), None::<String>);
     for (event, _) in events(text) {
@@ -124,7 +125,7 @@ pub fn codes(text: &str) -> Vec<(usize, String)> {
     events(text).filter_map(code).collect()
 }
 
-/// The rows of all tables below their heads: line and cells, as they are written.
+/// The rows of all tables, without the header rows: line and cells, as they are written.
 pub fn rows(text: &str) -> Vec<(usize, Vec<&str>)> {
     let (mut found, mut in_head) = (Vec::new(), false);
     for (event, range) in events(text) {
@@ -163,13 +164,13 @@ pub fn items<'a>(text: &'a str, heading: &str) -> Vec<(usize, usize, &'a str)> {
     found
 }
 
-/// A page made of a template.
+/// Renders a page from a template.
 pub fn rendered(template: &str, values: &serde_json::Value) -> Result<String> {
     let mut jinja = Environment::new();
     let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
     jinja.set_syntax(syntax?);
     jinja.set_undefined_behavior(UndefinedBehavior::Chainable);
-    // What a cell of a table can hold.
+    // This filter makes a text fit into a cell of a table.
     jinja.add_filter("cell", |text: &str| {
         text.replace('|', "\\|").replace('<', "&lt;").split_whitespace().collect::<Vec<_>>().join(" ")
     });

@@ -1,5 +1,5 @@
-//! `sim-night`: the simulator at every level in turn, with seeds nobody ran before, for as long as it is given; and a
-//! report in which nothing is left out: a rare path that was never reached is a failure like a broken promise.
+//! `cargo xtask sim-night`: runs the simulator at every level in turn, with new seeds, for a given time, and writes a
+//! report. A rare path that was never reached is a failure, as a broken promise is.
 
 use crate::product::simulator;
 use crate::{exec, markdown};
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A level on a store, and its share of the time in hundredths.
+/// A level on a store, and its share of the time in percent.
 struct Part {
     name: &'static str,
     level: &'static str,
@@ -24,19 +24,19 @@ const PARTS: [Part; 4] = [
     Part { name: "L2 on PostgreSQL", level: "2", store: "postgres", share: 20.0 },
 ];
 
-/// How long a night is unless it is said.
+/// The duration of a night in minutes, unless the caller gives another.
 pub const MINUTES: f64 = 240.0;
-/// Beyond its time a part may finish the seeds it began.
+/// How much longer than its time a part may run, to finish the seeds that it began.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Builds with `profile`, runs every part of so many minutes in all from a seed on, and writes the report.
+/// Builds with `profile`, runs all parts for `minutes` in total with the seeds from `from` on, and writes the report.
 pub fn run(minutes: f64, from: Option<u64>, profile: &str) -> Result<()> {
     let mut build = exec::cargo();
     build.args(["build", "--locked", "--profile", profile, "-p", "admit", "-p", "admit-store-postgres"]);
     exec::run(build.args(["--bin", "admit", "--example", "private"]))?;
     let (programs, folder) = (exec::root().join("target").join(profile), exec::root().join("target/sim"));
     std::fs::create_dir_all(&folder)?;
-    // Seeds that no night before had: a thousand for every second there has been.
+    // The first seed is a thousand times the present second since 1970, so no earlier night ran it.
     let fresh = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs() * 1_000;
     let from = from.unwrap_or(fresh);
     println!("\nseeds from {from} on");
@@ -54,13 +54,14 @@ pub fn run(minutes: f64, from: Option<u64>, profile: &str) -> Result<()> {
     if wrong.is_empty() { Ok(()) } else { bail!("{}", wrong.join("\n")) }
 }
 
-/// The result of a part, as the simulator wrote it.
+/// Runs a part, and returns the result that the simulator wrote.
 fn run_part(part: &Part, minutes: f64, from: u64, programs: &Path, folder: &Path) -> Result<Value> {
     let written = folder.join(format!("level{}-{}.json", part.level, part.store));
     let _ = std::fs::remove_file(&written);
     let mut command = simulator(programs, part.level, part.store);
     command.args(["--from", &from.to_string(), "--minutes", &minutes.to_string(), "--json"]).arg(&written);
-    // A broken promise is in what it wrote, and ends this part alone.
+    // A broken promise makes the simulator fail. It is also in the result, so this error is ignored, and the other
+    // parts still run.
     let ended = exec::run_within(&mut command, Duration::from_secs_f64(minutes * 60.0) + PATIENCE);
     let text = match std::fs::read_to_string(&written) {
         Ok(text) => text,
@@ -84,7 +85,7 @@ fn wrong(nights: &[Value]) -> Vec<String> {
         if count(night, "new_seeds") == 0 {
             wrong.push(format!("{name}: no new seed was run"));
         }
-        // A part that wrote nothing did nothing.
+        // A part without a result counts as failed.
         let failures = night["failures"].as_u64().unwrap_or(u64::MAX);
         if failures > 0 {
             wrong.push(format!("{name}: {failures} seeds broke a promise"));
@@ -100,11 +101,11 @@ fn report(nights: &[Value], from: u64) -> Result<String> {
     let names = |of: &str| {
         let counted = nights.iter().filter_map(|night| night[of].as_object()).flat_map(|map| map.keys());
         let mut names = BTreeSet::from_iter(counted.map(String::as_str));
-        // A name that one must have and has not is there too.
+        // Names of rare paths that no seed reached are included.
         let never = nights.iter().filter(|_| of == "reached").flat_map(|night| list(night, "never_reached"));
         names.extend(never.filter_map(Value::as_str));
         let mut names = Vec::from_iter(names);
-        // I9 stands before I10.
+        // Shorter names come first, so that I9 is before I10.
         names.sort_by_key(|name| name.len().min(3));
         names
     };

@@ -1,5 +1,5 @@
-//! The programs that this repository builds, and their places. Demo, tests and clippy choose the same packages in the
-//! same profile: another choice has other features, and builds half of everything again.
+//! The programs that this repository builds, and their places. Demo, tests and clippy use the same packages and the
+//! same profile. Another selection would enable other features and rebuild half of the crates.
 
 use crate::{exec, wasm, web};
 use anyhow::Result;
@@ -9,13 +9,13 @@ use std::time::Instant;
 
 /// The profile of everything but a release; see the root's `Cargo.toml`.
 pub const PROFILE: &str = "proof";
-/// All packages but `crates/wasm`, which is for another machine.
+/// All packages but `crates/wasm`, which is built for browsers.
 pub const PACKAGES: [&str; 3] = ["--workspace", "--exclude", "admit-wasm"];
 
-/// Builds the program that `make demo` starts and that the tests start, with both web apps inside and nothing that only
-/// tests need; says how long each stage took.
+/// Builds the program that `make demo` starts and that the tests start, with both web apps inside. It builds nothing
+/// that only tests need, and prints how long each stage took.
 pub fn served() -> Result<()> {
-    // An example among the targets makes cargo choose the features that tests want of every crate.
+    // With an example among the targets, cargo enables the features that tests need. So the tests can use this build.
     let targets = ["--bin", "admit", "--example", "private"];
     let server =
         || exec::run(exec::cargo().args(["build", "--locked", "--profile", PROFILE]).args(PACKAGES).args(targets));
@@ -31,12 +31,13 @@ pub fn served() -> Result<()> {
     Ok(())
 }
 
-/// A file in the folder of the profile.
+/// The path of a built program.
 pub fn built(program: &str) -> String {
     exec::root().join("target").join(PROFILE).join(program).display().to_string()
 }
 
-/// The simulator of the binary in a folder; for PostgreSQL around a server of its own.
+/// The command that runs the simulator of the binary in `folder`. For PostgreSQL, the example `private` first starts a
+/// server of its own.
 pub fn simulator(folder: &Path, level: &str, store: &str) -> Command {
     let admit = folder.join("admit");
     let mut command = exec::command(if store == "postgres" { folder.join("examples/private") } else { admit.clone() });

@@ -11,16 +11,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use toml::Spanned;
 
-/// The rows of S1 and S2, a file a section, and beside each the page that is rendered of it.
+/// The folder with the rows of S1 and S2: one data file per section, and beside it the rendered page.
 const FOLDER: &str = "docs/conformance/";
-/// The result of each row in the last run that was written down.
+/// The result of each row in the last run that `--write` recorded.
 pub const RESULTS: &str = "docs/conformance/results.json";
 const FIGURES: &str = "docs/figures.md";
 const STALE: &str = "is not what its rows and their results say: `cargo xtask conformance --write` renders it";
-/// A page of numbered rows, what a row is called, and how many there are.
+/// The pages of numbered rows: the page, the word for one row, and the number of rows.
 const FAULTS: (&str, &str, usize) = ("docs/faults.md", "fault", 40);
 const PROMISES: (&str, &str, usize) = ("docs/promises.md", "promise", 8);
-/// Where a reader meets the promises first, and the heading that the page and the README have.
+/// The README lists the promises too, under the same heading as their page.
 const README: &str = "README.md";
 const PROMISED: &str = "What Admit promises";
 /// The contract that every store runs: its functions become tests in each store crate by the macro in this file.
@@ -29,24 +29,24 @@ const SUITE: &str = "crates/app/src/store_suite.rs";
 /// A test: `crates/core/src/rate.rs: the_name` or `web/e2e/story.test.ts: the title`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Test {
-    /// From the root, with forward slashes.
+    /// The path from the repository's root, with forward slashes.
     pub path: String,
-    /// The function, or the title.
+    /// The name of the function, or the title of the test.
     pub name: String,
 }
 
-/// Something that is said to be proven.
+/// A claim, and its proof.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// `S1 §5.2 …`, `fault 7`, `promise 3`.
     pub reference: String,
-    /// The tests it names.
+    /// The tests that prove it.
     pub tests: Vec<Test>,
-    /// The figures it names, as they are called in `docs/figures.md`.
+    /// The figures that prove it, by their names in `docs/figures.md`.
     pub figures: Vec<String>,
-    /// The file it stands in.
+    /// The file that has the row.
     pub page: String,
-    /// Its line there, from 1.
+    /// The line of the row in that file, from 1.
     pub line: usize,
 }
 
@@ -55,7 +55,7 @@ pub struct Row {
 #[serde(deny_unknown_fields)]
 pub struct Section {
     title: String,
-    /// The numbered paragraphs of the source: each has a row at least.
+    /// The numbers of the source's paragraphs. Each needs at least one row.
     paragraphs: Vec<String>,
     rows: Vec<Claim>,
 }
@@ -65,7 +65,8 @@ pub struct Section {
 struct Claim {
     row: Spanned<String>,
     says: String,
-    /// Where the specification decided otherwise, and what holds instead.
+    /// The decision by which the specification differs from the source, and what holds instead. Empty if it does not
+    /// differ.
     #[serde(default)]
     decided: String,
     #[serde(default)]
@@ -82,7 +83,7 @@ impl Test {
         (source && !name.is_empty()).then(|| Test { path: path.to_owned(), name: name.to_owned() })
     }
 
-    /// Whether it is a contract of the store suite.
+    /// Whether the test is a contract of the store suite.
     pub fn of_suite(&self) -> bool {
         self.path.strip_prefix(SUITE.trim_end_matches(".rs")).is_some_and(|rest| rest.starts_with('/'))
     }
@@ -117,19 +118,19 @@ impl Test {
 
 type Files<'a> = BTreeMap<&'a str, &'a File>;
 
-/// All rows, and what is wrong with them.
+/// All rows, and the complaints about them.
 pub struct Proofs {
-    /// Of S1 and S2.
+    /// The rows of S1 and S2.
     pub conformance: Vec<Row>,
-    /// Faults and promises.
+    /// The rows of the faults and promises.
     pub others: Vec<Row>,
-    /// The faults of any of them.
+    /// The complaints about any row.
     pub complaints: Vec<Complaint>,
     /// The files of rows by their paths.
     pub sections: BTreeMap<String, Section>,
 }
 
-/// Reads all of it.
+/// Reads all rows and checks them.
 pub fn read(files: &[File]) -> Proofs {
     let all: Files = files.iter().map(|file| (file.path.as_str(), file)).collect();
     let text = |path: &str| all.get(path).map_or("", |file| file.text.as_str());
@@ -233,7 +234,7 @@ fn promises(text: &str, found: &mut Vec<Complaint>) -> Vec<Row> {
     rows
 }
 
-/// Each number up to the last is there, and no other.
+/// Complains unless the rows have the numbers from 1 to `count`, and no others.
 fn numbers_are_whole(rows: &[Row], (page, word, count): (&str, &str, usize)) -> Vec<Complaint> {
     let wanted: BTreeSet<String> = (1..=count).map(|number| format!("{word} {number}")).collect();
     let there: BTreeSet<String> = rows.iter().map(|row| row.reference.clone()).collect();
@@ -242,7 +243,7 @@ fn numbers_are_whole(rows: &[Row], (page, word, count): (&str, &str, usize)) -> 
     gone.chain(more.map(|row| row.complaint(format!("there is no {}", row.reference)))).collect()
 }
 
-/// The page of figures holds what rows need, and no more.
+/// Complains about a figure that a row names and the page lacks, and about a figure that no row names.
 fn figures(text: &str, rows: &[Row], found: &mut Vec<Complaint>) {
     let mut figures = BTreeMap::new();
     for (line, cells) in markdown::rows(text) {
@@ -262,7 +263,7 @@ fn figures(text: &str, rows: &[Row], found: &mut Vec<Complaint>) {
     }
 }
 
-/// The README has a line of each promise, and links the page with their tests.
+/// Complains unless the README lists each promise and links the page with their tests.
 fn readme(text: &str, found: &mut Vec<Complaint>) {
     let numbers: Vec<usize> = markdown::items(text, PROMISED).into_iter().map(|(_, number, _)| number).collect();
     let linked = markdown::links(text).into_iter().any(|link| text[link.target] == *PROMISES.0);

@@ -1,4 +1,4 @@
-//! The result of every single test of a run, by whichever runner.
+//! The results of all tests of a run, from cargo and from vitest.
 
 use crate::exec;
 use crate::proof::{Row, Test};
@@ -11,12 +11,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-/// How much of a failure's own words the end of a run repeats: a log is often read from its end, and only there.
+/// The most lines of a failure's message that the end of a run repeats. Many people read only the end of a log.
 const LINES: usize = 16;
-/// The most characters of a failure that are repeated.
+/// The most characters of a failure's message that the end of a run repeats.
 const LETTERS: usize = 2_000;
 
-/// The result of a test. Of several runs the worst counts; the worst is the first.
+/// The result of a test. If a test ran several times, the worst result counts. The worst result is the first variant.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
@@ -31,17 +31,18 @@ pub enum Outcome {
 /// One test that ran.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 struct Ran {
-    /// The file its program is built from: `crates/core/src/lib.rs`, `crates/core/tests/laws/main.rs`, `web/e2e/a.test.ts`.
+    /// The file from which the test's program is built: `crates/core/src/lib.rs`, `crates/core/tests/laws/main.rs`,
+    /// `web/e2e/a.test.ts`.
     file: String,
-    /// With its modules, or the title.
+    /// The test's name with its modules, or its title.
     test: String,
     result: Outcome,
-    /// The first lines of why it failed, where the runner does not print them at its end.
+    /// The first lines of the failure's message, for a runner that does not print them at its end.
     #[serde(skip)]
     why: String,
 }
 
-/// The place in cargo's output.
+/// The state of reading cargo's output.
 #[derive(Debug, Default)]
 pub struct Place {
     /// The file of the program that runs.
@@ -50,15 +51,16 @@ pub struct Place {
     begun: Option<String>,
 }
 
-/// All of them.
+/// The results of all tests of a run.
 #[derive(Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 pub struct Results {
     tests: Vec<Ran>,
 }
 
 impl Results {
-    /// Adds a line of cargo's: `Running tests/it/main.rs (target/proof/deps/it-0a1b)`, whose file `roots` knows, or `Doc-tests
-    /// admit_core`, or `test the::name ... ok` of the program named last.
+    /// Reads one line of cargo's output. `Running tests/it/main.rs (target/proof/deps/it-0a1b)` names a program, whose
+    /// file `roots` has. So does `Doc-tests admit_core`. `test the::name ... ok` is a result of the program that was
+    /// named last.
     pub fn cargo_line(&mut self, line: &str, roots: &BTreeMap<String, String>, place: &mut Place) {
         let line = line.trim();
         if let Some((_, program)) = line.strip_prefix("Running ").and_then(|rest| rest.rsplit_once('(')) {
@@ -116,7 +118,7 @@ impl Results {
         Ok(())
     }
 
-    /// Each test that failed: where, its name, and the first lines of why.
+    /// Each failed test: its file, its name, and the first lines of its message.
     pub fn failures(&self) -> Vec<String> {
         let failed = self.tests.iter().filter(|ran| ran.result == Outcome::Failed);
         failed
@@ -127,22 +129,22 @@ impl Results {
             .collect()
     }
 
-    /// How many tests ended so.
+    /// The number of tests with this result.
     pub fn count_of(&self, result: Outcome) -> usize {
         self.tests.iter().filter(|ran| ran.result == result).count()
     }
 
-    /// Whether nothing is known.
+    /// Whether there are no results.
     pub fn is_empty(&self) -> bool {
         self.tests.is_empty()
     }
 
-    /// Keeps them in `target/test-results.json`.
+    /// Stores the results in `target/test-results.json`.
     pub fn keep(&self) -> Result<()> {
         fs::write(kept(), serde_json::to_string_pretty(self)?).with_context(|| format!("writing {}", kept().display()))
     }
 
-    /// Those of the last run; none if there was none.
+    /// The results of the last run. Empty if there was none.
     pub fn kept() -> Result<Results> {
         let Ok(text) = fs::read_to_string(kept()) else { return Ok(Results::default()) };
         serde_json::from_str(&text).with_context(|| format!("{} is of another form", kept().display()))
@@ -180,7 +182,7 @@ impl Results {
         rows.iter().map(|row| (row.reference.clone(), self.row(row).to_owned())).collect()
     }
 
-    /// The line a run ends with: each row counts once.
+    /// The line with the numbers of rows by result, for the end of a run. Each row counts once.
     pub fn count(&self, rows: &[Row]) -> String {
         let mut line = format!("conformance: {} rows", rows.len());
         for kind in ["passed", "measured", "decided otherwise", "failed", "skipped", "not run"] {
@@ -202,7 +204,7 @@ fn kept() -> PathBuf {
     exec::root().join("target/test-results.json")
 }
 
-/// The modules in which a test of a program stands, with a `::` behind each; none if it is of another program.
+/// The modules that contain a test, with `::` after each. `None` if the program does not contain the test's file.
 fn modules(test: &Test, root: &str) -> Option<String> {
     if test.of_suite() {
         return (root.starts_with("crates/store-") && root.contains("/tests/")).then(String::new);
@@ -210,7 +212,8 @@ fn modules(test: &Test, root: &str) -> Option<String> {
     if test.path == root {
         return Some(String::new());
     }
-    // `src/lib.rs` and `tests/it/main.rs` stand beside their modules, `tests/it.rs` above its own.
+    // The modules of `src/lib.rs` and `tests/it/main.rs` are in the same folder as these. The modules of `tests/it.rs`
+    // are in the folder `tests/it`.
     let folder = root.strip_suffix("/main.rs").or_else(|| root.strip_suffix("/lib.rs"));
     let folder = folder.or_else(|| root.strip_suffix(".rs"))?;
     let inside = test.path.strip_prefix(folder)?.strip_prefix('/')?.strip_suffix(".rs")?;

@@ -5,7 +5,8 @@ use anyhow::Result;
 use std::fmt;
 use std::path::Path;
 
-/// Something this machine lacks and we may not install. The exit code is 2, so that a script can tell.
+/// A program that this machine lacks and that xtask cannot install. The exit code is then 2, so that a script can
+/// recognise this case.
 #[derive(Debug)]
 pub struct Missing(String);
 
@@ -17,11 +18,11 @@ impl fmt::Display for Missing {
 
 impl std::error::Error for Missing {}
 
-/// One need: satisfied when any of the files is there, otherwise by the Debian package.
+/// A needed program: it is there if any of these files exists. Otherwise this Debian package provides it.
 pub struct Need(pub &'static [&'static str], pub &'static str);
 
 impl Need {
-    /// Whether it is there already.
+    /// Whether the program is there already.
     pub fn met(&self) -> bool {
         self.0.iter().any(|file| Path::new(file).exists())
     }
@@ -36,14 +37,15 @@ pub const TESTS: &[Need] = &[
     Need(&["/usr/lib/postgresql/15/bin/initdb"], "postgresql-15"),
     // The tests of several nodes start one of their own.
     Need(&["/usr/bin/redis-server"], "redis-server"),
-    // The mail servers that tests of passes send to: Postfix's own sink, and a private instance of its own. The package's
-    // service is not used.
+    // The mail servers that tests of passes send to: Postfix's own sink, and a private instance of its own. The
+    // package's service is not used.
     Need(&["/usr/sbin/smtp-sink"], "postfix"),
-    // What the guides tell people to use.
+    // The commands in the guides use it.
     Need(&["/usr/bin/curl"], "curl"),
     // A reader of QR codes that is not ours.
     Need(&["/usr/bin/zbarimg"], "zbar-tools"),
-    // What reads the server's metrics in the tests of `ops/`; promtool, which checks the rules, comes with it.
+    // The tests of `ops/` let Prometheus read the server's metrics. Its package also has promtool, which checks the
+    // rules.
     Need(&["/usr/bin/prometheus"], "prometheus"),
     // A second, independent implementation of the signatures.
     Need(&["/usr/bin/python3"], "python3"),
@@ -62,14 +64,14 @@ pub const CONTRACT: &[Need] = &[Need(
 
 /// The compiler for the browser on a machine whose rustup cannot fetch the wasm32 target.
 pub const WASM: &[Need] = &[
-    // By package and not by program: the plain `cargo` and `rustc` of the same release are far too old.
+    // These are found by their packages, because a program `cargo` or `rustc` may be the one of Debian's older package.
     Need(&["/var/lib/dpkg/info/cargo-web.list"], "cargo-web"),
     Need(&["/var/lib/dpkg/info/rustc-web.list"], "rustc-web"),
     Need(&["/usr/lib/rustlib/src/rust/library/std/Cargo.toml"], "rust-web-src"),
     Need(&["/usr/bin/wasm-ld-19"], "lld-19"),
 ];
 
-/// Installs whatever of `needs` is missing, or says the one line that would.
+/// Installs the missing programs among `needs`. If that is not possible, the error has the command that installs them.
 pub fn ensure(needs: &[Need]) -> Result<()> {
     let packages = missing(needs);
     if packages.is_empty() {
@@ -103,7 +105,7 @@ fn is_root() -> bool {
     exec::output(exec::command("id").arg("-u")).is_some_and(|id| id.trim() == "0")
 }
 
-/// The web build needs Node 20.19 or later; older ones fail deep inside a bundler with a riddle.
+/// The web build needs Node 20.19 or later; with an older one the bundler fails, and its error does not name the cause.
 pub fn node() -> Result<()> {
     let found = exec::output(exec::command("node").arg("--version"));
     match found.as_deref().map(str::trim) {

@@ -1,16 +1,16 @@
-//! A Rust file as the compiler's lexer sees it: comments and strings are no code, and the body of a macro is.
+//! A Rust file as the compiler's lexer sees it: comments and strings are not code, and the body of a macro is code.
 
 use anyhow::{Result, anyhow};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// A name with its path, such as `std::fs::read`; each leaf of a `use` is one.
+/// A path, such as `std::fs::read`. Each leaf of a `use` is a path of its own.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Path {
-    /// `std`, `fs`, `read`.
+    /// The segments, such as `std`, `fs` and `read`.
     pub segments: Vec<String>,
     /// The line of the last segment, from 1.
     pub line: usize,
-    /// Whether it stands under `#[cfg(test)]`.
+    /// Whether the path is under `#[cfg(test)]`.
     pub is_test: bool,
 }
 
@@ -95,7 +95,8 @@ impl Source {
         }
     }
 
-    /// Reads the path that goes on at `at` after `before`; gives the place behind it.
+    /// Reads the rest of a path from the token `at` on. `before` has the segments so far. Returns the position after
+    /// the path.
     fn path(&mut self, tokens: &[TokenTree], mut at: usize, mut before: Vec<String>, is_test: bool) -> usize {
         let mut line = 0;
         loop {
@@ -118,7 +119,7 @@ impl Source {
                 }
                 _ => break,
             }
-            // A brace is a part of the path only behind `::`.
+            // A brace is a part of the path only after `::`.
             if !(is_sign(tokens.get(at), ':') && is_sign(tokens.get(at + 1), ':')) {
                 break;
             }

@@ -1,4 +1,5 @@
-//! "Nothing changed since last time", decided by content: times of files lie after a clone or a checkout.
+//! Decides whether the inputs of a build step changed since the last build. It compares contents, because a clone or a
+//! checkout changes the times of files.
 
 use crate::exec;
 use anyhow::{Context, Result};
@@ -13,7 +14,8 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// Reads `inputs` (files, or folders to the bottom) below the repository. `also` is anything else that matters.
+    /// Reads `inputs`, which are files, or folders with everything in them. `also` is a text that counts as an input
+    /// too.
     pub fn of(name: &str, inputs: &[&str], also: &str) -> Result<Stamp> {
         let (root, mut files) = (exec::root(), Vec::new());
         inputs.iter().try_for_each(|input| collect(&root.join(input), &mut files))?;
@@ -27,13 +29,13 @@ impl Stamp {
         Ok(Stamp { file: root.join("target/xtask").join(name), now: format!("{:016x}", hasher.finish()) })
     }
 
-    /// Builds, unless the last build that ended well had these inputs and what it made is there.
+    /// Builds, unless the last successful build had the same inputs and the files `made` exist.
     pub fn unless_fresh(self, made: &[&str], build: impl FnOnce() -> Result<()>) -> Result<()> {
         let fresh = fs::read_to_string(&self.file).is_ok_and(|kept| kept == self.now);
         if fresh && made.iter().all(|file| exec::root().join(file).exists()) {
             return Ok(());
         }
-        // A build that dies half way must not count as done.
+        // A build that is interrupted must not count as done.
         let _ = fs::remove_file(&self.file);
         build()?;
         fs::create_dir_all(self.file.parent().context("the stamp lies in a folder")?)?;

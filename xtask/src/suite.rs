@@ -1,4 +1,4 @@
-//! `check`, `test` and `test-long`: the steps in the order in which they find mistakes cheapest.
+//! `check`, `test` and `test-long`: the steps in an order that finds mistakes early.
 
 use crate::product::{PACKAGES, PROFILE, built, simulator};
 use crate::results::{Outcome, Place, Results};
@@ -14,7 +14,7 @@ const LONG: [(&str, &str); 4] =
 
 struct Run {
     results: Results,
-    /// Steps that are one test as a whole.
+    /// The number of steps that succeeded and count as one test each.
     whole: usize,
     times: Vec<(String, Duration)>,
     is_long: bool,
@@ -28,7 +28,7 @@ pub fn setup() -> Result<()> {
     wasm::toolchain().map(drop)
 }
 
-/// The quick look before a commit.
+/// `cargo xtask check`: the quick checks before a commit.
 pub fn check() -> Result<()> {
     let mut run = Run::new(false);
     let outcome = (|| {
@@ -43,7 +43,8 @@ pub fn check() -> Result<()> {
     outcome
 }
 
-/// Everything; of a long run far more is generated, simulated and killed. The last line is a total, and the exit code is its meaning.
+/// `cargo xtask test` and `test-long`, which runs far more generated histories, seeds and kills. The last line is a
+/// total, and the exit code says whether all tests passed.
 pub fn test(is_long: bool) -> Result<()> {
     let mut run = Run::new(is_long);
     let outcome = run.all();
@@ -70,12 +71,13 @@ impl Run {
         self.step("types of the web code", |_| exec::run(&mut web::npm_run("check")))?;
         self.step("web unit tests", |run| run.vitest("test", &[]))?;
         self.step("clippy", |_| clippy())?;
-        // All targets in one go: building the binary by itself would choose other features and build half of it again.
+        // All targets are built together. Building the binary alone would enable other features and rebuild half of the
+        // crates.
         self.step("build", |_| {
             exec::run(exec::cargo().args(["build", "--locked", "--profile", PROFILE, "--all-targets"]).args(PACKAGES))
         })?;
         self.step("Rust tests", |run| run.cargo_test(&[], &[]))?;
-        // The same selection of packages: a smaller one would choose other features and build all of it again.
+        // The packages are the same as before. A smaller selection would enable other features and rebuild all crates.
         self.step("use cases on PostgreSQL, HTTP on PostgreSQL and Redis", |run| {
             run.cargo_test(&["--test", "it"], &[("ADMIT_TEST_STORE", "postgres")])
         })?;
@@ -95,7 +97,7 @@ impl Run {
         if self.is_long {
             self.step("planted bugs", |_| mutants())?;
         }
-        // A browser starts faster than a server: on long runs it is killed twice as often.
+        // A browser starts faster than a server, so a long run kills it twice as often.
         let env = [("ADMIT_BIN", built("admit")), ("ADMIT_KILLS", "200".to_owned())];
         let env = if self.is_long { &env[..] } else { &env[..1] };
         self.step("browser tests", |run| run.vitest("e2e", env))
@@ -117,7 +119,7 @@ impl Run {
         println!("{:>7.1} s  in all\n", self.times.iter().map(|(_, time)| time.as_secs_f64()).sum::<f64>());
     }
 
-    /// A run that went wrong has at least one failure, whatever failed.
+    /// The last line of a run. A run that failed has at least one failure, even if no test failed.
     fn total(&self, is_good: bool) -> String {
         let count = |outcome| self.results.count_of(outcome);
         let (passed, skipped) = (count(Outcome::Passed) + self.whole, count(Outcome::Skipped));
@@ -151,7 +153,7 @@ impl Run {
         Ok(())
     }
 
-    /// The results come from the runner's own report: its screen is for people.
+    /// Runs a script of vitest. The results come from vitest's report in JSON, because its output is for people.
     fn vitest(&mut self, script: &str, env: &[(&str, String)]) -> Result<()> {
         let report = exec::root().join("target/xtask").join(format!("{script}.json"));
         let _ = std::fs::remove_file(&report);
@@ -169,7 +171,8 @@ impl Run {
     }
 }
 
-/// `make mutants`: the checkers can fail. Built apart: nothing else is ever built with a planted bug in it.
+/// `make mutants`: proves that the simulator's checks can fail. It has a build of its own, so that no other build
+/// contains a planted bug.
 pub fn mutants() -> Result<()> {
     let mut command = exec::cargo();
     command.args(["test", "--locked", "--profile", PROFILE, "-p", "admit-sim", "--features", "mutants"]);
@@ -186,7 +189,8 @@ fn clippy() -> Result<()> {
     exec::run(command.args(["--", "-D", "warnings"]))
 }
 
-/// Every test program with the file it is built from, both from the root: what cargo names them by is not unique.
+/// Each test program with the file from which it is built, both as paths from the root. Cargo's names of test programs
+/// are not unique.
 fn programs(args: &[&str]) -> Result<BTreeMap<String, String>> {
     let mut command = exec::cargo();
     command.args(["test", "--no-run", "--message-format=json-render-diagnostics"]).args(args);

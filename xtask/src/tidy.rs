@@ -1,7 +1,7 @@
-//! The laws of the house that neither the compiler nor clippy can hold. Each check is a function from files to
-//! complaints, so that a test can show it both silent and loud.
+//! Checks the laws of ARCHITECTURE.md that neither the compiler nor clippy can check. Each check is a function from
+//! files to complaints. So a test can show that it complains when it must, and only then.
 //!
-//! A line that has to break one carries `tidy-allow: why` on itself or on the line above.
+//! A line that must break a law has a comment `tidy-allow: why`, in the same line or in the line above.
 
 mod order;
 mod prose;
@@ -34,7 +34,7 @@ fn laws(files: &[File], found: &mut Vec<Complaint>) {
     links_lead_somewhere(files, found);
 }
 
-/// Every link of a page leads somewhere, and the site has every page of `docs/`.
+/// Complains about links that lead nowhere, and about pages of `docs/` that the site lacks.
 fn links_lead_somewhere(files: &[File], found: &mut Vec<Complaint>) {
     let written = files.iter().filter(|file| file.path.ends_with(".md"));
     let mut pages: BTreeMap<String, String> = written.map(|file| (file.path.clone(), file.text.clone())).collect();
@@ -43,7 +43,7 @@ fn links_lead_somewhere(files: &[File], found: &mut Vec<Complaint>) {
     let lost = of_docs.filter(|path| !in_site.contains(path));
     let message = format!("the site lacks this page: name it in {}", docs::SUMMARY);
     found.extend(lost.map(|path| Complaint(path.clone(), 0, message.clone())));
-    // The binary writes these when the site is built: their headings are not known here.
+    // The build of the site makes these pages from the binary, so their headings are not known here.
     pages.extend(docs::GENERATED.map(|path| (path.to_owned(), String::new())));
     let site = docs::Site { pages: &pages, exists: &|path| exec::root().join(path).exists() };
     found.extend(pages.iter().flat_map(|(path, text)| site.problems(path, text)));
@@ -53,7 +53,7 @@ fn links_lead_somewhere(files: &[File], found: &mut Vec<Complaint>) {
 mod tests {
     use super::*;
 
-    /// Every check is loud where it has to be and silent elsewhere: `broken.txt` is a repository and the complaints about it.
+    /// `broken.txt` has the files of a repository with faults, and the complaints that the checks must make about it.
     #[test]
     fn a_broken_repository_is_found_broken_and_no_more() {
         let (repository, expected) = include_str!("tidy/broken.txt").split_once("=== expected\n").unwrap();

@@ -1,4 +1,4 @@
-//! crates/wasm → web/shared/core/generated: an ES module, its types, and the WASM beside them.
+//! Builds crates/wasm into web/shared/core/generated: an ES module, its types, and the WASM file.
 
 use crate::stamp::Stamp;
 use crate::{exec, setup};
@@ -11,7 +11,7 @@ const TARGET: &str = "wasm32-unknown-unknown";
 
 /// The compiler for the browser.
 pub enum Toolchain {
-    /// The cargo that runs us has the target.
+    /// The cargo that runs this process has the target.
     Own,
     /// Debian's compiler, which builds the standard library from its source package.
     Debian,
@@ -22,7 +22,7 @@ pub fn toolchain() -> Result<Toolchain> {
     if own_has_target() {
         return Ok(Toolchain::Own);
     }
-    // A network that swallows packets must not cost minutes, and with Debian's compiler at hand nothing need be fetched.
+    // If Debian's compiler is installed, nothing is fetched. The time limit is for networks that drop packets.
     if !setup::WASM.iter().all(setup::Need::met) {
         println!("looking for the {TARGET} target");
         let mut rustup = exec::command("timeout");
@@ -41,13 +41,13 @@ fn own_has_target() -> bool {
     sysroot.is_some_and(|path| Path::new(path.trim()).join("lib/rustlib").join(TARGET).join("lib").exists())
 }
 
-/// Builds what the apps ship, unless nothing that matters has changed. `dev` trades size and speed of the result for a
-/// quick build.
+/// Builds the WASM of the apps, unless its inputs are unchanged. With `dev` the build is quick, and the result is
+/// larger and slower.
 pub fn build(dev: bool) -> Result<()> {
     build_variant("web/shared/core/generated", "wasm.stamp", "", dev)
 }
 
-/// Builds with the door that runs `vectors/`: for tests only, no app imports it.
+/// Builds a variant that can run `vectors/`. Only tests import it.
 pub fn build_vectors() -> Result<()> {
     build_variant("web/shared/core/generated-vectors", "wasm-vectors.stamp", "vectors", false)
 }
@@ -63,7 +63,8 @@ fn build_variant(out: &str, stamp: &str, features: &str, dev: bool) -> Result<()
         };
         let target = exec::root().join("target/wasm-build");
         cargo.args(["build", "--locked", "-p", "admit-wasm", "--lib", "--target", TARGET, "--profile", profile]);
-        // Names are removed when the bindings are made; stripping before would take the list of WASM features too.
+        // The names are removed later, when the bindings are made. Stripping them here would also remove the list of
+        // WASM features.
         cargo.args(["--features", features, "--config", r#"profile.wasm.strip="debuginfo""#]);
         exec::run(cargo.arg("--target-dir").arg(&target))?;
         let wasm = target.join(TARGET).join(if dev { "debug" } else { profile }).join("admit_wasm.wasm");
@@ -71,7 +72,7 @@ fn build_variant(out: &str, stamp: &str, features: &str, dev: bool) -> Result<()
     })
 }
 
-/// Debian's cargo with nothing of rustup's around it: one variable left over and the wrong compiler answers.
+/// Debian's cargo, without the environment variables of rustup. Any of these could select the wrong compiler.
 fn debian_cargo() -> Command {
     const OURS: [&str; 5] = ["CARGO", "RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "LD_LIBRARY_PATH", "CARGO_BUILD_TARGET"];
     let mut cargo = exec::command("/usr/bin/cargo");
@@ -81,7 +82,7 @@ fn debian_cargo() -> Command {
     let path = std::env::var("PATH").unwrap_or_default();
     cargo
         .env("PATH", format!("/usr/bin:/bin:{path}"))
-        // build-std is an unstable flag, and this is the one stable compiler we ask it of.
+        // build-std is an unstable flag. This variable makes a stable compiler accept it.
         .env("RUSTC_BOOTSTRAP", "1")
         .env("RUSTC", "/usr/bin/rustc")
         .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", "wasm-ld-19")
@@ -95,7 +96,8 @@ fn bind(wasm: &Path, out: &Path, dev: bool) -> Result<()> {
     let mut bindgen = Bindgen::new();
     bindgen.input_path(wasm).web(true)?.typescript(true).debug(dev).keep_debug(dev);
     bindgen.remove_name_section(!dev).remove_producers_section(!dev);
-    // The apps pass the address themselves, so that the bundler sees one file and the service worker keeps it.
+    // The apps pass the address of the WASM file themselves. So the bundler handles it as one file, and the service
+    // worker caches it.
     bindgen.omit_default_module_path(true);
     bindgen.generate(out).with_context(|| format!("making the bindings of {}", wasm.display()))
 }

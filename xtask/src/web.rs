@@ -1,11 +1,11 @@
-//! web/{scanner,admin} → web/{scanner,admin}/dist, which the server embeds.
+//! Builds web/{scanner,admin} into web/{scanner,admin}/dist, which the server embeds.
 
 use crate::stamp::Stamp;
 use crate::{exec, setup};
 use anyhow::Result;
 use std::process::Command;
 
-/// Builds both apps, unless nothing that matters has changed. Needs the WASM to be there.
+/// Builds both apps, unless their inputs are unchanged. The WASM must be built before.
 pub fn build() -> Result<()> {
     packages()?;
     let inputs =
@@ -14,7 +14,7 @@ pub fn build() -> Result<()> {
     Stamp::of("web.stamp", &inputs, "")?.unless_fresh(&made, || exec::run(&mut npm_run("build")))
 }
 
-/// Exactly the packages of the lock file.
+/// Installs exactly the packages of the lock file.
 fn packages() -> Result<()> {
     setup::node()?;
     let stamp = Stamp::of("npm.stamp", &["web/package.json", "web/package-lock.json"], "")?;
@@ -23,7 +23,7 @@ fn packages() -> Result<()> {
     })
 }
 
-/// A script of the web code.
+/// The command that runs a script of the web code's package.json.
 pub fn npm_run(script: &str) -> Command {
     let mut npm = npm();
     npm.args(["run", "--silent", script]);

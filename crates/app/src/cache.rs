@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use admit_core::ids::{EventId, OrganizationId};
 use admit_core::rule::Epoch;
 
-/// A manifest's large part: everything before the members made for each request.
+/// A manifest's large part: everything before the JSON members that differ from request to request.
 #[derive(Debug)]
 pub struct LargePart {
     /// The bytes: an unfinished JSON object, or the compact form without its end.
@@ -32,7 +32,7 @@ pub enum Part {
     Names,
 }
 
-/// The version of a document: numbers begin again with each epoch.
+/// The version of a document. Two epochs may give the same number to different content, so the epoch is part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Version {
     /// The server's epoch.
@@ -41,7 +41,7 @@ pub struct Version {
     pub number: u64,
 }
 
-/// Versions cached per event and kind: the newest, and the one that is still being sent to devices that asked before.
+/// Versions cached per event and kind: the newest, and the one before, which the server may still be sending.
 const KEPT: usize = 2;
 /// Most bytes in the cache, about ten lists of 20,000 tickets. Beyond it, parts that were not used for the longest time
 /// are dropped.
@@ -101,7 +101,7 @@ impl ManifestCache {
         };
         drop(held);
         let mut building = locked(&self.building);
-        // Only the map and this function hold the lock, so nobody else waits for it.
+        // Only the map and this function still have this version's lock, so no other caller waits for it.
         if Arc::strong_count(&turn) == 2 {
             building.remove(&key);
         }

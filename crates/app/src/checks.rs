@@ -22,7 +22,7 @@ const FLAG_CHARS: usize = 80;
 const ORDER_CHARS: usize = 64;
 /// Longest name of a time zone, in characters.
 const TIME_ZONE_CHARS: usize = 64;
-/// Shortest password, in characters. A longer password is safer than an odd one.
+/// Shortest password, in characters. Length protects better than unusual characters.
 const PASSWORD_CHARS: usize = 10;
 /// How many characters of a password are judged. Judging more takes long and finds no more.
 const PASSWORD_JUDGED: usize = 64;
@@ -91,7 +91,7 @@ impl Checks {
         let text = self.line(path, text?, 0, FLAG_CHARS);
         some_text(&text)
     }
-    /// Fields of a guest: at most 8, named by 1–24 characters, each of one line of at most 200. An empty one is none.
+    /// Fields of a guest: at most 8, named by 1–24 characters, each one line of at most 200. Empty ones are left out.
     pub fn fields(&mut self, path: &str, fields: &Fields) -> Fields {
         let mut out = Fields::new();
         for (name, value) in fields {

@@ -4,6 +4,8 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use admit_core::ids::{EventId, OrganizationId};
+use admit_core::incident::IncidentKind;
+use admit_core::reduce::Reduced;
 use admit_core::rule::Epoch;
 use admit_core::scan::Scan;
 use admit_core::sign::{check_witness_mac, witness_mac};
@@ -11,7 +13,7 @@ use admit_core::wire::scanning::Witness;
 
 use crate::error::{Error, Result};
 use crate::ports::{App, Scope, Tx, read, write};
-use crate::records::{Head, NewAudit};
+use crate::records::{Head, IncidentStatus, NewAudit};
 use crate::rules::{Brought, announce};
 use crate::scans::rejudge::{reduce_stored, rejudge, state_record};
 
@@ -33,8 +35,9 @@ pub fn witness_of(app: &App, event_id: &EventId, head: &Head) -> Witness {
     }
 }
 
-/// Checks the witness that a device brought. If this server made it and the ledger lacks its place, the server was
-/// rolled back. In that case a new epoch begins before anything is answered. Every other witness is ignored.
+/// Checks the witness that a device brought. If this server made the witness and the event's ledger does not contain
+/// it, the database was put back to an older copy. Then a new epoch begins before the server answers. Every other
+/// witness is ignored.
 pub async fn check_witness(app: &App, organization_id: &OrganizationId, witness: &Witness) -> Result<()> {
     let Witness { epoch, event_id, serial, audit_head, mac } = witness.clone();
     if !check_witness_mac(app.secret.witness_key(), epoch, &event_id, serial, &audit_head, &mac) {
@@ -49,7 +52,7 @@ pub async fn check_witness(app: &App, organization_id: &OrganizationId, witness:
         let holds = match epoch.cmp(&head.epoch) {
             // A witness of an ended epoch was checked when that epoch ended.
             Ordering::Less => true,
-            // A later epoch than ours was lost by this server, unless the event knows it.
+            // The witness is of a later epoch than ours. Unless the event knows that epoch, a restore lost it.
             Ordering::Greater => tx.epochs(&event)?.contains(epoch),
             Ordering::Equal => {
                 serial == 0 || serial <= head.serial && tx.audit_head_at(&event, serial)? == Some(audit_head)
@@ -62,9 +65,9 @@ pub async fn check_witness(app: &App, organization_id: &OrganizationId, witness:
         Some(known) => known,
         None => {
             let current = app.store.epoch().await?;
-            // The event itself may be lost, with an epoch that has ended. Each device of that event brings such a
-            // witness, and must not begin another epoch. A device that changed organisations brings the other one's
-            // witness, which proves nothing here.
+            // The restore may have lost the event itself. Every device of that event brings a witness of the ended
+            // epoch, and only the first of them may begin a new epoch. A device that changed organisations brings the
+            // other one's witness, which proves nothing here.
             let holds = epoch < current || app.store.all_events().await?.iter().any(|(_, known)| *known == event_id);
             (current, holds)
         }
@@ -102,10 +105,10 @@ async fn begin_after(app: &App, seen: Epoch, known_ms: i64) -> Result<()> {
 /// result.
 const CHUNK: usize = 2_000;
 
-/// Judges again the scans that claim to have known what the server lost. The end of an epoch takes that knowledge from
-/// them (spec §3, `Epochs::known`), and with it the findings that rest on it. Every new epoch ends with this step. A
-/// server that stopped in between repeats it at its next start. A setting records, for each epoch, that the step is
-/// done.
+/// Judges again the scans whose devices knew serials that a restore lost. A scan states the serial up to which its
+/// device knew the event. The end of an epoch lowers that serial to the last one that the server still has (spec §3,
+/// `Epochs::known`). This can change the scan's verdict. Every new epoch ends with this step. A server that stopped in
+/// between repeats it at its next start. A setting records, for each epoch, that the step is done.
 pub async fn judge_anew(app: &App) -> Result<()> {
     let present = app.store.epoch().await?;
     let done = format!("epoch_judged:{present}");
@@ -150,8 +153,8 @@ async fn judge_event(app: &App, organization_id: &OrganizationId, event_id: &Eve
     Ok(())
 }
 
-/// Those of these subjects that have a scan whose claimed knowledge the end of an epoch cut, and that were not judged
-/// since.
+/// The subjects among these that must be judged again. The end of an epoch lowered the serial that one of their scans
+/// states, and their stored state does not show that yet.
 fn stale(tx: &mut dyn Tx, event_id: &EventId, subjects: &[String]) -> Result<BTreeSet<String>> {
     let epochs = tx.epochs(event_id)?;
     let cut = |scan: &Scan| {
@@ -163,12 +166,22 @@ fn stale(tx: &mut dyn Tx, event_id: &EventId, subjects: &[String]) -> Result<BTr
     let touched: BTreeSet<String> =
         facts.iter().filter(|(_, fact)| cut(&fact.scan)).map(|(subject, _)| subject.key()).collect();
     let touched: Vec<String> = touched.into_iter().collect();
-    let held: BTreeMap<String, [u8; 32]> =
-        tx.states(event_id, &touched)?.into_iter().map(|state| (state.subject_key, state.digest)).collect();
+    let held = tx.judged_states(event_id, &touched)?.into_iter();
+    let held: BTreeMap<String, _> = held.map(|found| (found.0.subject_key.clone(), found)).collect();
     let reduced = reduce_stored(tx, event_id, &touched)?;
-    let differs = |(key, reduced): (String, _)| {
-        let digest = state_record(&key, &reduced, 0).digest;
-        (held.get(&key) != Some(&digest)).then_some(key)
+    let mut known: BTreeSet<(String, IncidentKind, [u8; 32])> = BTreeSet::new();
+    for incident in tx.incidents_of(event_id, &touched)? {
+        if incident.status != IncidentStatus::Cleared {
+            known.insert((incident.subject_key, incident.kind, incident.digest));
+        }
+    }
+    let differs = |(key, reduced): (String, Reduced)| {
+        let fresh = state_record(&key, &reduced, 0);
+        let mut same = held.get(&key).is_some_and(|(state, found)| state.same_as(&fresh) && *found == reduced.verdicts);
+        let of_it = known.iter().filter(|(subject, _, _)| *subject == key).count();
+        same &= of_it == reduced.causes.len();
+        same &= reduced.causes.iter().all(|cause| known.contains(&(key.clone(), cause.kind, cause.digest())));
+        (!same).then_some(key)
     };
     Ok(reduced.into_iter().filter_map(differs).collect())
 }

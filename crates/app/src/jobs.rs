@@ -4,8 +4,8 @@
 //! The process that takes a run carries out its steps in order. The result of a step is stored with the step. A run
 //! that is taken again continues at the first step that is not stored.
 //!
-//! Each taking of a run gets a higher number, its fence. A step is stored only under the newest fence. So a process
-//! that was believed dead may do its work twice, but it cannot store it.
+//! Each taking of a run gets a higher number, its fence. A step is stored only under the newest fence. So if a process
+//! was wrongly believed dead, its work may be done twice, but only one result is stored.
 //!
 //! There are two kinds of steps. A step that only writes to the database ([`Steps::write`]) is stored in the
 //! transaction of what it writes, so it happens once. A step that reaches outside ([`Steps::work`]) happens at least

@@ -1,8 +1,8 @@
 //! This process's knowledge of the mail lane: whether it is stopped, and which letters were refused repeatedly.
 //!
 //! The lane is stopped when the mail server refuses the account or every letter, not just an address. The lane's row in
-//! the store decides ([`MailLaneRecord`](crate::records::MailLaneRecord)). This memory saves each letter a read of that
-//! row. A process that lost it learns of a stopped lane by its next letter.
+//! the store decides ([`MailLaneRecord`](crate::records::MailLaneRecord)). Thanks to this memory, a letter need not
+//! read that row first. A process that starts anew learns of a stopped lane by its next letter.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,7 +1,8 @@
 //! The texts of mails, as templates that an organisation may replace.
 //!
-//! The default templates are files of `mail_templates/templates`, a folder for each kind of mail. An own template is checked
-//! when it is saved. One that fails all the same when a mail is written is replaced by the default: no mail is lost.
+//! The default templates are files of `mail_templates/templates`, a folder for each kind of mail. The server checks a
+//! template when an organisation saves it. If the template still fails for a mail, the default template takes its
+//! place, so no mail is lost.
 
 mod values;
 mod render;

@@ -1,4 +1,4 @@
-//! Occupancy: who is inside, and how many come per minute.
+//! Occupancy: how many persons are inside, and how many come per minute.
 
 pub mod area;
 pub mod flow;

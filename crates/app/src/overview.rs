@@ -1,4 +1,4 @@
-//! The overview of an event before and during the doors: its figures, and what is left to do.
+//! The overview of an event, before doors open and while they are open: its figures, and the steps that are left to do.
 
 pub mod checklist;
 pub mod show;

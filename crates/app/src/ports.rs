@@ -82,7 +82,7 @@ pub enum Topic {
 pub struct Scope {
     /// The organisation that the operation is for.
     pub organization_id: OrganizationId,
-    /// Events whose heads are taken. Empty for the administration of an organisation.
+    /// Events whose heads the store locks. Empty for the administration of an organisation.
     pub events: Vec<EventId>,
     /// When the write has its turn among waiting writes.
     pub pace: Pace,
@@ -210,7 +210,7 @@ pub trait Store: Send + Sync {
     fn mail_lane(&self) -> BoxFuture<'static, Result<Option<MailLaneRecord>>>;
     /// Unscoped: notes that the mail server refused a run's letter because of the account or every letter. Stops the
     /// mail lane. If that letter was the probe, the pause becomes longer, spread by `random`. Once the pause is over,
-    /// [`Store::take_runs`] makes the run that waits longest the probe. Once the lane is open, it wakes all runs.
+    /// [`Store::take_runs`] makes the run that waits longest the probe.
     fn stop_mail(&self, run_id: String, reason: String, random: u8) -> BoxFuture<'static, Result<()>>;
     /// Unscoped: notes that the mail server accepted the probe. Opens the lane, and makes every run that waits for it
     /// due.
@@ -303,7 +303,7 @@ pub struct App {
 }
 
 impl App {
-    /// Puts the parts together. Its caches are empty.
+    /// Puts the parts together. The caches are empty.
     pub fn new(
         store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,

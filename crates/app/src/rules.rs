@@ -31,7 +31,7 @@ pub struct Brought {
 }
 
 impl Brought {
-    /// The results of a write whose rejudging changed this.
+    /// The results of a write, from its stamp and from what judging its scans again changed.
     pub fn of(stamp: Stamp, rejudged: &Rejudged) -> Self {
         Self {
             serial: stamp.serial,

@@ -35,8 +35,8 @@ impl Secret {
     pub fn witness_key(&self) -> &[u8; 32] {
         &self.witness
     }
-    /// Seals bytes. `random` is a fresh nonce, of which the first 24 bytes are used. `context` binds the bytes to their
-    /// place.
+    /// Seals bytes. `random` is a fresh nonce, of which the first 24 bytes are used. The bytes open again only with the
+    /// same `context`, so that nobody can move them to another row.
     pub fn seal(&self, random: [u8; 32], context: &str, plain: &[u8]) -> Result<Vec<u8>> {
         let mut nonce = [0; 24];
         nonce.copy_from_slice(&random[..24]);

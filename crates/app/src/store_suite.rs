@@ -54,7 +54,7 @@ macro_rules! store_suite {
                 scans_are_filtered_by_their_own_verdicts,
                 scans_of_a_failed_write_are_not_found, scans_of_many_blocks_are_found_in_order,
                 a_scan_stored_twice_is_a_conflict, a_pick_stands_whatever_code_was_read_beside_it;
-            states: states_are_replaced_whole, counters_change_by_their_difference, flow_counts_by_minute_and_gate,
+            states: states_are_replaced_whole, the_newest_of_many_states_is_found, states_of_a_failed_write_are_not_found, counters_change_by_their_difference, flow_counts_by_minute_and_gate,
                 people_without_a_ticket_are_counted_by_minute_too, recounts_are_replaced_by_subject,
                 subjects_are_found_by_time, changed_tickets_are_paged_in_order_of_change, rules_a_device_has_are_no_change;
             incidents: an_incident_is_one_per_subject_and_kind, incidents_are_listed_by_status,

@@ -53,7 +53,8 @@ pub struct UnknownCodes {
 
 /// One unknown code of a device's allowance, reserved while a code is looked up. Reserving it first stops parallel
 /// requests from exceeding the allowance. The task that looks the code up holds it, not the task that waits for the
-/// answer. So a device that hangs up and asks again learns no more. It is given back unless the code was unknown.
+/// answer. So a device that hangs up and asks again learns no more. The reserved part of the allowance is given back
+/// unless the code was unknown.
 #[derive(Debug)]
 pub struct SetAside {
     codes: Arc<UnknownCodes>,
@@ -96,7 +97,7 @@ pub struct Spending {
 }
 
 impl Spending {
-    /// Notes how many of the upload's codes were unknown. The last call counts. It is 0 if nothing is stored.
+    /// Notes how many of the upload's codes were unknown. The last call counts. The number is 0 if nothing is stored.
     pub fn found(&self, unknown: usize) {
         self.unknown.store(unknown, Ordering::SeqCst);
     }

@@ -18,7 +18,7 @@ pub fn escaped(text: &str) -> String {
     without_markup(&plain(text))
 }
 
-/// Text that is no markup in HTML, line breaks as they are.
+/// The text escaped for HTML. Line breaks stay.
 pub(crate) fn without_markup(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -7,7 +7,8 @@ use std::time::Instant;
 use admit_core::barcode::BarcodeHash;
 use admit_core::block::{self, CHECK_BYTES, Kept};
 use admit_core::sign::content_digest;
-use anyhow::{Context, Result, ensure};
+use admit_store_queries::state_codec::{self, Entry};
+use anyhow::{Context, Result, anyhow, ensure};
 use rusqlite::{Connection, params};
 use tokio_postgres::NoTls;
 
@@ -18,6 +19,9 @@ use crate::server::Data;
 
 /// Blocks that one write can store. A block's position is the serial of its write times this.
 const PARTS: i64 = 1 << 14;
+
+/// The same for blocks of states.
+const STATE_PARTS: i64 = 1 << 20;
 
 /// A block of the first scans, with the columns of its row that a copy repeats.
 struct First {
@@ -53,14 +57,41 @@ impl First {
             one.fact.digest = content_digest(scan);
         }
         let block = block::write(&kept)?;
-        let checksum: [u8; CHECK_BYTES] = block.last_chunk().copied().context("a block ends in its checksum")?;
         Ok(Copied {
             first: self,
             position: serial * PARTS,
             log_id: kept[0].fact.scan.log_id.as_ref().map(ToString::to_string),
-            checksum: i64::from_be_bytes(checksum),
+            checksum: check(&block)?,
             block,
         })
+    }
+}
+
+/// A block of the states that the first scans left.
+struct FirstStates {
+    organization_id: String,
+    event_id: String,
+    entries: Vec<Entry>,
+}
+
+/// A row of `state_blocks`.
+struct CopiedStates<'f> {
+    first: &'f FirstStates,
+    position: i64,
+    checksum: i64,
+    block: Vec<u8>,
+}
+
+impl FirstStates {
+    /// The block with the mark as the first digits of each ticket's id.
+    fn copy(&self, mark: u16, serial: i64) -> Result<CopiedStates<'_>> {
+        let mut entries = self.entries.clone();
+        for entry in &mut entries {
+            let id = entry.subject.strip_prefix("ticket:").context("a first scan is of a ticket")?;
+            entry.subject = format!("ticket:{mark:04x}{}", id.get(4..).unwrap_or_default());
+        }
+        let block = state_codec::write(&entries).map_err(|error| anyhow!("{error}"))?;
+        Ok(CopiedStates { first: self, position: serial * STATE_PARTS, checksum: check(&block)?, block })
     }
 }
 
@@ -70,8 +101,7 @@ pub struct Filler {
     /// The number of scans that each copy has.
     pub base: usize,
     blocks: Vec<First>,
-    /// The columns of the states.
-    columns: Vec<String>,
+    states: Vec<FirstStates>,
     /// The serial of the newest write.
     serial: i64,
 }
@@ -81,32 +111,35 @@ const FIRST: &str = "SELECT organization_id, event_id, device_id, carrier, first
 // tidy-allow: rows are copied as they are
 const SERIAL: &str = "SELECT MAX(serial) FROM event_heads";
 // tidy-allow: rows are copied as they are
-const STATES_ASIDE: &str = "CREATE TABLE first_states AS SELECT * FROM states";
+const FIRST_STATES: &str = "SELECT organization_id, event_id, block FROM state_blocks ORDER BY position";
 
 impl Filler {
-    /// Reads the first `base` scans and saves their states in a table of its own.
+    /// Reads the first `base` scans and their states.
     pub fn of(store: Store, data: &Data, base: usize) -> Result<Filler> {
-        let (blocks, columns, serial) = match store {
+        let (blocks, states) = match store {
             Store::Sqlite => {
                 let conn = open(data)?;
-                conn.execute_batch(STATES_ASIDE)?;
-                (sqlite_blocks(&conn)?, sqlite_columns(&conn, "states")?, conn.query_row(SERIAL, [], |row| row.get(0))?)
+                (sqlite_blocks(&conn)?, sqlite_states(&conn)?)
             }
-            Store::Postgres => on_postgres(data, async |client| {
-                client.batch_execute(STATES_ASIDE).await?;
-                let serial = client.query_one(SERIAL, &[]).await?.get(0);
-                Ok((postgres_blocks(client).await?, postgres_columns(client, "states").await?, serial))
-            })?,
+            Store::Postgres => {
+                on_postgres(data, async |client| Ok((postgres_blocks(client).await?, postgres_states(client).await?)))?
+            }
         };
         let found: usize = blocks.iter().map(|block: &First| block.kept.len()).sum();
-        ensure!(found == base && !columns.is_empty(), "{found} of {base} scans are stored");
-        Ok(Filler { store, base, blocks, columns, serial })
+        let stated: usize = states.iter().map(|block: &FirstStates| block.entries.len()).sum();
+        ensure!(found == base && stated == base, "{found} scans and {stated} states of {base} are stored");
+        Ok(Filler { store, base, blocks, states, serial: 0 })
     }
 
     /// Fills the database up to `point` scans, or until `deadline`. Gives the number of scans then stored.
     pub fn fill(&mut self, data: &Data, stored: usize, point: usize, deadline: Instant) -> Result<usize> {
         eprintln!("   filling {} to {} scans", self.store, number(point as f64));
         let sqlite = (self.store == Store::Sqlite).then(|| open(data)).transpose()?;
+        // The server has written since the last fill.
+        self.serial = match &sqlite {
+            Some(conn) => conn.query_row(SERIAL, [], |row| row.get(0))?,
+            None => on_postgres(data, async |client| Ok(client.query_one(SERIAL, &[]).await?.get(0)))?,
+        };
         let mut stored = stored;
         while stored < point && Instant::now() < deadline {
             // The number is multiplied, so that copies lie apart in the key.
@@ -118,12 +151,15 @@ impl Filler {
                 .zip(serials)
                 .map(|(block, serial)| block.copy(mark, serial))
                 .collect::<Result<_>>()?;
-            let newest = self.serial + copies.len() as i64;
+            let states = self.states.iter().zip(self.serial + 1..);
+            let states: Vec<CopiedStates<'_>> =
+                states.map(|(block, serial)| block.copy(mark, serial)).collect::<Result<_>>()?;
+            let newest = self.serial + copies.len().max(states.len()) as i64;
             // tidy-allow: rows are copied as they are
-            let rest = format!("{}; UPDATE event_heads SET serial = {newest}", self.states(mark));
+            let rest = format!("UPDATE event_heads SET serial = {newest}");
             match &sqlite {
-                Some(conn) => into_sqlite(conn, &copies, &rest)?,
-                None => on_postgres(data, async |client| into_postgres(client, &copies, &rest).await)?,
+                Some(conn) => into_sqlite(conn, &copies, &states, &rest)?,
+                None => on_postgres(data, async |client| into_postgres(client, &copies, &states, &rest).await)?,
             }
             self.serial = newest;
             stored += self.base;
@@ -134,19 +170,17 @@ impl Filler {
         }
         Ok(stored)
     }
-
-    /// The statement that adds one copy of the saved states.
-    fn states(&self, mark: u16) -> String {
-        let value = |column: &String| match column.as_str() {
-            "subject" => format!("'ticket:{mark:04x}' || substr(subject, 12)"),
-            _ => column.clone(),
-        };
-        let values: Vec<String> = self.columns.iter().map(value).collect();
-        // tidy-allow: rows are copied as they are, whatever they are
-        format!("INSERT INTO states ({}) SELECT {} FROM first_states", self.columns.join(", "), values.join(", "))
-    }
 }
 
+/// A name for a block: its own check. The names of the server's blocks also depend on the blocks before.
+fn check(block: &[u8]) -> Result<i64> {
+    let check: [u8; CHECK_BYTES] = block.last_chunk().copied().context("a block ends in its check")?;
+    Ok(i64::from_be_bytes(check))
+}
+
+fn read_states(block: &[u8]) -> Result<Vec<Entry>> {
+    state_codec::read(block).map_err(|error| anyhow!("reading a block of the first states: {error}"))
+}
 fn read_blocks(block: &[u8]) -> Result<Vec<Kept>> {
     block::read(block).context("reading a block of the first scans")
 }
@@ -175,7 +209,18 @@ fn sqlite_blocks(conn: &Connection) -> Result<Vec<First>> {
     Ok(blocks)
 }
 
-fn into_sqlite(conn: &Connection, copies: &[Copied<'_>], rest: &str) -> Result<()> {
+fn sqlite_states(conn: &Connection) -> Result<Vec<FirstStates>> {
+    let mut asked = conn.prepare(FIRST_STATES)?;
+    let mut rows = asked.query([])?;
+    let mut blocks = Vec::new();
+    while let Some(row) = rows.next()? {
+        let entries = read_states(&row.get::<_, Vec<u8>>(2)?)?;
+        blocks.push(FirstStates { organization_id: row.get(0)?, event_id: row.get(1)?, entries });
+    }
+    Ok(blocks)
+}
+
+fn into_sqlite(conn: &Connection, copies: &[Copied<'_>], states: &[CopiedStates<'_>], rest: &str) -> Result<()> {
     conn.execute_batch("BEGIN")?;
     let mut insert = conn.prepare_cached(
         // tidy-allow: rows are copied as they are
@@ -197,14 +242,14 @@ fn into_sqlite(conn: &Connection, copies: &[Copied<'_>], rest: &str) -> Result<(
             block
         ])?;
     }
+    let mut insert = conn.prepare_cached(
+        // tidy-allow: rows are copied as they are
+        "INSERT INTO state_blocks (organization_id, event_id, position, checksum, block) VALUES (?1, ?2, ?3, ?4, ?5)",
+    )?;
+    for CopiedStates { first, position, checksum, block } in states {
+        insert.execute(params![first.organization_id, first.event_id, position, checksum, block])?;
+    }
     Ok(conn.execute_batch(&format!("{rest}; COMMIT"))?)
-}
-
-fn sqlite_columns(conn: &Connection, table: &str) -> Result<Vec<String>> {
-    // tidy-allow: of no store of ours
-    let mut asked = conn.prepare("SELECT name FROM pragma_table_info(?1)")?;
-    let names = asked.query_map([table], |row| row.get(0))?;
-    Ok(names.collect::<rusqlite::Result<_>>()?)
 }
 
 /// Runs `work` on a connection of a superuser. The product's own role sees only one organisation at a time.
@@ -233,7 +278,20 @@ async fn postgres_blocks(client: &tokio_postgres::Client) -> Result<Vec<First>> 
     rows.iter().map(first).collect()
 }
 
-async fn into_postgres(client: &tokio_postgres::Client, copies: &[Copied<'_>], rest: &str) -> Result<()> {
+async fn postgres_states(client: &tokio_postgres::Client) -> Result<Vec<FirstStates>> {
+    let rows = client.query(FIRST_STATES, &[]).await?;
+    let first = |row: &tokio_postgres::Row| {
+        Ok(FirstStates { organization_id: row.get(0), event_id: row.get(1), entries: read_states(row.get(2))? })
+    };
+    rows.iter().map(first).collect()
+}
+
+async fn into_postgres(
+    client: &tokio_postgres::Client,
+    copies: &[Copied<'_>],
+    states: &[CopiedStates<'_>],
+    rest: &str,
+) -> Result<()> {
     client.batch_execute("SET synchronous_commit = off; BEGIN").await?;
     let texts = |of: fn(&First) -> &str| copies.iter().map(|copy| of(copy.first)).collect::<Vec<&str>>();
     let numbers = |of: fn(&Copied<'_>) -> Option<i64>| copies.iter().map(of).collect::<Vec<Option<i64>>>();
@@ -258,11 +316,19 @@ async fn into_postgres(client: &tokio_postgres::Client, copies: &[Copied<'_>], r
             ],
         )
         .await?;
+    // tidy-allow: rows are copied as they are
+    let insert = "INSERT INTO state_blocks (organization_id, event_id, position, checksum, block) SELECT * FROM UNNEST($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bytea[])";
+    client
+        .execute(
+            insert,
+            &[
+                &states.iter().map(|copy| copy.first.organization_id.as_str()).collect::<Vec<&str>>(),
+                &states.iter().map(|copy| copy.first.event_id.as_str()).collect::<Vec<&str>>(),
+                &states.iter().map(|copy| copy.position).collect::<Vec<i64>>(),
+                &states.iter().map(|copy| copy.checksum).collect::<Vec<i64>>(),
+                &states.iter().map(|copy| copy.block.as_slice()).collect::<Vec<&[u8]>>(),
+            ],
+        )
+        .await?;
     Ok(client.batch_execute(&format!("{rest}; COMMIT")).await?)
-}
-
-async fn postgres_columns(client: &tokio_postgres::Client, table: &str) -> Result<Vec<String>> {
-    // tidy-allow: of no store of ours
-    let asked = "SELECT attname::text FROM pg_attribute WHERE attrelid = $1::text::regclass AND attnum > 0";
-    Ok(client.query(asked, &[&table]).await?.iter().map(|row| row.get(0)).collect())
 }

@@ -9,6 +9,7 @@ use admit_core::barcode::BarcodeHash;
 use admit_store_postgres::testing;
 use anyhow::{Context, Result, ensure};
 
+use crate::list::Random;
 use crate::organiser::{Listed, Organiser, Place, listed};
 use crate::run::{Run, Store};
 use crate::seed::copy_folder;
@@ -65,6 +66,11 @@ impl Ground {
             codes.into_iter().map(|code| (BarcodeHash::of(&code).to_string(), code)).collect();
         for ticket in &mut tickets {
             ticket.code = by_hash.get(&ticket.barcode_hash).cloned();
+        }
+        // The list is in order of the codes' hashes, and guests do not come in that order.
+        let mut random = Random(5);
+        for place in (1..tickets.len()).rev() {
+            tickets.swap(place, random.below(place + 1));
         }
         ensure!(tickets.iter().all(|ticket| ticket.code.is_some()), "the list names codes that nobody imported");
         Ok(Ground { store, data, account, place, tickets })

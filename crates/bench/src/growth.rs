@@ -18,7 +18,7 @@ use crate::server::Server;
 
 /// Numbers of stored scans at which batches are timed.
 const POINTS: [usize; 3] = [1_000_000, 2_000_000, 5_000_000];
-/// The same for a quick run, which only shows that the measurement works.
+/// The number of stored scans at which a quick run times batches. Such a run only shows that the measurement works.
 const QUICK: [usize; 1] = [200_000];
 /// The longest time that one database is filled. Numbers of scans that it did not reach are not measured.
 const FILLING: Duration = Duration::from_secs(360);

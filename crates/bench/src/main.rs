@@ -20,7 +20,7 @@ mod seed;
 mod ground;
 mod bare;
 mod bare_postgres;
-mod left;
+mod limits;
 mod ingest;
 mod hmac;
 mod online;

@@ -25,7 +25,7 @@ pub enum Format {
 }
 
 /// The milliseconds between two scans of a phone. It is short, so that no measurement makes scans in the future: the
-/// server would put each of those before a person.
+/// server would open an incident for each of those.
 const STEP_MS: i64 = 20;
 
 /// A paired phone and its log.
@@ -128,6 +128,11 @@ impl Phone {
             self.item(format, ticket)
         };
         tickets.iter().map(item).collect()
+    }
+
+    /// The API key with which the phone signs scans of the first form.
+    pub fn api_key(&self) -> &str {
+        &self.paired.api_key
     }
 
     /// The key with which the phone signs scans.

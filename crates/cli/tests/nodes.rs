@@ -308,8 +308,8 @@ fn report(senders: &[Sender], begun: Instant, took: Duration) -> Duration {
     at(95)
 }
 
-/// Checks that so many scans are stored as were acknowledged, so none is stored twice. Checks too that some scans of one ticket were made at two doors (S1 §11.1
-/// "conflicts under load"). [`recomputed`] then checks their verdicts.
+/// Checks that so many scans are stored as were acknowledged, so none is stored twice. Checks too that some scans of
+/// one ticket were made at two doors (S1 §11.1 "conflicts under load"). [`recomputed`] then checks their verdicts.
 async fn stored_once(database: &str, seeded: &Seeded, sent: u64) {
     let count = format!(
         // tidy-allow: what is in the database is looked at behind the store's back

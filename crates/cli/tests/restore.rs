@@ -198,7 +198,7 @@ async fn a_restore_that_cannot_work_changes_nothing() {
     let twice = complaint(&["backup", "--to", copy_name]);
     assert!(twice.contains("exists already"), "{twice}");
     server.kill().await;
-    // The journal that the kill left is copied back first.
+    // Opening the database first copies back the journal that the kill left.
     serving::in_order(&folder.0);
     let before = std::fs::read(folder.0.join("admit.db")).unwrap();
     let elsewhere = complaint(&["restore", "--from", folder.0.join("nothing").to_str().unwrap()]);

@@ -22,7 +22,7 @@ pub struct AuditEntry<'a> {
     pub action: &'a str,
     /// The kind of thing that the action was about, such as `BatchSync`.
     pub entity_type: &'a str,
-    /// The id of that thing.
+    /// The id of the thing that the action was about.
     pub entity_id: &'a str,
     /// The changes as JSON text, hashed as it is stored.
     pub changes: &'a str,

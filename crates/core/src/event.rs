@@ -1,4 +1,4 @@
-//! The event: what tickets are scanned for, when, and how often a ticket lets its persons in (spec §3).
+//! The event: its name, time and status, and the rules by which a ticket lets its persons in (spec §3).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -38,8 +38,8 @@ impl EventStatus {
     }
 }
 
-/// The instants at which an event's days begin, in order. The server computes them from the event's zone and the hour
-/// at which its days begin. A day on which clocks change has 23 or 25 hours, and core knows no zones. Cheap to copy.
+/// The instants at which an event's days begin, in order. Clones share them. The server computes them from the event's
+/// zone and the hour at which its days begin. A day on which clocks change has 23 or 25 hours, and core knows no zones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Days(Arc<[Timestamp]>);
 
@@ -135,14 +135,14 @@ pub type ZoneNames = BTreeMap<String, String>;
 pub struct Limits {
     /// Re-entry mode of the zone. Absent if the event's mode holds.
     pub re_entry: Option<ReEntry>,
-    /// Whether a ticket's limit holds at each gate separately. It has no effect with `after_exit`, where a person who
-    /// is inside is inside by whichever gate.
+    /// Whether a ticket's limit holds at each gate separately. It has no effect with `after_exit`, since a person who
+    /// is inside counts as inside whichever gate they used.
     pub per_gate: bool,
     /// Persons that a ticket lets in altogether, in any mode. Absent if there is no such limit.
     pub uses: Option<u32>,
 }
 
-/// The limits of those zones that have their own. Cheap to copy.
+/// The limits of those zones that have their own. Clones share one map.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ZoneLimits(Arc<BTreeMap<String, Limits>>);
 

@@ -30,11 +30,11 @@ pub struct Delivery<'a> {
 /// thousand. So one of its batches says less than one of S2's, which holds up to 10,000 scans.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Arrivals {
-    /// When the first of these scans came. Absent if there are none.
+    /// When the first new scan came. Absent if there are none.
     pub since: Option<Timestamp>,
     /// Number of new scans.
     pub scans: u64,
-    /// Number of these scans that failed.
+    /// Number of new scans that failed.
     pub failed: u64,
 }
 
@@ -63,7 +63,7 @@ impl Arrivals {
 /// ticket: see [`crate::reduce`]. Five failures in a row are a cause of the device.
 pub fn batch_causes(delivery: &Delivery<'_>) -> Vec<Cause> {
     let late = delivery.newest.is_some_and(|newest| delivery.received_at.since(newest) > limits::DELAYED_BATCH_MS);
-    // Only the batch with which the property became true is reported, and no later one.
+    // The sum is reported only with the batch that makes it suspicious, and with no later one.
     let began = |holds: fn(&Arrivals) -> bool| {
         delivery.arrivals.is_some_and(|(before, after)| holds(&after) && !holds(&before))
     };

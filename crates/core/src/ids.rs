@@ -1,7 +1,8 @@
 //! Identifiers: opaque printable ASCII of 1–128 characters (spec D2). Admit makes UUIDs, and clients may send other
-//! ids.
+//! ids. A scan has a dozen of them and is copied often, so a copy of an identifier shares its text.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// The error for a text that is not an identifier.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -17,14 +18,12 @@ macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident),* $(,)?) => {$(
         $(#[$doc])*
         #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(String);
+        pub struct $name(Arc<str>);
 
         impl $name {
             /// Takes a text as an identifier. Fails unless it is 1–128 printable ASCII characters.
             pub fn new(text: impl Into<String>) -> Result<Self, IdError> {
-                let text = text.into();
-                check(&text)?;
-                Ok(Self(text))
+                text.into().parse()
             }
             /// The identifier as text.
             pub fn as_str(&self) -> &str {
@@ -51,7 +50,8 @@ macro_rules! ids {
         impl std::str::FromStr for $name {
             type Err = IdError;
             fn from_str(text: &str) -> Result<Self, IdError> {
-                Self::new(text)
+                check(text)?;
+                Ok(Self(text.into()))
             }
         }
     )*};
@@ -63,7 +63,7 @@ ids! {
     OrganizationId,
     /// A person who signs in.
     UserId,
-    /// An event: what tickets are scanned for.
+    /// An event that people need a ticket for.
     EventId,
     /// A gate, by its slug such as `north-main` (spec §3).
     GateId,

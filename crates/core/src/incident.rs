@@ -190,8 +190,8 @@ pub struct Cause {
     pub subject: CauseSubject,
     /// The scans from which the cause follows, in the reducer's order.
     pub scans: Vec<CauseScan>,
-    /// Whether the times of the scan that took the entry and of one that came on top overlap within their
-    /// uncertainties. If they do, nobody knows for sure who was first.
+    /// Whether nobody knows for sure which scan was first. That is so if the times of a scan that used up the limit and
+    /// of a scan beyond it overlap within their uncertainties.
     pub order_uncertain: bool,
 }
 

@@ -230,7 +230,8 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// The two indexes after those of [`PersonClass`]: one for a recount, one for no headcount.
+/// How a verdict's headcount is written if it has no [`PersonClass`]: as one of the two indexes after those of the
+/// classes. One means a recount, the other no headcount.
 const RECOUNT: u64 = PersonClass::ALL.len() as u64;
 const NO_HEADCOUNT: u64 = RECOUNT + 1;
 

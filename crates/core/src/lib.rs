@@ -28,7 +28,6 @@ pub mod occupancy;
 pub mod view;
 pub mod short_code;
 pub mod sign;
-pub mod state_digest;
 pub mod judgement;
 pub mod block;
 pub mod webhook;

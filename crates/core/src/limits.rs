@@ -16,9 +16,9 @@ pub const RETENTION_DAYS: u32 = 3_650;
 pub const DAYS: usize = 400;
 /// Most own fields of a guest, in addition to those that every guest has (decision 040).
 pub const FIELDS: usize = 8;
-/// Longest name of such a field, in characters: it labels the value at the door.
+/// Longest name of a guest's own field, in characters: it labels the value at the door.
 pub const FIELD_NAME_CHARS: usize = 24;
-/// Longest value of such a field, in characters.
+/// Longest value of a guest's own field, in characters.
 pub const FIELD_VALUE_CHARS: usize = 200;
 /// Most fields that a verdict shows.
 pub const VERDICT_FIELDS: usize = 3;
@@ -47,17 +47,18 @@ pub const SYNC_S2_SCANS: usize = 10_000;
 pub const BLOCK_SCANS: usize = 64;
 /// Most items of one `changes` answer (spec §5).
 pub const CHANGES_ITEMS: usize = 1_000;
-/// Newest effective scans of a ticket in one `changes` item; the rest is a folded prefix (spec §5).
+/// Most counting scans of a ticket that one `changes` item lists: the newest. The sum of the older ones comes as the
+/// item's `prefix` (spec §5).
 pub const CHANGES_SCANS: usize = 16;
 /// Longest `changes` long poll, in seconds.
 pub const CHANGES_WAIT_SECONDS: u64 = 25;
-/// Uploads that one message of a live stream reports. Further uploads follow with the stream's next look.
+/// Most uploads that a live stream reads from the store at a time. If there may be more, it reads again at once.
 pub const STREAM_BATCHES: usize = 32;
-/// Uploads that a live stream remembers as reported, so that it reports none twice.
+/// Most uploads that a live stream remembers as reported, so that it reports none twice.
 pub const STREAM_REMEMBERED: usize = 1_024;
-/// Largest page of a list.
+/// Most rows on a page of a list.
 pub const PAGE_MAX: usize = 500;
-/// Default page of a list.
+/// Rows on a page of a list if the request names no number.
 pub const PAGE_DEFAULT: usize = 50;
 /// Largest request body as sent, in bytes.
 pub const BODY_ENCODED_BYTES: usize = 16 * 1024 * 1024;
@@ -70,14 +71,15 @@ pub const BODY_OBJECT_BYTES: usize = 256 * 1024;
 /// addition, and bodies that arrive slowly may take eight times as much.
 pub const UPLOADS_READ_KIB: u32 = 8 * 1024;
 /// Upload bodies that the server judges at a time for each of its cores, in KiB. A full chunk of our scanner has about
-/// 1,000 KiB. An event's uploads are judged in order, so more than one chunk being stored and one being read would be
-/// no faster. Each body takes twenty times its length in memory.
+/// 1,000 KiB. The server judges an event's uploads one after another, so it gains nothing from several large bodies at
+/// a time. Each body takes twenty times its length in memory.
 pub const UPLOADS_JUDGED_KIB: u32 = 1_280;
-/// The factor by which the length of an S2 upload is multiplied before it is compared with ours. An S2 scan is shorter
-/// than one of ours, and judging it takes as long.
+/// The server multiplies the length of an S2 upload by this factor before it counts the upload against
+/// [`UPLOADS_READ_KIB`] and [`UPLOADS_JUDGED_KIB`]. An S2 scan is shorter than one of ours, and judging it takes as
+/// long.
 pub const UPLOAD_S2_WEIGHT: usize = 6;
-/// How long an upload waits to be read before the server sends it away, in milliseconds. It may wait half as long again
-/// to be judged. Phones give up after [`REQUEST_MS`].
+/// How long an upload waits to be read before the server refuses it with 503, in milliseconds. It may wait half as long
+/// again to be judged. Phones give up after [`REQUEST_MS`].
 pub const UPLOAD_WAIT_MS: u64 = 10_000;
 /// The longest time after which the server asks a refused upload to come back, in milliseconds.
 pub const UPLOAD_BACK_MAX_MS: i64 = 60_000;
@@ -106,8 +108,8 @@ pub const CHUNKS_PER_MINUTE: usize = 9;
 pub const SYNC_EVERY_MS: i64 = 6_000;
 /// Time between two heartbeats of a device, in milliseconds (spec §5).
 pub const HEARTBEAT_MS: i64 = 30_000;
-/// How long after an organiser looked for a device its heartbeat still makes it ring, in milliseconds. Later the
-/// organiser stands somewhere else.
+/// How long after an organiser looked for a device its heartbeat still makes it ring, in milliseconds. Later than that,
+/// the organiser is probably no longer listening.
 pub const RING_MS: i64 = 120_000;
 /// How long a device uses the server's last count of the persons in its gate's area, in milliseconds.
 pub const AREA_KNOWN_MS: i64 = 10 * 60_000;
@@ -227,6 +229,8 @@ pub const MAIL_TEMPLATE_FUEL: u64 = 20_000;
 pub const OBJECTS_MS: u64 = 15_000;
 /// The shortest time between two requests to send a guest's pass again, in milliseconds.
 pub const RESEND_MS: i64 = 60_000;
+/// Guests whose passes are sent again in one transaction, when a person asks for the passes of many.
+pub const RESENT_AT_ONCE: usize = 200;
 /// Most earlier runs of a guest that are checked for whether the guest was sent a mail before.
 pub const PASS_RUNS: usize = 20;
 /// Wrong pass tokens from one network address in any 60 s. Beyond this number the address must wait.
@@ -297,7 +301,7 @@ pub const CLOCK_GAP_MS: i64 = 7 * 24 * 3_600_000;
 pub const CLOCK_EVERY_MS: i64 = 600_000;
 /// Most inputs that wait while a journal append is under way. Beyond this number staff are told to read the code again.
 pub const WAITING_INPUTS: usize = 32;
-/// Within this time a repeat of an admitted code on the same device is the same ticket again, in milliseconds.
+/// A device that admitted a code shows the same code as the same ticket again within this time, in milliseconds.
 pub const SAME_TICKET_MS: i64 = 60_000;
 /// The shortest time between two exits of one party, in milliseconds. A code held before the camera counts as one exit.
 pub const NEXT_EXIT_MS: i64 = 5_000;
@@ -308,7 +312,7 @@ pub const SHOW_AGAIN_MS: i64 = 300_000;
 pub const JOURNAL_KEEP_MS: i64 = 30 * 24 * 3_600_000;
 /// Journal rows that one step of a purge deletes. A code read during a step waits until it ends.
 pub const PURGE_ROWS: usize = 1_000;
-/// Rows that a view shows of the history, and of the problem list.
+/// Most rows of the history, and of the problem list, that a view shows.
 pub const HISTORY_ROWS: usize = 50;
 /// Wait after the first failed request, in milliseconds. It doubles up to [`RETRY_MAX_MS`] (S1 §4.4).
 pub const RETRY_FIRST_MS: i64 = 1_000;
@@ -375,11 +379,11 @@ pub const BOOKING_TICKETS: usize = 50;
 pub const BOOKING_ROWS: usize = 10;
 /// Most deltas applied to a whole list before the device fetches a whole list again.
 pub const DELTAS: usize = 8;
-/// Most pages of `changes` that the cache keeps separately before it merges them into one.
+/// A device merges the pages of `changes` in its cache into a few once more than this many new ones have come.
 pub const CHANGES_PAGES: u64 = 64;
 /// Tries of a pairing request whose answer did not arrive.
 pub const PAIRING_TRIES: u32 = 5;
-/// Most witnesses that a device holds until the server has been asked about them.
+/// Most witnesses that a device holds while the server has not confirmed them.
 pub const WITNESSES: usize = 16;
 /// The longest time between two journal writes of a changing witness, in milliseconds.
 pub const WITNESS_EVERY_MS: i64 = 600_000;

@@ -117,8 +117,9 @@ pub(crate) fn letters(text: &str) -> Letters {
             }
             continue;
         }
-        // A voicing mark that stands on no letter is nothing that people type. It would otherwise compose with the
-        // letter before its separator in one spelling of the name, and not in another.
+        // Nobody types a voicing mark without a letter before it, so such a mark is left out. Once a search leaves the
+        // separator out, the mark would join the letter before the separator. Then two spellings of one name would
+        // differ.
         if is_voicing_mark(c) && ends_no_letter(&out.plain) {
             continue;
         }
@@ -169,8 +170,8 @@ fn push(out: &mut String, c: char) {
     }
 }
 
-/// Letters that Unicode doesn't decompose, as people type them whose keyboard lacks the letter. Also letters for which
-/// the keyboards of two languages have different characters.
+/// Letters that Unicode doesn't decompose, in the spelling of people whose keyboard lacks the letter. Also letters for
+/// which the keyboards of two languages have different characters.
 fn other_letter(c: char) -> Option<&'static str> {
     Some(match c {
         'ß' => "ss",

@@ -38,8 +38,8 @@ impl GateFlow {
     }
 }
 
-/// People without a ticket, as staff counted them: those who came in less those who went out (decision 037). No
-/// ticket's figure holds any of them.
+/// People without a ticket, as staff counted them: those who came in less those who went out (decision 037). The
+/// counters of tickets do not include them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WithoutTicket {
     /// Persons who work for the venue or the organiser.
@@ -90,7 +90,7 @@ pub struct Recount {
     pub device_id: DeviceId,
     /// The id of the recount's scan.
     pub scan_id: ScanId,
-    /// Persons inside at that time.
+    /// Persons inside at the time of the recount.
     pub inside: u32,
 }
 

@@ -1,7 +1,7 @@
 //! The sync limit: an exact bound on the syncs in *any* window of 60 s (spec §5 "Rate limit").
 //!
-//! The limit is a sliding log, not a bucket. "10 in any 60 s" holds wherever the minute begins. The keeper of the log
-//! (memory, Redis) brings the times of the syncs that were allowed. This module decides.
+//! The limit is a sliding log, not a token bucket: "10 in any 60 s" holds wherever the minute begins. Memory or Redis
+//! keeps the times of the syncs that were allowed, and this module decides.
 
 /// Length of the window, in milliseconds.
 pub const WINDOW_MS: i64 = 60_000;

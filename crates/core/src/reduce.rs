@@ -27,12 +27,13 @@ use fold::{Fold, Folding, shut_out};
 pub use shape::*;
 
 /// Version of this reducer. A node with a lower version than the one that last rebuilt an event refuses to judge there.
-/// Otherwise it would undo what a newer node found. A commit that raises the version asks for `admit rebuild` (law 8).
+/// Otherwise it would undo what a newer node found. Raise the version with every change of the reducer's results. After
+/// such an upgrade, the operator runs `admit rebuild` (law 8).
 pub const REDUCER_VERSION: u32 = 3;
 
 /// Reduces one subject. `facts` must hold every fact of the subject. For each of them it must also hold every other
-/// content under the same (device, scan id), whatever subject that content belongs to. The reducer chooses one content
-/// of all (spec D2).
+/// content under the same (device, scan id), whatever subject that content belongs to. The reducer chooses one of these
+/// contents (spec D2).
 pub fn reduce(subject: &Subject, rules: Rules<'_>, reviews: &[Review], facts: &[Resolved]) -> Reduced {
     let chosen = choose(facts);
     let newest = rules.event.event(When::Newest);

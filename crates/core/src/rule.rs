@@ -138,8 +138,8 @@ pub struct Rule {
     pub change: Change,
 }
 
-/// The server's epoch. A new one begins at every restore, so that serials of a lost future are never mistaken for
-/// today's (spec §3). Epochs are ordered by the moment of the restore.
+/// The server's epoch. A new one begins at every restore. So a serial that the restore threw away is never mistaken for
+/// one that was given out since (spec §3). Epochs are ordered by the moment of the restore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Epoch {
     /// When the epoch began, in milliseconds since 1970.
@@ -190,8 +190,8 @@ impl Epochs {
         self.0.iter().any(|(known, _)| *known == epoch)
     }
     /// The highest serial of *this* ledger that a device knew, given that it claims serial `claimed` of `epoch`.
-    /// Serials beyond the beginning of the next epoch belong to a lost future, so they don't count. The result is 0 for
-    /// an epoch that this ledger never had.
+    /// Serials after the beginning of the next epoch don't count, since the restore threw them away. The result is 0
+    /// for an epoch that this ledger never had.
     pub fn known(&self, epoch: Option<Epoch>, claimed: u64) -> u64 {
         let Some(at) = epoch.and_then(|epoch| self.0.iter().position(|(known, _)| *known == epoch)) else { return 0 };
         self.0[at + 1..].iter().map(|(_, base)| *base).min().map_or(claimed, |base| claimed.min(base))
@@ -497,8 +497,8 @@ impl EventBook {
         })
     }
     /// The event for a scan about which the server is asked. Its values are the newest, except for the status. The
-    /// status is that at the scan's own time, as its device knew it; `knew` is a serial and its epoch. A person who
-    /// stood at the door before the event was ended stood at an open door (spec D17).
+    /// status is that at the scan's own time, as its device knew it; `knew` is a serial and its epoch. So a scan taken
+    /// before the event was ended is judged as at a live event (spec D17).
     pub fn event_at_door(&self, at: Timestamp, knew: (Option<Epoch>, u64)) -> Option<EventRules> {
         let known = self.epochs.known(knew.0, knew.1);
         let event = self.event(When::Newest)?;

@@ -29,9 +29,9 @@ words! {
         Staff = "staff",
         /// People who belong to the production.
         Crew = "crew",
-        /// Anybody else without a ticket.
+        /// Children who need no ticket.
         Child = "child",
-        /// Anybody else.
+        /// Anybody else without a ticket.
         Other = "other",
     }
     /// The two stages of a scan. A scan about which the device asks the server first is journalled twice under one id
@@ -143,7 +143,7 @@ pub enum Headcount {
     },
     /// Staff counted everybody in the area behind the gate, with a ticket or without.
     Recount {
-        /// Persons inside at that time.
+        /// Persons inside at the time of the scan.
         inside: u32,
     },
 }
@@ -215,7 +215,7 @@ pub struct Scan {
     pub scan_id: ScanId,
     /// The device that made the scan.
     pub device_id: DeviceId,
-    /// The log of that device. Absent in S1's and S2's forms.
+    /// The log of the device that made the scan. Absent in S1's and S2's forms.
     pub log_id: Option<LogId>,
     /// The scan's place in the log, from 1. Absent in S1's and S2's forms.
     pub seq: Option<u64>,

@@ -97,8 +97,8 @@ pub struct Term {
     /// The word with plain letters for written-out umlauts, as a whole word of the name: `% plain %`. `None` if the
     /// query's word has no written-out umlaut.
     pub plain: Option<String>,
-    /// This word and its neighbours in the query written as one, as the beginning of a word of the name. `None` if it
-    /// has none.
+    /// This word and its neighbours in the query written as one, as the beginning of a word of the name. `None` if the
+    /// query has only one word.
     pub joined: Option<String>,
 }
 
@@ -350,7 +350,7 @@ mod tests {
             assert!(find(name, text).is_some(), "{name}: {text}");
         }
         assert_eq!(find("がく", "か"), None);
-        // A mark of voicing that stands on no letter changes none.
+        // A voicing mark that follows no letter changes nothing.
         for name in ["さ’\u{3099}く", "さ-\u{3099}く", "\u{309a}さく"] {
             assert!(find(name, name).is_some() && find(name, &for_search(name)).is_some(), "{name}");
         }
@@ -381,7 +381,7 @@ mod tests {
         }
     }
 
-    /// Letters of many scripts, marks, separators, and what looks like nothing.
+    /// Letters of many scripts, marks, separators, and invisible characters.
     fn written() -> impl Strategy<Value = String> {
         let odd = "['’´ʼ\u{2011}./·・\u{200b}\u{ad}\u{300}-\u{30a}\u{3099}\u{5b0}\u{651}]";
         let letters = "[a-zA-ZÀ-žƀ-ɏα-ωА-яא-תء-يक-ह가-힣ぁ-んァ-ヶ一-丁ﬀ-ﬆＡ-Ｚ]";

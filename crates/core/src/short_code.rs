@@ -1,4 +1,4 @@
-//! The short code of a ticket: the characters that people read out and type (issue 41 "By hand").
+//! The short code of a ticket: the characters that people read out and type.
 
 use crate::barcode::BarcodeHash;
 

@@ -36,8 +36,8 @@ pub fn hmac_sha256_parts(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
     mac.finish()
 }
 
-/// An HMAC-SHA256 in progress. A clone continues by itself. So two signatures over bodies with a common beginning, as a
-/// manifest's two, read the common megabytes once.
+/// An HMAC-SHA256 in progress. A clone continues by itself. A manifest has two signatures over nearly the same bytes,
+/// so the megabytes that both cover are hashed once.
 #[derive(Clone)]
 pub struct Authenticator(Hmac<Sha256>);
 
@@ -372,8 +372,8 @@ pub fn check_pin(pin: &StaffPin, digits: &str) -> bool {
     pin_hash(digits, &pin.salt, pin.iterations).ct_eq(&pin.hash).into()
 }
 
-/// The server's proof, under `ADMIT_SECRET`, that it said: in this epoch this event's ledger stood at `serial` with
-/// this head (spec §3 "Epoch and witness").
+/// The proof in a witness: an HMAC under `ADMIT_SECRET` over the epoch, the event, the serial, and the head of the
+/// event's ledger at that serial. By it the server later recognises its own witness (spec §3 "Epoch and witness").
 pub fn witness_mac(secret: &[u8], epoch: Epoch, event_id: &EventId, serial: u64, audit_head: &[u8; 32]) -> [u8; 32] {
     let mut to = Encoder::with("admit.witness.v1");
     to.signed(epoch.restored_at_ms);

@@ -1,9 +1,10 @@
 //! The view: a ticket's state as one device sees it (spec §4). It has two parts. The first is the server's sum and list
-//! of scans at the device's changes cursor. The second is the device's own scans without a receipt at or below that
-//! cursor. The view uses the rules that the device has now.
+//! of scans at the device's changes cursor. The second is the device's own scans that the server's part does not
+//! include yet: no receipt with a serial at or below the cursor names them. The view uses the rules that the device has
+//! now.
 //!
-//! The fold is the reducer's, over the scans of both parts. Refused scans never change a count, so only scans that
-//! opened a door are here. `tests/device/view_law.rs` compares the result with that of [`crate::reduce::reduce`].
+//! The view counts as the reducer does, over the scans of both parts. Refused scans never change a count, so only scans
+//! that opened a door are here. `tests/device/view_law.rs` compares the result with that of [`crate::reduce::reduce`].
 
 use std::collections::BTreeMap;
 
@@ -19,7 +20,7 @@ use crate::time::Timestamp;
 /// last.
 type Place<'a> = (bool, Timestamp, &'a DeviceId, &'a ScanId);
 
-/// The server's word about a ticket: its older scans as a sum, the newest as a list.
+/// The server's state of a ticket, as `changes` delivered it: the older scans as a sum, the newest as a list.
 #[derive(Debug, Clone, Copy)]
 pub struct Served<'a> {
     /// The sum of the older scans.
@@ -38,12 +39,12 @@ struct Step<'a> {
     s2: bool,
 }
 
-/// Computes a device's view of one ticket. `own` are the device's scans of this ticket that no receipt at or below the
-/// cursor names, in any order. They include claims and reverts. `ticket` is `None` for a code in no list.
+/// Computes a device's view of one ticket. `own` are the device's scans of this ticket that no receipt with a serial at
+/// or below the cursor names, in any order. They include claims and reverts. `ticket` is `None` for a code in no list.
 ///
-/// An own scan that the server lists too counts once. The server's count is taken, which reverts from other devices may
-/// have lowered. If the server lists only the scan's claim, the device's own final is taken. An own revert acts on
-/// listed and own scans alike.
+/// A scan of this device that the server lists too counts once. The server's count is taken, because reverts from other
+/// devices may have lowered it. The device's own final is taken if the server lists only the scan's claim, or if the
+/// final says that the door stayed shut. This device's reverts act on listed and own scans alike.
 pub fn fold_view(event: &EventRules, ticket: Option<&TicketRules>, served: Served<'_>, own: &[&Scan]) -> TicketState {
     // While the event is a draft, a device counts its practice scans. Otherwise it counts none of them (decision 034).
     let is_draft = event.status == EventStatus::Draft;
@@ -54,8 +55,8 @@ pub fn fold_view(event: &EventRules, ticket: Option<&TicketRules>, served: Serve
         keeps.get(&(device, scan)).map_or(count, |keep| count.min(*keep))
     };
     let mut steps = Vec::with_capacity(served.scans.len() + own.len());
-    // A claim that the server answered counts as one person there until the server has the final. This device's own
-    // final outranks it.
+    // The server counts one person for a claim that it answered, until it has the final. If this device has made the
+    // final, it replaces the listed claim. A final that says that the door stayed shut replaces a listed final too.
     let outdated = |listed: &EffectiveScan| {
         let same = |scan: &&Scan| scan.scan_id == listed.scan_id && scan.device_id == listed.device_id;
         own.iter().find(|scan| same(scan)).is_some_and(|own| own.stage == Stage::Final && (listed.claim || !own.opened))
@@ -86,8 +87,8 @@ pub fn fold_view(event: &EventRules, ticket: Option<&TicketRules>, served: Serve
             });
         }
     }
-    // Every listed scan follows the summed ones in order. So an own scan older than the summed ones sorts right after
-    // them.
+    // The reducer's order puts every listed scan after those in the sum. A scan of this device may be older than some
+    // of those in the sum. It then counts right after the sum.
     steps.sort_by(|a, b| a.place.cmp(&b.place));
     let mut state = served.prefix.clone();
     for step in &steps {

@@ -202,8 +202,8 @@ impl<'a> Program<'a> {
     /// Answers with something that differs from the server's answer.
     fn garbled(&mut self) {
         let Some(sent) = self.taken() else { return };
-        // With a false key a phone would sign scans that no server accepts. It must then be paired again, which is no
-        // fault.
+        // The answer to a pairing is lost instead of changed. With a false key, a phone would sign scans that no server
+        // accepts, and it would have to be paired again. That is no fault.
         let Some(mut reply) = self.server.answer(&sent, self.phone.at_ms).filter(|_| !sent.is("/api/scanning/pair"))
         else {
             return self.phone.lose(&sent);
@@ -402,7 +402,8 @@ fn of_disk(rows: Vec<Row>, caches: BTreeMap<String, Vec<u8>>) -> Phone {
     phone
 }
 
-/// Answers one request of such a phone with any response. The bytes choose the request, the headers and the body.
+/// Answers one request of a phone with any response, while it is being paired or after the evening of [`evening`]. The
+/// bytes choose the phone, the request, the headers and the body.
 pub fn answer(bytes: &[u8]) {
     let mut bytes = Bytes::new(bytes);
     let (which, status, how) = (usize::from(bytes.byte()), *bytes.pick(&STATUSES), bytes.byte());
@@ -440,7 +441,7 @@ pub fn answer(bytes: &[u8]) {
     assert_eq!(phone.rows[..shown.len()], shown[..], "what is written stays");
 }
 
-/// The server's own answers to those requests, and some refusals.
+/// Seeds for [`answer`]: the server's own answers, and some refusals.
 pub fn answer_seeds() -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
     for how in [0_u8, 1, 2] {

@@ -22,7 +22,7 @@ use crate::server::{Server, ticket};
 /// The key with which everything here is signed.
 pub const KEY: &str = "admit_dk_5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a";
 
-/// The change of the input before it is read, as the first byte chooses.
+/// The first byte says what is done with the rest before it is read: these are its values.
 const RAW: u8 = 0;
 const JSON: u8 = 1;
 const COMPACT: u8 = 2;

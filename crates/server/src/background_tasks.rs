@@ -10,15 +10,15 @@ use tokio_util::sync::CancellationToken;
 
 use crate::telemetry::Metrics;
 
-/// How often it checks whether the scans of a new epoch are judged.
+/// How often the server checks whether the scans of a new epoch are judged.
 const JUDGE: Duration = Duration::from_secs(10);
-/// How often it counts the devices for the metrics.
+/// How often the server counts the devices for the metrics.
 const FLEET: Duration = Duration::from_secs(15);
-/// How often it checks whether the mail lane is stopped.
+/// How often the server checks whether the mail lane is stopped.
 const MAIL: Duration = Duration::from_secs(5);
-/// How often it checks whether guests' data must be erased.
+/// How often the server checks whether guests' data must be erased.
 const ERASE: Duration = Duration::from_secs(600);
-/// How often it checks whether an hour has passed since the last anchor of the ledgers.
+/// How often the server checks whether an hour has passed since the last anchor of the ledgers.
 const ANCHOR: Duration = Duration::from_secs(600);
 
 /// Runs all tasks again and again until `shutdown`. A task that fails is repeated at its next turn.

@@ -152,7 +152,8 @@ fn sentence(errors: &[FieldError]) -> String {
 /// The code of an answer to an upload for which there is no room.
 const BUSY: &str = "busy";
 
-/// An extension of an answer with the code `busy`. After an outage many phones get it, and nobody has to act.
+/// An extension of an answer with the code `busy`. After an outage many phones get it, and nobody has to act. So it
+/// does not count as a failure of the server.
 #[derive(Debug, Clone, Copy)]
 pub struct Busy;
 

@@ -1,5 +1,5 @@
-//! The events of S1 §10.1, by their names, with the fields that stay. One list makes the functions that log them and the table of
-//! `docs/telemetry.md`. No field holds a device, a ticket, a code, a token or a guest.
+//! The log's events that S1 §10.1 names. Their names and fields do not change. One list makes the functions that log
+//! them and the table of `docs/telemetry.md`. No field holds a device, a ticket, a code, a token or a guest.
 
 use admit_core::scan::Outcome;
 

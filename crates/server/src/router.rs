@@ -66,6 +66,7 @@ fn organisers() -> OpenApiRouter<AppState> {
         .merge(routes::tickets::routes())
         .merge(routes::guests::routes())
         .merge(routes::guest_data::routes())
+        .merge(routes::guest_passes::routes())
         .merge(routes::check_in::routes())
         .merge(routes::runs::routes())
         .merge(routes::letterhead::routes())
@@ -120,7 +121,8 @@ pub fn router(state: AppState) -> Router {
         .layer(from_fn(strict::read_unread))
         .layer(Extension(known))
         .layer(csrf)
-        // It changes nothing. Without TLS browsers name no origin for a form of ours, so the check would refuse it.
+        // The preview page is outside the check. It changes nothing, and without TLS browsers name no origin for its
+        // form, so the check would refuse it.
         .merge(routes::mail_templates::pages())
         .layer(CatchPanicLayer::custom(panicked))
         .layer(CompressionLayer::new().compress_when(compress))

@@ -17,6 +17,7 @@ pub mod imports;
 pub mod runs;
 pub mod guests;
 pub mod guest_data;
+pub mod guest_passes;
 pub mod check_in;
 pub mod letterhead;
 pub mod mail;

@@ -2,7 +2,7 @@
 //!
 //! The known names come from the document that `/openapi.json` serves. So a route that is described is strict without
 //! code of its own. The extractors [`User`](crate::auth::user::User) and [`JsonBody`](crate::body::JsonBody) call this
-//! module. It does not check the bodies of devices and webhooks, which may have unknown fields.
+//! module. The module does not check the bodies of devices and webhooks, which may have unknown fields.
 
 mod nearest;
 mod unknown;
@@ -21,7 +21,7 @@ use http::{Extensions, Method};
 use serde_json::Value;
 
 use self::body::Shape;
-use self::unknown::{LISTED, Unknown};
+use self::unknown::{LISTED, REPEATED_CHARS, Unknown};
 use crate::error::{ApiError, Result};
 
 /// The most bytes that are read of a body which the operation does not use, such as an empty object.
@@ -142,6 +142,13 @@ pub fn check_body(extensions: &Extensions, method: &Method, json: &[u8]) -> Resu
         Some(shape) => refuse(body::unknown(shape, json)),
         None => Ok(()),
     }
+}
+
+/// Says that `name` is no word of a closed vocabulary, and names the nearest known one. The text completes a sentence
+/// that begins with the name of a field.
+pub fn unknown_word(name: &str, kind: &str, known: &[&str]) -> String {
+    let name: String = name.chars().take(REPEATED_CHARS).collect();
+    format!("names no {kind}: `{name}` is unknown. {}", nearest::advice(&name, kind, known))
 }
 
 /// Extractor: the result of [`check_request`], for a route that learns only later who the caller is.

@@ -123,9 +123,9 @@ pub struct Metrics {
     pub revocations: Counter,
     /// Heartbeats answered.
     pub heartbeats: Counter,
-    /// From reading a code to the verdict on the screen, as devices measured it (S1 §10.2 "Scan Latency").
+    /// The time from reading a code to the verdict on the screen, as devices measured it (S1 §10.2 "Scan Latency").
     pub scan_seconds: Histogram,
-    /// From a scan to its receipt, as devices measured it (S2 §11 "Time-to-sync").
+    /// The time from a scan to its receipt, as devices measured it (S2 §11 "Time-to-sync").
     pub time_to_sync_seconds: Histogram,
     /// The time since a device last knew its list to be the newest, measured at each heartbeat.
     pub list_age_seconds: Histogram,

@@ -1,5 +1,5 @@
 //! The checkers: one function per invariant of trust §3. They compare what a server holds, what the phones hold, and
-//! the simulator's own record of what really happened ([`crate::ledger`]).
+//! the simulator's own record of what really happened ([`crate::record`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,8 +49,8 @@ impl<S: Server> World<S> {
             wiped_when_revoked(held, &mut found);
             one_line_a_change(&truth, &mut found);
             no_phone_lets_in_too_many(&truth, held, &mut found);
-            // Before a roll-back without the command is found out, one epoch has two histories. A serial then means
-            // two sets of rules, and nobody can say which of them a device had.
+            // If a restore copied files back without `admit restore`, one epoch has two histories until a device's
+            // witness shows it. A serial then means two sets of rules, and nobody can say which of them a device had.
             if !(self.config.improper && self.config.restores > 0) {
                 verdicts_follow_from_lists(&truth, &mut found);
                 self.checked.hit("I25");
@@ -62,10 +62,10 @@ impl<S: Server> World<S> {
             found.extend(torn.map(|(_, what)| ("I6", what.clone())));
             let held = &self.sides[side];
             self.checked.hit_if(deaths.looked > 0, "I6");
-            self.checked.hit(if held.ledger.restores > 0 { "I11" } else { "I3" });
+            self.checked.hit(if held.record.restores > 0 { "I11" } else { "I3" });
             self.note_ties(&truth);
-            self.sides[side].ledger.violations.extend(
-                found.into_iter().take(10).map(|(invariant, what)| crate::ledger::Violation { invariant, what }),
+            self.sides[side].record.violations.extend(
+                found.into_iter().take(10).map(|(invariant, what)| crate::record::Violation { invariant, what }),
             );
             self.repeats_change_nothing(side, &truth);
             truths.push(truth);
@@ -90,38 +90,38 @@ impl<S: Server> World<S> {
     /// I5: repeating a request changes nothing and gets the same bytes. Other content under its batch id is refused.
     fn repeats_change_nothing(&mut self, side: usize, truth: &Truth) {
         let org = self.sides[side].org;
-        let sent: Vec<Request> = self.sides[side].ledger.sent.iter().rev().take(6).cloned().collect();
+        let sent: Vec<Request> = self.sides[side].record.sent.iter().rev().take(6).cloned().collect();
         for wire in sent {
             let Ok(batch) = serde_json::from_str::<SyncRequest>(wire.body.as_deref().unwrap_or_default()) else {
                 continue;
             };
             let key = (batch.device_id.clone(), batch.sync_batch_id.to_string());
-            let Some(first) = self.sides[side].ledger.batches.get(&key).cloned() else { continue };
+            let Some(first) = self.sides[side].record.batches.get(&key).cloned() else { continue };
             let Some(again) = self.ask_patiently(side, &wire) else { continue };
             self.checked.hit("I5");
             if matches!(again.status, 401 | 403) {
-                continue; // Its key is another's by now, or revoked.
+                continue; // The key belongs to another device by now, or is revoked.
             }
             if again.status != 200 || again.body != first {
                 let what = format!("batch {} repeated: {} and other bytes", batch.sync_batch_id, again.status);
-                self.sides[side].ledger.broken("I5", what);
+                self.sides[side].record.broken("I5", what);
             }
             let altered = Request { body: altered(&batch), ..wire };
             let since_ms = self.now_ms;
             let Some(other) = self.ask_patiently(side, &altered) else { continue };
             if matches!(other.status, 401 | 403) && self.now_ms > since_ms {
-                continue; // A key that was rotated an hour ago ended while the server had this wait.
+                continue; // A rotated key ended during the minute that the server asked to wait.
             }
             if other.status != 409 {
                 let what = format!("batch {} with other content: {}", batch.sync_batch_id, other.status);
-                self.sides[side].ledger.broken("I5", what);
+                self.sides[side].record.broken("I5", what);
             }
             self.coverage.hit("batch id reused");
         }
         let after = self.server.truth(org);
         // A repeat may tell the server the head of a device's log. Facts, derived rows and incidents must not change.
         if (&after.facts, &after.derived, &after.incidents) != (&truth.facts, &truth.derived, &truth.incidents) {
-            self.sides[side].ledger.broken("I5", "repeating batches changed the state".into());
+            self.sides[side].record.broken("I5", "repeating batches changed the state".into());
         }
     }
 }
@@ -153,7 +153,7 @@ fn stored(truth: &Truth) -> BTreeSet<(&DeviceId, &ScanId)> {
 /// I2: an acknowledged scan stays stored. Restores are left to I3 and I11.
 fn acknowledged_is_stored(truth: &Truth, side: &Side, found: &mut Found) {
     let stored = stored(truth);
-    for (device_id, scan_id) in &side.ledger.acked {
+    for (device_id, scan_id) in &side.record.acked {
         if !stored.contains(&(device_id, scan_id)) {
             found.push(("I2", format!("{scan_id} of {device_id} has a receipt and is not stored")));
         }
@@ -169,9 +169,9 @@ fn settled(phone: &Phone) -> bool {
 fn shown_is_stored(truth: &Truth, side: &Side, config: &Config, found: &mut Found) {
     let contents: BTreeSet<Digest> = truth.facts.iter().map(|(_, fact)| fact.digest).collect();
     let ids = stored(truth);
-    let restored = side.ledger.restores > 0;
+    let restored = side.record.restores > 0;
     for (n, phone) in side.phones.iter().enumerate() {
-        let revoked = phone.identity.as_ref().is_some_and(|(id, _)| side.ledger.revoked.contains(id));
+        let revoked = phone.identity.as_ref().is_some_and(|(id, _)| side.record.revoked.contains(id));
         if revoked && restored {
             continue; // Its key may be erased, or known to nobody: the log is left on the phone.
         }
@@ -210,28 +210,28 @@ fn is_beyond_proof(truth: &Truth, side: &Side, phone: &Phone, kept: &Kept) -> bo
         truth.facts.iter().any(|(_, fact)| at_place(fact) && fact.digest != kept.digest)
     };
     let refused = || {
-        let mut refused = side.ledger.refused.iter();
+        let mut refused = side.record.refused.iter();
         refused.any(|(device_id, log_id, seq)| {
             (device_id, Some(log_id), Some(*seq)) == (place.0, place.1.as_ref(), place.2)
         })
     };
-    side.ledger.restores > 0 && phone.put_back && (stored() || refused())
+    side.record.restores > 0 && phone.put_back && (stored() || refused())
 }
 
 /// I4, I14: the server has no invented and no altered scan. A verified scan was written by its author.
 fn nothing_made_up(truth: &Truth, side: &Side, found: &mut Found) {
     for (_, fact) in &truth.facts {
-        let ledger = &side.ledger;
+        let record = &side.record;
         let id = (fact.scan.device_id.clone(), fact.scan.scan_id.clone());
-        let ours = ledger.made.get(&fact.digest) == Some(&id);
-        let forged = ledger.forged.contains(&fact.digest);
-        if !ours && !forged && !ledger.legacy.contains(&fact.digest) {
+        let ours = record.made.get(&fact.digest) == Some(&id);
+        let forged = record.forged.contains(&fact.digest);
+        if !ours && !forged && !record.legacy.contains(&fact.digest) {
             found.push(("I4", format!("{} of {} was never made so", fact.scan.scan_id, fact.scan.device_id)));
         }
         if forged && fact.signature != SignatureState::Unverified {
             found.push(("I14", format!("{} was forged and counts as {}", fact.scan.scan_id, fact.signature)));
         }
-        if ours && fact.signature == SignatureState::Unverified && side.ledger.restores == 0 {
+        if ours && fact.signature == SignatureState::Unverified && side.record.restores == 0 {
             found.push(("I14", format!("{} is its author's and does not verify", fact.scan.scan_id)));
         }
     }
@@ -320,8 +320,9 @@ fn counted(fact: &Fact, verdict: &ScanVerdict, truth: &Truth) -> Option<Headcoun
 }
 
 /// I8: `within` plus `over` are the persons let in, and each re-entry mode keeps a constant limit. I17: a scan that
-/// first came after its device's revocation counts only by a person's decision. I28: the same for practice. I29: a
-/// counted guest who was added at a door has a ticket. I30: a headcount counts the persons that its undoing left.
+/// first came after its device's revocation counts only by a person's decision. I28: a practice scan counts only by a
+/// person's decision. I29: a counted guest who was added at a door has a ticket. I30: a headcount counts the persons
+/// that its undoing left.
 fn counts_hold(truth: &Truth, found: &mut Found) {
     let accepted: BTreeSet<Digest> = truth.reviews.iter().map(|review| review.digest).collect();
     let ruled: BTreeSet<&TicketId> = truth.ticket_rules.iter().filter_map(ticket_of_rule).collect();
@@ -483,7 +484,7 @@ fn one_line_a_change(truth: &Truth, found: &mut Found) {
 
 /// I20: every missing `seq` is reported, and no received one.
 fn gaps_are_reported(truth: &Truth, side: &Side, found: &mut Found) {
-    for (key, head) in &side.ledger.heads {
+    for (key, head) in &side.record.heads {
         let received: BTreeSet<u64> = truth
             .facts
             .iter()
@@ -491,9 +492,9 @@ fn gaps_are_reported(truth: &Truth, side: &Side, found: &mut Found) {
             .filter_map(|(_, fact)| fact.scan.seq)
             .collect();
         let refused =
-            side.ledger.refused.iter().filter(|(device_id, log_id, _)| (device_id, log_id) == (&key.0, &key.1));
+            side.record.refused.iter().filter(|(device_id, log_id, _)| (device_id, log_id) == (&key.0, &key.1));
         let refused: BTreeSet<u64> = refused.map(|(.., seq)| *seq).collect();
-        let named = side.ledger.named_heads.get(key).copied().unwrap_or(0).max(*head);
+        let named = side.record.named_heads.get(key).copied().unwrap_or(0).max(*head);
         let lacking = |head: u64| -> BTreeSet<u64> {
             let top = received.last().copied().unwrap_or(0).max(head);
             (1..=top).filter(|seq| !received.contains(seq) && !refused.contains(seq)).collect()
@@ -501,7 +502,7 @@ fn gaps_are_reported(truth: &Truth, side: &Side, found: &mut Found) {
         let log = truth.logs.get(key).cloned().unwrap_or_default();
         let mut reported: BTreeSet<u64> = log.missing.iter().flat_map(|(from, to)| *from..=*to).collect();
         // A server that went back may have lost the items that it refused since the backup.
-        reported.retain(|seq| side.ledger.restores == 0 || !refused.contains(seq));
+        reported.retain(|seq| side.record.restores == 0 || !refused.contains(seq));
         // The server must know acknowledged heads, and may know heads of requests that arrived.
         if !(*head..=named).any(|head| reported == lacking(head)) {
             let lacking = lacking(*head);
@@ -528,9 +529,9 @@ fn every_scan_is_somewhere(side: &Side, found: &mut Found) {
 /// is checked at each of its actions.
 fn wiped_when_revoked(side: &Side, found: &mut Found) {
     for (n, phone) in side.phones.iter().enumerate() {
-        let revoked = phone.identity.as_ref().is_some_and(|(id, _)| side.ledger.revoked.contains(id));
+        let revoked = phone.identity.as_ref().is_some_and(|(id, _)| side.record.revoked.contains(id));
         // A phone that has no key, or an unknown one, learns nothing; it was also given nothing.
-        if revoked && side.ledger.restores == 0 && settled(phone) {
+        if revoked && side.record.restores == 0 && settled(phone) {
             found.push(("I18", format!("phone {n} is revoked, and does not know: {:?}", phone.phase())));
         }
         let is_empty = phone.unsent() == 0 && phone.writing.is_empty();
@@ -543,7 +544,7 @@ fn wiped_when_revoked(side: &Side, found: &mut Found) {
 /// I24: whatever the server says, a phone itself admits no more persons with a ticket than its limit. It is checked if
 /// the limit never changed, and if no person and no roll-back removed counted scans.
 fn no_phone_lets_in_too_many(truth: &Truth, side: &Side, found: &mut Found) {
-    if side.ledger.restores > 0 {
+    if side.record.restores > 0 {
         return;
     }
     let decided: BTreeSet<&ScanId> = truth.reviews.iter().map(|review| &review.scan_id).collect();

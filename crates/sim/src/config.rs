@@ -69,35 +69,36 @@ pub struct Config {
     pub captive: u32,
     /// The longest travel time of a message, in milliseconds.
     pub delay_ms: i64,
-    /// Chance that a device's network is off for a while.
+    /// Chance every 20 seconds that a device's network goes off for a while.
     pub offline: u32,
-    /// Chance per minute that a device's app is killed.
+    /// Chance every 20 seconds that a device's app is killed.
     pub crash: u32,
-    /// Chance per minute that a device's owner clears its storage.
+    /// Chance every 20 seconds that a device's owner clears its storage.
     pub clear: u32,
     /// Chance that an append fails.
     pub disk_full: u32,
     /// Chance that cached bodies are lost in a crash.
     pub cache_lost: u32,
-    /// Chance per minute that a device sleeps.
+    /// Chance every 20 seconds that a device sleeps.
     pub sleep: u32,
-    /// Chance per minute that a device's wall clock is set.
+    /// Chance every 20 seconds that a device's wall clock is set.
     pub clock_step: u32,
     /// The largest initial error of a wall clock, in milliseconds.
     pub clock_offset_ms: i64,
     /// The largest error of the clocks' speed, in parts per million, in either direction.
     pub drift_ppm: i64,
-    /// Chance per minute that an organiser changes a rule.
+    /// Chance every 20 seconds that an organiser changes a rule.
     pub rules: u32,
-    /// Chance per minute that an organiser reviews a scan.
+    /// Chance every 20 seconds that an organiser reviews a scan.
     pub reviews: u32,
-    /// Chance per minute that an organiser revokes a device.
+    /// Chance every 20 seconds that an organiser revokes a device.
     pub revoke: u32,
-    /// Chance per minute that a stranger sends a forged scan.
+    /// Chance every 20 seconds that a stranger sends a forged scan.
     pub forge: u32,
     /// How often the server is restored from a backup.
     pub restores: u64,
-    /// Whether one of the restores copies files, without the proper command.
+    /// Whether one of the restores copies the database's files back without `admit restore`, so that no new epoch
+    /// begins.
     pub improper: bool,
     /// Chance per minute that the server process is killed.
     pub server_crash: u32,
@@ -114,13 +115,13 @@ pub struct Config {
     pub together: u32,
     /// When the lists expire, in milliseconds after the world's beginning; `None`: after its end.
     pub expires_ms: Option<i64>,
-    /// Chance that a scan's item is damaged on every way to the server.
+    /// Chance that a scan's item is damaged each time it travels to the server.
     pub poison: u32,
     /// Chance that a proxy refuses every batch with a certain scan while the faults last.
     pub refuse_whole: u32,
-    /// Chance per minute that a device is given a new key.
+    /// Chance every 20 seconds that a device is given a new key.
     pub rotate: u32,
-    /// Chance per minute that a device's storage is put back to an older copy.
+    /// Chance every 20 seconds that a device's storage is put back to an older copy.
     pub put_back: u32,
     /// Chance that a visitor has no ticket and is added by staff.
     pub walk_ins: u32,

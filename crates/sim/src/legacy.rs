@@ -48,9 +48,9 @@ impl<S: Server> World<S> {
         let held = &mut self.sides[side];
         for item in items {
             let scan = item.into_scan(&request.device_id, &paired.event_id);
-            held.ledger.legacy.insert(sign::content_digest(&scan));
+            held.record.legacy.insert(sign::content_digest(&scan));
         }
-        held.ledger.answered(None, &wire, &answer);
+        held.record.answered(None, &wire, &answer);
         match answer.status {
             200 if !again => held.legacy[client].unsent.clear(),
             401 => held.legacy[client].paired = None,

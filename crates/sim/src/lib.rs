@@ -15,7 +15,7 @@ pub mod mutants;
 pub mod fake_phone;
 pub mod server;
 mod venue;
-pub mod ledger;
+pub mod record;
 pub mod model_server;
 pub mod real_server;
 pub mod phone;

@@ -149,7 +149,7 @@ impl ModelServer {
         }
     }
 
-    /// Begins a new epoch. Knowledge of devices from the lost part of the old epoch is void (spec §3).
+    /// Begins a new epoch. The part of the old epoch that was lost does not count as known to any device (spec §3).
     fn begin_epoch(&mut self, now_ms: i64, after: Epoch) {
         let restored_at_ms = now_ms.max(after.restored_at_ms + 1).max(self.state.epoch.restored_at_ms + 1);
         let random = self.rng.draw();
@@ -220,7 +220,8 @@ impl Org {
             || scan.ticket_id.as_ref().filter(|_| scan.method == Method::Manual || scan.barcode_hash.is_none());
         scan.barcode_hash.and_then(|hash| self.codes.get(&hash)).or_else(by_hand)
     }
-    /// Whether [`Self::subject_of`] is this subject. It is asked for every fact at every reduction.
+    /// Whether [`Self::subject_of`] is this subject. It copies no ids, because it is called for every fact at every
+    /// reduction.
     fn is_about(&self, fact: &Fact, subject: &Subject) -> bool {
         match (self.ticket_of(fact), subject) {
             (Some(id), Subject::Ticket(subject)) => id == subject,
@@ -418,7 +419,7 @@ impl Server for ModelServer {
     }
 
     fn begin(&mut self, epoch: Epoch) {
-        self.rng.draw(); // As if it had found out itself.
+        self.rng.draw(); // As many draws as if a witness had shown the roll-back here.
         self.set_epoch(epoch);
     }
 

@@ -12,7 +12,7 @@ use crate::server::{Reply, Request, Response, Server};
 use crate::trace::short;
 use crate::world::{Asker, Ev, World};
 
-/// Whether the item of a scan is damaged on every way to the server.
+/// Whether the item of a scan is damaged each time it travels to the server.
 pub(crate) fn is_poisoned(scan_id: &ScanId, per_mille: u32) -> bool {
     short(scan_id.as_str().as_bytes()) % 1_000 < per_mille
 }
@@ -209,7 +209,7 @@ impl<S: Server> World<S> {
                 _ => {}
             }
         }
-        held.ledger.answered(asker.author.as_ref(), wire, answer);
+        held.record.answered(asker.author.as_ref(), wire, answer);
         let line = format_args!("server {} {} {:08x}", answer.status, wire.route(), short(&answer.body));
         held.trace.line(now_ms - BEGINNING_MS, line);
     }

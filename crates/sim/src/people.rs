@@ -51,7 +51,7 @@ impl<S: Server> World<S> {
             }
             self.at(side, at, Ev::Visit);
         }
-        // Faults and acts happen per minute. A short world uses shorter minutes.
+        // Phones' faults and organisers' acts are drawn every 20 seconds.
         self.at(side, now_ms + 20_000, Ev::Minute);
     }
 
@@ -160,17 +160,17 @@ impl<S: Server> World<S> {
                 && kept.len() as u64 <= held.phones[phone].disk.durable();
             self.checked.hit("I1");
             if !durable {
-                held.ledger.broken("I1", format!("{scan_id} was shown before it was on stable storage"));
+                held.record.broken("I1", format!("{scan_id} was shown before it was on stable storage"));
             }
             let scan =
                 kept.iter().rev().find(|kept| kept.scanned.scan.scan_id == *scan_id).map(|kept| &kept.scanned.scan);
             if let Some((scan, expires_at)) = scan.zip(self.config.expires_at()) {
-                // I10 checks the phone's own clock.
+                // The phone's own time is compared with the list's expiry. I10 checks whether that time is right.
                 let past = scan.at >= expires_at && verdict.manifest_version > 0;
                 self.checked.hit_if(past, "I16");
                 self.coverage.hit_if(past && verdict.opened, "let in by an expired list");
                 if past && !verdict.list_expired {
-                    held.ledger.broken("I16", format!("{scan_id} is plain though its list expired at {expires_at}"));
+                    held.record.broken("I16", format!("{scan_id} is plain though its list expired at {expires_at}"));
                 }
             }
             self.coverage.hit_if(verdict.practice, "scan in practice");
@@ -226,7 +226,7 @@ impl<S: Server> World<S> {
         let held = &mut self.sides[side];
         let Some(text) = held.phones[phone].last_code.clone() else { return };
         if chaos && again > 0 && held.extra.per_mille(again) {
-            // This is shortly after, or when the phone no longer takes it for the same showing
+            // The code is shown again shortly after, or when the phone no longer takes it for the same showing
             // ([`limits::SAME_TICKET_MS`]).
             let (least, most) = *held.extra.pick(&[(1_000, 12_000), (60_500, 75_000)]);
             let at = now_ms + held.extra.between(least, most);
@@ -239,7 +239,7 @@ impl<S: Server> World<S> {
 
     // -------------------------------------------------------------------------------------------------- by the minute
 
-    /// Runs what happens each minute: faults of phones, acts of organisers, staff who attend to stopped phones.
+    /// Runs what happens every 20 seconds: faults of phones, acts of organisers, staff who pair phones again.
     pub(crate) fn minute(&mut self, side: usize) {
         let now_ms = self.now_ms;
         self.at(side, now_ms + 20_000, Ev::Minute);
@@ -256,14 +256,15 @@ impl<S: Server> World<S> {
         }
     }
 
-    /// Staff pair a phone that lost its pairing, and start a phone that stopped.
+    /// Staff pair a phone that has no pairing, or whose pairing no longer works. A phone that sleeps or does not run is
+    /// left alone.
     fn look_after(&mut self, side: usize, phone: usize) {
         let now_ms = self.now_ms;
         let held = &self.sides[side].phones[phone];
         if held.engine.is_none() || held.asleep_until > now_ms {
             return;
         }
-        let known = held.identity.as_ref().is_some_and(|(id, _)| self.sides[side].ledger.revoked.contains(id));
+        let known = held.identity.as_ref().is_some_and(|(id, _)| self.sides[side].record.revoked.contains(id));
         // The server knows this phone by a key whose only copy was in a lost answer. If its journal is empty, it
         // starts as a new device.
         if held.taken > 2 && held.kept.is_empty() {
@@ -293,7 +294,7 @@ impl<S: Server> World<S> {
         if self.act(side, &Act::Approve { code, gate_id }).is_some() {
             let held = &mut self.sides[side];
             if let Some((device_id, _)) = &held.phones[phone].identity {
-                self.coverage.hit_if(held.ledger.revoked.remove(device_id), "revoked phone let in again");
+                self.coverage.hit_if(held.record.revoked.remove(device_id), "revoked phone let in again");
             }
         }
     }
@@ -362,7 +363,7 @@ impl<S: Server> World<S> {
         let rows = writes[held.extra.between(writes.len() as i64 / 2, writes.len() as i64 - 2).max(0) as usize];
         let scans = held.phones[phone].kept.len();
         if let Err(back) = held.phones[phone].put_back(rows) {
-            held.ledger.broken("I15", format!("a list went back: {}", back.0));
+            held.record.broken("I15", format!("a list went back: {}", back.0));
         }
         let lost = scans > held.phones[phone].kept.len();
         held.trace.line(self.now_ms - BEGINNING_MS, format_args!("{phone} is put back to {rows} rows"));
@@ -386,7 +387,7 @@ impl<S: Server> World<S> {
         let held = &mut self.sides[side];
         held.trace.line(now_ms - BEGINNING_MS, format_args!("{phone} dies, storage cleared: {clear}"));
         if clear {
-            held.ledger.cleared.extend(held.phones[phone].identity.clone());
+            held.record.cleared.extend(held.phones[phone].identity.clone());
             held.phones[phone].clear();
         } else {
             held.phones[phone].kill();
@@ -461,7 +462,7 @@ impl<S: Server> World<S> {
                 // An organiser cannot revoke a phone whose pairing has not arrived.
                 if self.act(side, &Act::Revoke(device_id.clone())).is_some() {
                     self.coverage.hit_if(unsent, "revoked with unsent scans");
-                    self.sides[side].ledger.revoked.insert(device_id);
+                    self.sides[side].record.revoked.insert(device_id);
                 }
             }
         }
@@ -498,7 +499,7 @@ impl<S: Server> World<S> {
             let (device_id, scan_id, digest) = held.rng.pick(&scans).clone();
             let decision = *held.rng.pick(Decision::ALL);
             // Nobody accepts a scan of a stranger, or it would count by a person's decision.
-            if !held.ledger.forged.contains(&digest) {
+            if !held.record.forged.contains(&digest) {
                 self.act(side, &Act::Review { device_id, scan_id, digest, decision });
             }
         }
@@ -512,7 +513,7 @@ impl<S: Server> World<S> {
     fn forge(&mut self, side: usize) {
         let held = &mut self.sides[side];
         let made: Vec<_> = held.phones.iter().flat_map(|phone| &phone.kept).map(|kept| kept.scanned.clone()).collect();
-        let Some(bearer) = held.ledger.sent.last().cloned() else { return };
+        let Some(bearer) = held.record.sent.last().cloned() else { return };
         if made.is_empty() {
             return;
         }
@@ -540,7 +541,7 @@ impl<S: Server> World<S> {
             Err(_) => return,
         };
         (sync.format, sync.scans, sync.log_id, sync.head) = (Some(2), vec![item], None, None);
-        held.ledger.forged.insert(digest);
+        held.record.forged.insert(digest);
         let wire = Request { body: serde_json::to_string(&sync).ok(), ..bearer };
         if let Reply::Answer(answer) = self.ask(side, &wire) {
             self.coverage.hit_if(answer.status == 200, "forged scan");

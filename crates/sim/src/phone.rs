@@ -35,7 +35,7 @@ pub struct Kept {
     /// The true time, in milliseconds, at which the phone stamped the scan. `None` if its clock was doubtful then, so
     /// that its uncertainty need not hold.
     pub true_ms: Option<i64>,
-    /// The value of [`Phone::gone_back`] at that time.
+    /// The value of [`Phone::gone_back`] when the scan was made.
     pub gone_back: u64,
 }
 
@@ -91,7 +91,8 @@ pub struct Phone {
     pub witness: Option<String>,
     /// Epoch and serial of the newest witness on stable storage.
     pub proof: Option<(Epoch, u64)>,
-    /// The witness of each request under way. It is recorded only if the server may go back without the command.
+    /// The witness of each request under way. It is recorded only if the database's files may be copied back without
+    /// `admit restore`.
     pub carried: BTreeMap<u64, Option<String>>,
     /// The witness of the last answered request.
     pub shown_proof: Option<String>,
@@ -112,7 +113,7 @@ pub struct Phone {
     sessions: u64,
 }
 
-/// The faults of rows read from the disk.
+/// Why the journal's lists went back: which list was followed by an older one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WentBack(pub String);
 
@@ -252,7 +253,7 @@ impl Phone {
         self.disk.put_back(rows);
         let rows = self.disk.rows().to_vec();
         self.note(&rows, 0)?;
-        // The properties are those recorded when the scans were made.
+        // The scans that are left keep what the simulator recorded when they were made.
         let again = self.kept.len();
         self.kept = kept.into_iter().take(again).collect();
         let there: BTreeSet<&ScanId> = self.kept.iter().map(|kept| &kept.scanned.scan.scan_id).collect();
@@ -273,8 +274,8 @@ impl Phone {
                     let true_ms = Some(at_ms).filter(|_| !self.clock_doubtful);
                     self.kept.push(Kept { scanned: *scanned, digest, true_ms, gone_back: self.gone_back });
                 }
-                // A person paired it with a server of an older epoch. That epoch counts from now on, and so do its
-                // lists.
+                // If a person paired the phone with a server of an older epoch, that epoch counts from now on, and so
+                // do its lists.
                 Some(Entry::Paired(paired)) => {
                     self.key_erased = false;
                     let holds = |list: &(Epoch, u64)| paired.epoch.is_none_or(|epoch| list.0 <= epoch);

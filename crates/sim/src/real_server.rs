@@ -35,7 +35,7 @@ pub(crate) mod office;
 use http_factory::{HttpServer, Open, Seen};
 use store_factory::{Build, Hooks, StoreBehind};
 
-/// The first statement of the beginning of an epoch.
+/// The first statement that a server executes when it begins an epoch.
 const FIRST_OF_AN_EPOCH: &str = "LOCK_EPOCHS";
 
 /// The state that all processes of this server share. It survives kills and restores.
@@ -146,7 +146,9 @@ fn process(store: Arc<dyn Store>, machine: &Arc<Machine>) -> App {
 impl RealServer {
     /// Makes a server with its organisations. Their events, gates and tickets have the same ids.
     ///
-    /// # Panics If the store cannot be opened or the organisations cannot be made.
+    /// # Panics
+    ///
+    /// If the store cannot be opened or the organisations cannot be made.
     pub fn new(seed: u64, config: &Config, now_ms: i64, place: &Place<'_>, planted: Planted) -> Self {
         // The last stream is the server's own, for epochs. It is the same for any number of organisations.
         let streams = |purpose| {
@@ -243,7 +245,7 @@ impl RealServer {
         // memory, and that depends on the other organisation's faults (trust I13).
         self.served[org] += 1;
         if regressions::before_later_faults(self.seed) {
-            return; // It is kept as it was.
+            return; // An older regression seed keeps the faults that it had.
         }
         // Requests of nobody, or of the server itself, are the same with one organisation or two.
         let nobody = org + 1 == self.served.len();

@@ -8,10 +8,10 @@ use admit_store_queries::contents::Contents;
 
 use crate::config::{BEGINNING_MS, Config};
 use crate::coverage::{Coverage, INSIDE, MUST_REACH, WITH_A_STORE};
-use crate::ledger::Violation;
 use crate::model_server::ModelServer;
 use crate::mutants::{Mutant, Planted};
 use crate::real_server::{Place, RealServer, office, store_factory};
+use crate::record::Violation;
 use crate::regressions::regressions;
 use crate::server::{Server, Truth};
 use crate::world::{FoundOut, World};
@@ -135,14 +135,18 @@ pub fn embedded() -> Place<'static> {
 
 /// Runs one seed at level 0 or 1.
 ///
-/// # Panics At another level. Callers check it.
+/// # Panics
+///
+/// At another level. Callers check it.
 pub fn run_seed(level: u8, seed: u64, options: &Options) -> Outcome {
     run_seed_in(level, seed, options, &embedded())
 }
 
 /// Runs one seed, with the server of levels 1 and 2 in `place`.
 ///
-/// # Panics At a level that does not exist, or that `place` does not support. Callers check it.
+/// # Panics
+///
+/// At a level that does not exist, or that `place` does not support. Callers check it.
 pub fn run_seed_in(level: u8, seed: u64, options: &Options, place: &Place<'_>) -> Outcome {
     let config = Config::draw(seed);
     let planted = Planted::new(options.mutant);
@@ -236,7 +240,7 @@ fn once<S: Server>(
     coverage.add(world.server.coverage());
     let checked = world.checked.clone();
     let trace_hash = world.trace_hash() ^ hidden(planted);
-    let violations = world.sides.iter_mut().flat_map(|side| std::mem::take(&mut side.ledger.violations)).collect();
+    let violations = world.sides.iter_mut().flat_map(|side| std::mem::take(&mut side.record.violations)).collect();
     let trace = world.sides.into_iter().flat_map(|side| side.trace.into_lines()).collect();
     let outcome = Outcome { seed, config: config.clone(), violations, trace_hash, coverage, checked, trace, contents };
     Ran { outcome, truths, found_out }

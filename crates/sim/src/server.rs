@@ -212,7 +212,7 @@ pub trait Server {
     fn heal(&mut self) {}
     /// Takes a backup.
     fn backup(&mut self);
-    /// Restores the last backup: with the proper command, which begins an epoch, or by copying files.
+    /// Restores the last backup: with `admit restore`, which begins an epoch (`proper`), or by copying files.
     fn restore(&mut self, now_ms: i64, proper: bool);
     /// The epochs that have begun so far, oldest first, without the initial one.
     fn begun(&self) -> &[Epoch];

@@ -12,14 +12,15 @@ use admit_core::wire::engine::{Effect, Input, Phase};
 use crate::clock::PhoneClock;
 use crate::config::{BEGINNING_MS, Config, LONG_REST_MS};
 use crate::coverage::Coverage;
-use crate::ledger::Ledger;
 use crate::mutants::{Mutant, Planted};
 use crate::phone::{Phone, Writing};
+use crate::record::Record;
 use crate::rng::Rng;
 use crate::server::{Act, Reply, Request, Server};
 use crate::trace::{Trace, short};
 
-/// The sender of a request: the phone, the run of its app, the request's number, and the device.
+/// The sender of a request: the index of the simulated phone, how often its app was started, and the request's number.
+/// `author` is the id under which the phone is paired.
 #[derive(Debug, Clone)]
 pub(crate) struct Asker {
     pub phone: usize,
@@ -47,14 +48,15 @@ pub(crate) enum Ev {
     Start { phone: usize },
     /// A person comes to a door.
     Visit,
-    /// A minute has passed.
+    /// 20 seconds have passed: the faults of phones and the acts of organisers are drawn.
     Minute,
     /// An S1 client has something to send.
     Legacy { client: usize },
 }
 
 impl Ev {
-    /// Whether this event may still change the server's content: a request that has not arrived, or an act of staff.
+    /// Whether this event may still change the server's content: a request that has not arrived, an act of staff, a
+    /// finished append, or the start of an app.
     fn is_under_way(&self) -> bool {
         match self {
             Self::Arrives { looked, .. } => looked.is_none(),
@@ -77,7 +79,7 @@ pub(crate) struct Side {
     pub extra: Rng,
     pub phones: Vec<Phone>,
     pub legacy: Vec<crate::client::Client>,
-    pub ledger: Ledger,
+    pub record: Record,
     pub trace: Trace,
     pub imported: u64,
     /// The event's status, as the organiser set it.
@@ -132,7 +134,7 @@ impl<S: Server> World<S> {
                 extra: Rng::of(seed, "side, extra", org),
                 phones: (0..config.devices).map(|index| Phone::new(seed, index, clock(index))).collect(),
                 legacy: (0..config.legacy).map(|index| crate::client::Client::new(seed, index)).collect(),
-                ledger: Ledger::default(),
+                record: Record::default(),
                 trace: Trace::new(keep_trace),
                 imported: 0,
                 status: if config.opens_ms.is_some() { EventStatus::Draft } else { EventStatus::Live },
@@ -159,7 +161,9 @@ impl<S: Server> World<S> {
         }
     }
 
-    /// Lets epochs begin that devices of an absent organisation caused (spec §3: an epoch belongs to the server).
+    /// Schedules epochs that began in the run with two organisations, when devices of the second one proved a
+    /// roll-back. That organisation is absent here, but its epochs still begin, since an epoch belongs to the server
+    /// (spec §3).
     pub(crate) fn foretell(&mut self, found_out: &[FoundOut]) {
         self.foretold = found_out.iter().filter(|(_, org, _)| *org >= self.config.orgs).copied().collect();
     }
@@ -257,9 +261,10 @@ impl<S: Server> World<S> {
             return side.rests;
         }
         let settled = |phone: &Phone| {
-            let gone = phone.identity.as_ref().is_some_and(|(id, _)| side.ledger.revoked.contains(id));
+            let gone = phone.identity.as_ref().is_some_and(|(id, _)| side.record.revoked.contains(id));
             let paired = !matches!(phone.phase(), Phase::Unpaired | Phase::Pairing | Phase::KeyUnknown);
-            // Only a phone whose witness the server lacks can prove a roll-back without the command.
+            // If files were copied back without `admit restore`, only a phone whose witness the server lacks can prove
+            // it.
             let proven = !self.config.improper || phone.phase() != Phase::Ready || phone.has_shown_proof();
             phone.unsent() == 0 && phone.writing.is_empty() && phone.view.is_some() && (gone || paired) && proven
         };
@@ -350,7 +355,7 @@ impl<S: Server> World<S> {
                     // The phone has these rows, because it reads all of them before it purges any.
                     let n = row.n;
                     if let Err(why) = held.disk.purge(row) {
-                        self.sides[side].ledger.broken("I2", format!("phone {phone} purges up to row {n}: {why}"));
+                        self.sides[side].record.broken("I2", format!("phone {phone} purges up to row {n}: {why}"));
                     }
                 }
                 Effect::Forget { key } => held.disk.forget(&key),
@@ -401,13 +406,13 @@ impl<S: Server> World<S> {
                 Effect::Found { .. } | Effect::PinOk => {}
             }
         }
-        let Side { phones, ledger, .. } = &mut self.sides[side];
+        let Side { phones, record, .. } = &mut self.sides[side];
         // A server that went back may know the device again and give it a list, before the device has recorded its
         // revocation.
-        if ledger.restores == 0 && phones[phone].phase() == Phase::Revoked && !phones[phone].disk.cached().is_empty() {
+        if record.restores == 0 && phones[phone].phase() == Phase::Revoked && !phones[phone].disk.cached().is_empty() {
             let kept = phones[phone].disk.cached().keys().cloned().collect::<Vec<_>>().join(", ");
             let after_ms = now_ms - BEGINNING_MS;
-            ledger.broken("I18", format!("phone {phone} is revoked and after {after_ms} ms still keeps {kept}"));
+            record.broken("I18", format!("phone {phone} is revoked and after {after_ms} ms still keeps {kept}"));
         }
     }
 
@@ -462,26 +467,26 @@ impl<S: Server> World<S> {
     /// Puts rows on stable storage and notes them in the simulator's record.
     pub(crate) fn make_durable(&mut self, side: usize, phone: usize, writing: &Writing) -> bool {
         let strict = !self.planted.is(Mutant::RelaxedJournal);
-        let Side { phones, ledger, .. } = &mut self.sides[side];
+        let Side { phones, record, .. } = &mut self.sides[side];
         let held = &mut phones[phone];
         if held.disk.append(&writing.rows, strict).is_err() {
             return false;
         }
         let (before, apart) = (held.kept.len(), held.set_apart);
         if let Err(back) = held.note(&writing.rows, writing.at_ms) {
-            ledger.broken("I15", format!("a list went back: {}", back.0));
+            record.broken("I15", format!("a list went back: {}", back.0));
         }
         self.coverage.hit_if(held.set_apart > apart, "scan set apart");
         for kept in &held.kept[before..] {
             let scan = &kept.scanned.scan;
-            ledger.made.insert(kept.digest, (scan.device_id.clone(), scan.scan_id.clone()));
+            record.made.insert(kept.digest, (scan.device_id.clone(), scan.scan_id.clone()));
             self.checked.hit_if(kept.true_ms.is_some(), "I10");
             if let Some(true_ms) = kept.true_ms
                 && scan.at.ms().abs_diff(true_ms) > scan.uncertainty_ms
             {
                 let what =
                     format!("{} says {} ± {}, true is {}", scan.scan_id, scan.at.ms(), scan.uncertainty_ms, true_ms);
-                ledger.broken("I10", what);
+                record.broken("I10", what);
             }
         }
         true
@@ -526,12 +531,12 @@ impl<S: Server> World<S> {
             ServerFault::Backup => {
                 self.note("a backup is taken");
                 self.server.backup();
-                self.sides.iter_mut().for_each(|side| side.ledger.backup());
+                self.sides.iter_mut().for_each(|side| side.record.backup());
             }
             ServerFault::Restore { proper } => {
                 self.note(if proper { "the server is restored" } else { "the server is restored without the command" });
                 self.server.restore(self.now_ms, proper);
-                self.sides.iter_mut().for_each(|side| side.ledger.restore());
+                self.sides.iter_mut().for_each(|side| side.record.restore());
             }
             ServerFault::Kill => self.server.kill(),
             ServerFault::Epoch(epoch) => self.server.begin(epoch),

@@ -1,6 +1,7 @@
 -- The PostgreSQL store's schema. The embedded store's migration of the same name holds the same tables and names.
--- Text compares by bytes (COLLATE "C"), as it does there: orders and traces are equal.
--- Every table and unique key starts with organization_id, save for the few found before an organisation is known.
+-- Text compares by bytes (COLLATE "C"), as in SQLite. So both stores give the same order.
+-- Every table and unique key starts with organization_id, except for the few tables that are read before the
+-- organisation is known.
 -- Times are milliseconds since 1970, UTC. Digests and hashes are raw bytes. JSON is text, written by core's wire.
 
 -- ---------------------------------------------------------------- found before an organisation is known
@@ -10,7 +11,7 @@ CREATE TABLE settings (
   CONSTRAINT settings_pk PRIMARY KEY (name)
 );
 
--- The server's epochs, the newest by restored_at_ms is the present one.
+-- The server's epochs. The one with the highest restored_at_ms is the present one.
 CREATE TABLE epochs (
   restored_at_ms BIGINT NOT NULL,
   random BIGINT NOT NULL,
@@ -38,7 +39,8 @@ CREATE TABLE credentials (
 );
 CREATE INDEX credentials_holder ON credentials (organization_id, kind, holder);
 
--- What devices ask for themselves, before anybody says for which organisation; gone soon after their end.
+-- Requests by which devices themselves ask to be paired, before anybody says for which organisation. A request is
+-- deleted soon after it expires.
 CREATE TABLE pairing_requests (
   token_hash BYTEA NOT NULL,
   claim_hash BYTEA NOT NULL,
@@ -51,8 +53,9 @@ CREATE TABLE pairing_requests (
 );
 CREATE INDEX pairing_requests_by_end ON pairing_requests (expires_at);
 
--- Which runs wait, and who carries one out; what they are stands in runs. next_at NULL: not by itself any more.
--- parked: place among those that wait for the mail lane.
+-- The runs that are not done, and the process that carries one out (holder). The table runs has the content of each
+-- run. next_at NULL: the run gave up, so only a person can restart it. parked: the run's place in the queue of those
+-- that wait for the mail lane.
 CREATE TABLE job_queue (
   organization_id TEXT COLLATE "C" NOT NULL,
   run_id TEXT COLLATE "C" NOT NULL,
@@ -66,7 +69,7 @@ CREATE INDEX job_queue_due ON job_queue (next_at, run_id) WHERE next_at IS NOT N
 CREATE INDEX job_queue_of_holder ON job_queue (holder) WHERE holder IS NOT NULL;
 CREATE INDEX job_queue_parked ON job_queue (parked, run_id) WHERE parked IS NOT NULL;
 
--- The row is there while the mail server refuses the account or itself: the runs that are parked wait for it.
+-- The row exists while the mail server refuses all letters, and the parked runs wait until it is gone.
 CREATE TABLE mail_lane (
   id BIGINT NOT NULL CONSTRAINT mail_lane_is_one CHECK (id = 1),
   since BIGINT NOT NULL,
@@ -85,7 +88,7 @@ CREATE TABLE organizations (
   CONSTRAINT organizations_pk PRIMARY KEY (organization_id)
 );
 
--- How its mails look, where not as the server's own.
+-- How an organisation's mails look, if it changed that. A column that is NULL stands for the standard look.
 CREATE TABLE letterheads (
   organization_id TEXT COLLATE "C" NOT NULL REFERENCES organizations (organization_id),
   color TEXT COLLATE "C",
@@ -94,7 +97,7 @@ CREATE TABLE letterheads (
   CONSTRAINT letterheads_pk PRIMARY KEY (organization_id)
 );
 
--- Its own templates of mails, a row a kind; a text that is NULL is the server's own.
+-- An organisation's own mail templates, one row per kind of mail. A text that is NULL stands for the server's own text.
 CREATE TABLE mail_templates (
   organization_id TEXT COLLATE "C" NOT NULL REFERENCES organizations (organization_id),
   kind TEXT COLLATE "C" NOT NULL,
@@ -104,7 +107,7 @@ CREATE TABLE mail_templates (
   CONSTRAINT mail_templates_pk PRIMARY KEY (organization_id, kind)
 );
 
--- Head of the organisation's own ledger.
+-- The head of each organisation's own ledger.
 CREATE TABLE organization_heads (
   organization_id TEXT COLLATE "C" NOT NULL,
   audit_n BIGINT NOT NULL,
@@ -147,19 +150,19 @@ CREATE TABLE events (
   status TEXT COLLATE "C" NOT NULL,
   re_entry TEXT COLLATE "C" NOT NULL,
   min_gap_seconds BIGINT NOT NULL,
-  day_starts_at BIGINT NOT NULL, -- minutes after midnight, by the clocks of its zone
+  day_starts_at BIGINT NOT NULL, -- minutes after midnight, in the event's time zone
   has_pin BOOLEAN NOT NULL,
   capacity BIGINT,
   walk_ins BIGINT, -- persons whom staff may add at the doors
   verdict_fields TEXT COLLATE "C" NOT NULL, -- names of guests' fields, a JSON array
-  barcode_kinds TEXT COLLATE "C" NOT NULL, -- kinds of codes that cameras read beside QR, a JSON array
-  retention_days BIGINT, -- after its end, until its guests' personal data is erased
+  barcode_kinds TEXT COLLATE "C" NOT NULL, -- kinds of codes that cameras read in addition to QR, a JSON array
+  retention_days BIGINT, -- days after the event's end until its guests' personal data is erased
   created_at BIGINT NOT NULL,
   CONSTRAINT events_pk PRIMARY KEY (organization_id, event_id)
 );
 CREATE INDEX events_newest ON events (organization_id, created_at, event_id);
 
--- One row orders everything of an event: locked by each write, moved on by those that take a place.
+-- One row per event orders the event's writes. Every write locks the row, and a write that takes a serial raises it.
 CREATE TABLE event_heads (
   organization_id TEXT COLLATE "C" NOT NULL,
   event_id TEXT COLLATE "C" NOT NULL,
@@ -184,7 +187,8 @@ CREATE TABLE event_epochs (
   CONSTRAINT event_epochs_pk PRIMARY KEY (organization_id, event_id, restored_at_ms, random)
 );
 
--- Facts. effective_at NULL: from the start. By subject: every scan reads its ticket's.
+-- Facts. effective_at NULL: the rule holds from the start. The key begins with the subject, because every scan reads
+-- the rules of its ticket.
 CREATE TABLE rules (
   organization_id TEXT COLLATE "C" NOT NULL,
   event_id TEXT COLLATE "C" NOT NULL,
@@ -253,8 +257,9 @@ CREATE TABLE guest_lists (
 );
 
 -- ---------------------------------------------------------------- tickets, codes, guests
--- No foreign keys from here on: these rows come in by the ten thousand, from use cases that hold their event's head.
--- hashes: every hash the ticket ever held, 32 bytes each, first to newest; codes finds them. order_id: the number of the purchase that it belongs to.
+-- From here on tables have no foreign keys. Their rows come by the ten thousand, from use cases that hold their event's
+-- head. hashes: the hash of every code that the ticket ever held, 32 bytes each, oldest first; the table codes finds
+-- the ticket by one of them. order_id: the number of the purchase that the ticket belongs to.
 CREATE TABLE tickets (
   organization_id TEXT COLLATE "C" NOT NULL,
   ticket_id TEXT COLLATE "C" NOT NULL,
@@ -277,11 +282,12 @@ CREATE TABLE tickets (
   CONSTRAINT tickets_import_key UNIQUE (organization_id, event_id, import_key)
 );
 CREATE INDEX tickets_newest ON tickets (organization_id, event_id, created_at, ticket_id);
--- What counts of all tickets of an event read, without their rows.
+-- Counts over all tickets of an event read this index alone, without the tickets' rows.
 CREATE INDEX tickets_at_a_glance ON tickets (organization_id, event_id, status, entry_limit, ticket_id, order_id);
 CREATE INDEX tickets_by_rules ON tickets (organization_id, event_id, rules_serial, ticket_id);
 
--- Which ticket ever held a code. Never updated: a code given to a ticket is never given to another of the event.
+-- The ticket that holds or held a code. A row is never updated: a code given to a ticket is never given to another
+-- ticket of the event.
 CREATE TABLE codes (
   organization_id TEXT COLLATE "C" NOT NULL,
   event_id TEXT COLLATE "C" NOT NULL,
@@ -291,8 +297,9 @@ CREATE TABLE codes (
 );
 CREATE INDEX codes_of_ticket ON codes (organization_id, event_id, ticket_id);
 
--- folded: the name as it is sorted, lower case and without accents. words: by what it is found, a space before each word.
--- serial: of the last change, what names on devices are ordered by.
+-- folded: the text that names are sorted by, in lower case and without accents. words: the text in which a search
+-- looks, with a space before each word. serial: that of the guest's last change, which orders the names that devices
+-- fetch.
 CREATE TABLE guests (
   organization_id TEXT COLLATE "C" NOT NULL,
   guest_id TEXT COLLATE "C" NOT NULL,
@@ -308,19 +315,19 @@ CREATE TABLE guests (
   party_size BIGINT NOT NULL,
   note TEXT COLLATE "C",
   flag TEXT COLLATE "C",
-  fields TEXT COLLATE "C" NOT NULL, -- what else the organiser keeps of them, a JSON object
+  fields TEXT COLLATE "C" NOT NULL, -- the organiser's own fields of the guest, a JSON object
   external_id TEXT COLLATE "C",
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
   serial BIGINT NOT NULL,
-  erased_at BIGINT, -- when their personal data was erased
+  erased_at BIGINT, -- when the guest's personal data was erased
   CONSTRAINT guests_pk PRIMARY KEY (organization_id, guest_id)
 );
 CREATE INDEX guests_newest ON guests (organization_id, event_id, created_at, guest_id);
 CREATE INDEX guests_by_name ON guests (organization_id, event_id, folded, guest_id);
 CREATE INDEX guests_by_serial ON guests (organization_id, event_id, serial, guest_id);
 
--- Imports of files. kept: what undoing needs, as the use case wrote it.
+-- Imports of files. kept: the former values that undoing the import needs, in the use case's own form.
 CREATE TABLE imports (
   organization_id TEXT COLLATE "C" NOT NULL,
   event_id TEXT COLLATE "C" NOT NULL,
@@ -337,7 +344,7 @@ CREATE TABLE imports (
 );
 CREATE INDEX imports_newest ON imports (organization_id, event_id, serial);
 
--- What was said last about files whose header has this shape.
+-- The mapping that a person last gave for files whose header has this shape.
 CREATE TABLE import_mappings (
   organization_id TEXT COLLATE "C" NOT NULL,
   event_id TEXT COLLATE "C" NOT NULL,
@@ -347,7 +354,7 @@ CREATE TABLE import_mappings (
   CONSTRAINT import_mappings_pk PRIMARY KEY (organization_id, event_id, shape)
 );
 
--- Tickets of an import that was undone: they and their guests are in no list and no count.
+-- Tickets of an import that was undone. Neither they nor their guests are in any list or count.
 CREATE TABLE withdrawn_tickets (
   organization_id TEXT COLLATE "C" NOT NULL,
   event_id TEXT COLLATE "C" NOT NULL,
@@ -355,8 +362,8 @@ CREATE TABLE withdrawn_tickets (
   CONSTRAINT withdrawn_tickets_pk PRIMARY KEY (organization_id, event_id, ticket_id)
 );
 
--- Names of guests whom staff added at a door, by the tickets made from their scans: the scans hold only a digest of name and
--- salt, so a name can be erased.
+-- Names of guests whom staff added at a door, by the tickets made from their scans. The scans hold only a digest of
+-- name and salt, so a name can be erased.
 CREATE TABLE walk_in_names (
   organization_id TEXT COLLATE "C" NOT NULL,
   event_id TEXT COLLATE "C" NOT NULL,
@@ -437,7 +444,7 @@ CREATE TABLE logs (
 );
 CREATE INDEX logs_of_event ON logs (organization_id, event_id, device_id, log_id);
 
--- Facts.
+-- Facts. answer: compressed.
 CREATE TABLE batches (
   organization_id TEXT COLLATE "C" NOT NULL,
   device_id TEXT COLLATE "C" NOT NULL,
@@ -445,7 +452,7 @@ CREATE TABLE batches (
   batch_id TEXT COLLATE "C" NOT NULL,
   event_id TEXT COLLATE "C" NOT NULL,
   digest BYTEA NOT NULL,
-  answer TEXT COLLATE "C" NOT NULL,
+  answer BYTEA NOT NULL,
   status TEXT COLLATE "C" NOT NULL,
   batch_size BIGINT NOT NULL,
   processed_count BIGINT NOT NULL,
@@ -475,8 +482,8 @@ CREATE INDEX rejected_of_device ON rejected (organization_id, event_id, device_i
 -- A block holds up to 14 scans of one author and one log that arrived one after the other (core's `block`). The subject
 -- of a scan is not stored: a ticket may be made after its scan. An index in memory, made of the blocks, finds scans.
 -- position: the serial of the write times 16,384, plus the block's number in the write. carrier: the device that sent
--- the scans, NULL for their author. first_seq, last_seq: of the scans' places in the log. withheld: how many of the
--- scans are withheld. checksum: the last eight bytes of the block.
+-- the scans, NULL for their author. first_seq, last_seq: the lowest and the highest of the scans' places in the log.
+-- withheld: how many of the scans are withheld. checksum: of the block's own check and the checksum of the block before.
 CREATE TABLE scan_blocks (
   organization_id TEXT COLLATE "C" NOT NULL,
   event_id TEXT COLLATE "C" NOT NULL,
@@ -496,7 +503,7 @@ CREATE INDEX scan_blocks_of_log ON scan_blocks (organization_id, device_id, log_
 -- A block is compressed already.
 ALTER TABLE scan_blocks ALTER COLUMN block SET STORAGE EXTERNAL;
 
--- What later deliveries of a stored content proved.
+-- The proof of authorship that each later delivery of a stored content brought.
 CREATE TABLE deliveries (
   organization_id TEXT COLLATE "C" NOT NULL,
   scan_id TEXT COLLATE "C" NOT NULL,
@@ -529,28 +536,30 @@ CREATE TABLE reviews (
 CREATE INDEX reviews_of_scan ON reviews (organization_id, scan_id, device_id, digest);
 
 -- ---------------------------------------------------------------- derived: `admit rebuild` makes these again
--- What the reducer says of a subject, its scans' verdicts included: one row, written whole. One that lost its last scan
--- to another subject stays with scans = 0: who follows the event's changes has to hear of it, and nobody else sees it.
--- inside: persons inside now. entered_at: time of the newest entry, NULL where nobody was let in.
--- first_at, last_at: of its scans' times; of no scans the one is after the other. In the index for who looks by time alone.
-CREATE TABLE states (
+-- The reducer's results for subjects, with the verdicts of their scans, in blocks like those of scans. Each write appends
+-- the states that it changed, and the newest state of a subject is the valid one. If a subject loses its last scan to
+-- another subject, its state without scans stays, because devices that follow the event's changes must learn of it.
+-- position: the serial of the write times 1,048,576, plus the block's number in the write. checksum: as of blocks of scans.
+CREATE TABLE state_blocks (
+  organization_id TEXT COLLATE "C" NOT NULL,
+  event_id TEXT COLLATE "C" NOT NULL,
+  position BIGINT NOT NULL,
+  checksum BIGINT NOT NULL,
+  block BYTEA NOT NULL,
+  CONSTRAINT state_blocks_pk PRIMARY KEY (organization_id, event_id, position)
+);
+-- Judgements that are too long for a block, of tickets with many scans. The next judgement of the same subject overwrites
+-- the row.
+CREATE TABLE long_judgements (
   organization_id TEXT COLLATE "C" NOT NULL,
   event_id TEXT COLLATE "C" NOT NULL,
   subject TEXT COLLATE "C" NOT NULL,
   serial BIGINT NOT NULL,
-  scans BIGINT NOT NULL,
-  persons BIGINT NOT NULL,
-  inside BIGINT NOT NULL,
-  entered_at BIGINT,
-  first_at BIGINT NOT NULL,
-  last_at BIGINT NOT NULL,
-  digest BYTEA NOT NULL,
   judgement BYTEA NOT NULL,
-  CONSTRAINT states_pk PRIMARY KEY (organization_id, event_id, subject)
+  CONSTRAINT long_judgements_pk PRIMARY KEY (organization_id, event_id, subject)
 );
-CREATE INDEX states_in_order ON states (organization_id, event_id, serial, subject, first_at, last_at, persons, inside);
 
--- Scans that count nothing until a person accepts them: few, and asked for by device.
+-- Scans that count nothing until a person accepts them. They are few, and are looked up by device.
 CREATE TABLE waiting (
   organization_id TEXT COLLATE "C" NOT NULL,
   event_id TEXT COLLATE "C" NOT NULL,
@@ -603,7 +612,7 @@ CREATE TABLE occupancy_gates (
   CONSTRAINT occupancy_gates_pk PRIMARY KEY (organization_id, event_id, gate_id)
 );
 
--- Recounts that count: everybody in the area behind a gate at a time.
+-- The recounts that count. A recount is the number of all persons in the area behind a gate at a time.
 CREATE TABLE recounts (
   organization_id TEXT COLLATE "C" NOT NULL,
   event_id TEXT COLLATE "C" NOT NULL,
@@ -616,7 +625,7 @@ CREATE TABLE recounts (
   CONSTRAINT recounts_pk PRIMARY KEY (organization_id, event_id, subject, device_id, scan_id)
 );
 
--- Causes are derived; who resolved which digest is a person's act and survives a rebuild.
+-- Causes are derived. That a person resolved a cause with a digest is the person's act, and survives a rebuild.
 CREATE TABLE incidents (
   organization_id TEXT COLLATE "C" NOT NULL,
   incident_id TEXT COLLATE "C" NOT NULL,
@@ -644,9 +653,9 @@ CREATE INDEX incidents_open ON incidents (organization_id, event_id, status, kin
 CREATE INDEX incidents_decided ON incidents (organization_id, event_id, resolved_at, incident_id) WHERE resolved_by IS NOT NULL;
 
 -- ---------------------------------------------------------------- what the tables will look like
--- A planner that never saw a row takes every column for equally selective, and reads all scans of an event to find those
--- of one ticket. So it is shown rows of the right shape once; they are gone again when this migration ends, what it
--- learned stays until real rows teach it better.
+-- A planner that never saw a row takes every column for equally selective. It would read all scans of an event to find
+-- those of one ticket. So this migration inserts rows of the usual shape, lets PostgreSQL collect statistics, and
+-- removes the rows. The statistics stay until real rows replace them.
 INSERT INTO tickets SELECT 'o', 't' || n, 'e', 'active', 1, '[]', 'z', NULL, NULL, 'b' || n, true, '', 'k' || n, NULL, 'g' || n,
   n / 10, n / 100 FROM generate_series(1, 3000) n;
 INSERT INTO codes SELECT 'o', 'e', decode(md5(n::text), 'hex'), 't' || n FROM generate_series(1, 3000) n;
@@ -662,7 +671,8 @@ INSERT INTO deliveries SELECT 'o', 's' || n, 'd' || n % 40, decode(md5(n::text),
   'd' || n % 40 FROM generate_series(1, 300) n;
 INSERT INTO reviews SELECT 'o', 'e', n, 'd' || n % 40, 's' || n, decode(md5(n::text), 'hex'), 'accept', 'u', '', n
   FROM generate_series(1, 300) n;
-INSERT INTO states SELECT 'o', 'e', 'ticket:t' || n, n, 1, 1, 1, n, n, n, '', '' FROM generate_series(1, 3000) n;
+INSERT INTO state_blocks SELECT 'o', 'e', n::bigint * 1048576, n, '' FROM generate_series(1, 3000) n;
+INSERT INTO long_judgements SELECT 'o', 'e', 'ticket:t' || n, n, '' FROM generate_series(1, 3000) n;
 INSERT INTO waiting SELECT 'o', 'e', 'ticket:t' || n, 'd' || n % 40, 's' || n, decode(md5(n::text), 'hex') FROM generate_series(1, 300) n;
 INSERT INTO flow SELECT 'o', 'e', n / 10, 'g' || n % 10, 1, 0, 0, 0 FROM generate_series(1, 3000) n;
 INSERT INTO incidents SELECT 'o', 'i' || n, 'e', 'ticket:t' || n, 'double_entry', 'critical', true, '', '{}', 'open',
@@ -673,7 +683,8 @@ INSERT INTO devices SELECT 'o', 'd' || n, 'n', 'phone', 'e', 'north', 'active', 
   0, NULL, 0 FROM generate_series(1, 300) n;
 INSERT INTO device_keys SELECT 'o', 'k' || n, 'd' || n, '', '', n, NULL, NULL FROM generate_series(1, 300) n;
 INSERT INTO logs SELECT 'o', 'd' || n, 'l' || n, 'e', 0, '[]', NULL FROM generate_series(1, 300) n;
--- An organisation's or an event's id by itself selects nothing worth an index: the other columns do.
+-- The planner must not expect the id of an organisation or an event alone to select few rows. The other columns of an
+-- index do that.
 ALTER TABLE tickets ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
 ALTER TABLE codes ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
 ALTER TABLE guests ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
@@ -682,7 +693,8 @@ ALTER TABLE audit ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUM
 ALTER TABLE scan_blocks ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
 ALTER TABLE deliveries ALTER COLUMN organization_id SET (n_distinct = 1);
 ALTER TABLE reviews ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
-ALTER TABLE states ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
+ALTER TABLE state_blocks ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
+ALTER TABLE long_judgements ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
 ALTER TABLE waiting ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
 ALTER TABLE flow ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
 ALTER TABLE incidents ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
@@ -690,8 +702,8 @@ ALTER TABLE batches ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COL
 ALTER TABLE devices ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
 ALTER TABLE device_keys ALTER COLUMN organization_id SET (n_distinct = 1);
 ALTER TABLE logs ALTER COLUMN organization_id SET (n_distinct = 1), ALTER COLUMN event_id SET (n_distinct = 1);
-ANALYZE tickets, codes, guests, rules, audit, scan_blocks, deliveries, reviews, states, waiting, flow, incidents, batches, devices, device_keys, logs;
-TRUNCATE tickets, codes, guests, rules, audit, scan_blocks, deliveries, reviews, states, waiting, flow, incidents, batches, devices, device_keys, logs;
+ANALYZE tickets, codes, guests, rules, audit, scan_blocks, deliveries, reviews, state_blocks, long_judgements, waiting, flow, incidents, batches, devices, device_keys, logs;
+TRUNCATE tickets, codes, guests, rules, audit, scan_blocks, deliveries, reviews, state_blocks, long_judgements, waiting, flow, incidents, batches, devices, device_keys, logs;
 
 -- ---------------------------------------------------------------- workflows
 CREATE TABLE runs (
@@ -712,11 +724,11 @@ CREATE TABLE runs (
 );
 CREATE INDEX runs_newest ON runs (organization_id, created_at, run_id);
 CREATE INDEX runs_of_kind ON runs (organization_id, event_id, kind, subject);
--- Runs that wait or were given up: few, and counted with each look at the guests.
+-- Runs that wait or gave up. They are few, and every look at the guests counts them.
 CREATE INDEX runs_unfinished ON runs (organization_id, event_id, kind, subject) WHERE state <> 'done';
 CREATE INDEX runs_of_subject ON runs (organization_id, subject, created_at, run_id);
 
--- What a step of a run gave. place: in the order they were done.
+-- The result of each step of a run that is done. place: the step's place in the order in which the steps were done.
 CREATE TABLE steps (
   organization_id TEXT COLLATE "C" NOT NULL,
   run_id TEXT COLLATE "C" NOT NULL,
@@ -730,7 +742,8 @@ CREATE TABLE steps (
 );
 
 -- ---------------------------------------------------------------- webhooks
--- former_secret: the one before a rotation, good until former_until. received_at, refused_at, problem: of signed messages.
+-- former_secret: the secret before a rotation, accepted until former_until. received_at, refused_at and problem are
+-- about messages with a right signature only.
 CREATE TABLE webhook_endpoints (
   organization_id TEXT COLLATE "C" NOT NULL,
   endpoint_id TEXT COLLATE "C" NOT NULL,
@@ -749,7 +762,7 @@ CREATE TABLE webhook_endpoints (
   CONSTRAINT webhook_endpoints_event FOREIGN KEY (organization_id, event_id) REFERENCES events (organization_id, event_id)
 );
 
--- What was taken in, so that the same message again has the same answer and no effect.
+-- The messages that were accepted. The same message again gets the same answer and has no effect.
 CREATE TABLE webhook_messages (
   organization_id TEXT COLLATE "C" NOT NULL,
   endpoint_id TEXT COLLATE "C" NOT NULL,
@@ -761,8 +774,8 @@ CREATE TABLE webhook_messages (
 );
 CREATE INDEX webhook_messages_by_time ON webhook_messages (organization_id, endpoint_id, received_at);
 
--- How far each row of a sender's table is known. changed_us: microseconds since 1970, as the sender's row says.
--- said: what each field said last, as a short hash.
+-- The newest state that an endpoint received of each row of the sender's table. changed_us: the row's own time of
+-- change, in microseconds since 1970. said: a short hash of the last value of each field.
 CREATE TABLE webhook_rows (
   organization_id TEXT COLLATE "C" NOT NULL,
   endpoint_id TEXT COLLATE "C" NOT NULL,
@@ -795,10 +808,10 @@ CREATE TRIGGER reviews_insert_only BEFORE UPDATE OR DELETE ON reviews FOR EACH R
 CREATE TRIGGER reviews_no_truncate BEFORE TRUNCATE ON reviews FOR EACH STATEMENT EXECUTE FUNCTION facts_are_insert_only();
 
 -- ---------------------------------------------------------------- one organisation sees its own rows only
--- Without a policy: settings and epochs (of the server), users (sign-in e-mail), credentials (token hash),
--- pairing_requests (of devices that belong to nobody yet), job_queue (which run is due; what it is has a policy) and
--- mail_lane (of the server).
--- organizations and members have a second way in, opened for one transaction by the few unscoped reads.
+-- These tables have no policy: settings, epochs and mail_lane, which belong to the server; users, found by the e-mail
+-- address of a sign-in; credentials, found by the hash of a token; pairing_requests, of devices that belong to no
+-- organisation yet; and job_queue, which says only which run is due. organizations and members have a second policy,
+-- which the few unscoped reads use for one transaction.
 ALTER TABLE organizations ENABLE ROW LEVEL SECURITY;
 ALTER TABLE organizations FORCE ROW LEVEL SECURITY;
 CREATE POLICY organizations_own ON organizations USING (organization_id = current_setting('app.organization_id', true))
@@ -903,9 +916,13 @@ ALTER TABLE reviews ENABLE ROW LEVEL SECURITY;
 ALTER TABLE reviews FORCE ROW LEVEL SECURITY;
 CREATE POLICY reviews_own ON reviews USING (organization_id = current_setting('app.organization_id', true))
   WITH CHECK (organization_id = current_setting('app.organization_id', true));
-ALTER TABLE states ENABLE ROW LEVEL SECURITY;
-ALTER TABLE states FORCE ROW LEVEL SECURITY;
-CREATE POLICY states_own ON states USING (organization_id = current_setting('app.organization_id', true))
+ALTER TABLE state_blocks ENABLE ROW LEVEL SECURITY;
+ALTER TABLE state_blocks FORCE ROW LEVEL SECURITY;
+CREATE POLICY state_blocks_own ON state_blocks USING (organization_id = current_setting('app.organization_id', true))
+  WITH CHECK (organization_id = current_setting('app.organization_id', true));
+ALTER TABLE long_judgements ENABLE ROW LEVEL SECURITY;
+ALTER TABLE long_judgements FORCE ROW LEVEL SECURITY;
+CREATE POLICY long_judgements_own ON long_judgements USING (organization_id = current_setting('app.organization_id', true))
   WITH CHECK (organization_id = current_setting('app.organization_id', true));
 ALTER TABLE waiting ENABLE ROW LEVEL SECURITY;
 ALTER TABLE waiting FORCE ROW LEVEL SECURITY;

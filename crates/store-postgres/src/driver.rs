@@ -9,10 +9,10 @@ use std::task::Poll;
 
 use admit_app::error::{Error, Result};
 use admit_core::time::Timestamp;
+use admit_store_queries::block_index::BlockIndex;
 use admit_store_queries::constraints::conflict;
 use admit_store_queries::driver::{Asked, Bulk, Driver, Made, RunFor, Stmt};
 use admit_store_queries::hooks::planted;
-use admit_store_queries::scan_index::ScanIndex;
 use admit_store_queries::value::{Row, Value, check_text};
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
@@ -97,7 +97,7 @@ struct Sent {
 /// answers are read with those of the next statement that waits. All of them are read before the commit is reported.
 pub(crate) struct PgDriver {
     options: Arc<Options>,
-    index: ScanIndex,
+    index: BlockIndex,
     runtime: Runtime,
     pub(crate) client: Arc<Client>,
     prepared: HashMap<usize, Statement>,
@@ -110,7 +110,7 @@ pub(crate) struct PgDriver {
     sent: Vec<Sent>,
     /// Bulk changes that wait for more rows of their kind. They are sent before any other statement.
     rows: Vec<Rows>,
-    /// For whom the server runs this transaction: the text that was set there last.
+    /// The statement that last told the server for which organisation or user this transaction runs.
     set: Option<String>,
     /// The database's clock as this transaction read it last.
     asked_at: Option<Timestamp>,
@@ -158,7 +158,7 @@ fn quoted(text: &str) -> String {
 
 impl PgDriver {
     /// A driver for a connection that `runtime` drives.
-    pub fn new(runtime: Runtime, client: Client, index: ScanIndex) -> Self {
+    pub fn new(runtime: Runtime, client: Client, index: BlockIndex) -> Self {
         Self {
             index,
             options: Arc::default(),
@@ -423,7 +423,7 @@ async fn once<F: Future + ?Sized>(mut asked: Pin<&mut F>) -> Poll<F::Output> {
 }
 
 impl Driver for PgDriver {
-    fn scan_index(&self) -> &ScanIndex {
+    fn block_index(&self) -> &BlockIndex {
         &self.index
     }
     fn run_for(&mut self, whom: RunFor<'_>) -> Result<()> {

@@ -62,8 +62,9 @@ impl Job {
         drop(self.spans);
         let _ = self.reply.send(result);
     }
-    /// The lane of this job. Writes of the same organisation and events share a lane. So do reads that name what they
-    /// read: they are short. Every other read has a lane of its own.
+    /// The lane of this job. Writes of the same organisation and events share a lane, and all writes about the whole
+    /// server share one. Reads that name what they read share a lane if they are of the same organisation, since they
+    /// are short. Look-ups of credentials share one too. Every other read has a lane of its own.
     fn lane(&self, n: u64) -> (String, u64) {
         match &self.work {
             Work::Write(scope, _) => {
@@ -375,7 +376,8 @@ impl Connection {
         (Vec::new(), Vec::new())
     }
 
-    /// Runs one job in a transaction of its own. Repeats it where that is safe: before its commit was sent.
+    /// Runs one job in a transaction of its own. It is repeated after a conflict or a lost connection. It is not
+    /// repeated if the result of its commit is unknown, or if a read's closure was consumed.
     pub fn singly(&mut self, work: &mut Work, spans: &mut WriteSpans) -> Result<()> {
         let mut last = unavailable();
         for round in 0..TRIES {

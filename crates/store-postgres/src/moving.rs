@@ -260,7 +260,7 @@ impl Side for PgSide {
     }
     fn each(&mut self, table: &Table, see: &mut dyn FnMut(Vec<Value<'static>>) -> Result<()>) -> Result<()> {
         let order: Vec<String> = table.order().into_iter().map(|name| format!("{name} NULLS FIRST")).collect();
-        // The key's own index has no NULLs. With another order PostgreSQL would not use the index.
+        // A key has no NULLs, so no order of NULLs is given. With one, PostgreSQL would not use the key's index.
         let order = if table.key.is_empty() { order } else { table.order() };
         let (names, from, own) = (table.names(), quoted(&table.name), own(table));
         let sql =

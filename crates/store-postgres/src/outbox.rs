@@ -20,7 +20,7 @@ const SETTINGS: &str = "SET statement_timeout = '30s'; SET client_encoding = 'UT
 const LOOK: &str = "SELECT to_regclass('admit.outbox') IS NOT NULL,
     coalesce(has_table_privilege(to_regclass('admit.outbox'), 'SELECT')
         AND has_table_privilege(to_regclass('admit.outbox'), 'UPDATE'), false)";
-/// The lines that are due, in order. A line is left out while an earlier line of the same guest waits.
+/// The lines that are due, in order. A line is left out while an earlier line of the same guest waits for its next try.
 const DUE: &str =
     "SELECT sequence, webhook_id, guest_key, (message || jsonb_build_object('sequence', sequence))::text, tries
     FROM admit.outbox AS line WHERE done_at IS NULL AND next_at <= now() AND NOT EXISTS (

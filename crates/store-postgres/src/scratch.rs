@@ -112,7 +112,7 @@ pub(crate) fn keep(name: &str) -> String {
         DELETE FROM kept.%2$I; INSERT INTO kept.%2$I SELECT * FROM public.%1$I";
     each_table(name, copy)
 }
-/// The SQL that restores such a copy, without triggers and row level security.
+/// The SQL that puts back the copy that [`keep`] made under this name, without triggers and row level security.
 pub(crate) fn put_back(name: &str) -> String {
     each_table(name, "DELETE FROM public.%1$I; INSERT INTO public.%1$I SELECT * FROM kept.%2$I")
 }

@@ -233,7 +233,8 @@ impl Server {
     pub fn keep(&self, address: &str, name: &str) {
         run_sql(&self.as_superuser(address), &scratch::keep(name)).expect("copying every table");
     }
-    /// Replaces the content of a database's tables by such a copy, without triggers and row level security.
+    /// Replaces the content of a database's tables by the copy that [`Self::keep`] made, without triggers and row level
+    /// security.
     pub fn put_back(&self, address: &str, name: &str) {
         run_sql(&self.as_superuser(address), &scratch::put_back(name)).expect("copying every table");
     }

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use admit_app::error::{Error, Result};
-use admit_store_queries::scan_index::ScanIndex;
+use admit_store_queries::block_index::BlockIndex;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
@@ -25,7 +25,7 @@ pub(crate) struct Address {
     /// The TLS connector; `None` on a unix socket and with `sslmode=disable`.
     pub tls: Option<MakeRustlsConnect>,
     /// Where the scans of the database's events stand. All connections that are made with this address share it.
-    pub index: ScanIndex,
+    pub index: BlockIndex,
 }
 
 /// Parses `DATABASE_URL`: a URL, or `host=… user=… dbname=…`.
@@ -51,10 +51,10 @@ pub(crate) fn address(url: &str) -> Result<Address> {
         return Err(Error::invalid("DATABASE_URL", "asks for TLS on a unix socket, which needs none: name a host"));
     }
     if by_socket || mode == SslMode::Disable {
-        return Ok(Address { config, tls: None, index: ScanIndex::default() });
+        return Ok(Address { config, tls: None, index: BlockIndex::default() });
     }
     let tls = client(checked || root_certificates.is_some(), root_certificates.as_deref())?;
-    Ok(Address { config, tls: Some(MakeRustlsConnect::new(tls)), index: ScanIndex::default() })
+    Ok(Address { config, tls: Some(MakeRustlsConnect::new(tls)), index: BlockIndex::default() })
 }
 
 /// The URL without one parameter, and that parameter's value.

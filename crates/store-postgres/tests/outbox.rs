@@ -38,7 +38,8 @@ async fn a_guests_later_lines_are_due_when_the_first_one_is() {
     assert_eq!((outbox.due(10).await.unwrap().len(), outbox.next_in().await.unwrap()), (1, Some(0)));
 }
 
-/// Otherwise Admit would keep the addresses of a guest who lost them, and of a guest who is deleted after that.
+/// If the outbox did not tell of such a row, Admit would keep the addresses of a guest who lost them, and of a guest
+/// who is deleted after that.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_row_that_loses_its_addresses_is_told_of_and_so_is_its_end() {
     let address = foreign().await;

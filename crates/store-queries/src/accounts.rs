@@ -22,9 +22,9 @@ statements! {
     /// Stores how an organisation's mails look, and overwrites the former look.
     PUT_LETTERHEAD = "INSERT INTO letterheads (organization_id, color, subject, reply_to) VALUES ($1, $2, $3, $4)
         ON CONFLICT (organization_id) DO UPDATE SET color = excluded.color, subject = excluded.subject, reply_to = excluded.reply_to";
-    /// Its own templates of a kind of mail.
+    /// An organisation's own templates of one kind of mail.
     MAIL_TEMPLATE = "SELECT subject, body_text, body_html FROM mail_templates WHERE organization_id = $1 AND kind = $2";
-    /// Overwrites them.
+    /// Stores an organisation's own templates of one kind of mail, and overwrites the former ones.
     PUT_MAIL_TEMPLATE = "INSERT INTO mail_templates (organization_id, kind, subject, body_text, body_html) VALUES ($1, $2, $3, $4, $5)
         ON CONFLICT (organization_id, kind) DO UPDATE SET subject = excluded.subject, body_text = excluded.body_text,
         body_html = excluded.body_html";

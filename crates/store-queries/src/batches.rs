@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use admit_app::error::Result;
+use admit_app::error::{Error, Result};
 use admit_app::ports::TxBatches;
 use admit_app::records::{BatchRecord, LogRecord, NewScan, RejectedRecord};
 use admit_core::ids::{BatchId, DeviceId, EventId, LogId};
 use admit_core::scan::Digest;
 
+use crate::compressed;
 use crate::devices::{DEVICE, KEYS};
 use crate::driver::{Asked, Driver, bulks, statements};
 use crate::events::EVENT;
@@ -54,7 +55,7 @@ statements! {
 bulks! {
     /// Stores batches.
     INSERT_BATCH = "batches" {
-        organization_id: Text, batch_id: Text, device_id: Text, endpoint: Text, event_id: Text, digest: Blob, answer: Text,
+        organization_id: Text, batch_id: Text, device_id: Text, endpoint: Text, event_id: Text, digest: Blob, answer: Blob,
         status: Text, batch_size: Int, processed_count: Int, error_count: Int, offset_seconds: Int, serial: Int, synced_at: Int,
     };
     /// Stores items of an upload that were finally refused.
@@ -74,6 +75,11 @@ fn read_log(row: &mut Row) -> Result<LogRecord> {
         closed_at: row.option(Row::at)?,
     })
 }
+/// Reads an answer. It is stored compressed, because it names every scan of its batch by a text.
+fn read_answer(packed: &[u8]) -> Result<String> {
+    let damaged = || Error::Bug("the stored answer of a batch is damaged".into());
+    String::from_utf8(compressed::unpack(packed).map_err(|_| damaged())?).map_err(|_| damaged())
+}
 fn read_batch(row: &mut Row) -> Result<BatchRecord> {
     Ok(BatchRecord {
         batch_id: row.parsed()?,
@@ -81,7 +87,7 @@ fn read_batch(row: &mut Row) -> Result<BatchRecord> {
         endpoint: row.text()?,
         event_id: row.parsed()?,
         digest: row.hash()?,
-        answer: row.text()?,
+        answer: read_answer(&row.blob()?)?,
         status: row.text()?,
         batch_size: row.count()?,
         processed_count: row.count()?,
@@ -180,6 +186,8 @@ impl<D: Driver> TxBatches for SqlTx<'_, D> {
     }
     fn insert_batch(&mut self, batch: &BatchRecord) -> Result<()> {
         let id = self.organization_id.clone();
+        let answer = compressed::pack(batch.answer.as_bytes());
+        let answer = answer.map_err(|error| Error::Bug(format!("compressing an answer: {error}")))?;
         let values = [
             (&id).into(),
             (&batch.batch_id).into(),
@@ -187,7 +195,7 @@ impl<D: Driver> TxBatches for SqlTx<'_, D> {
             (&batch.endpoint).into(),
             (&batch.event_id).into(),
             (&batch.digest).into(),
-            (&batch.answer).into(),
+            answer.into(),
             (&batch.status).into(),
             batch.batch_size.into(),
             batch.processed_count.into(),

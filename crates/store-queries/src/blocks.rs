@@ -4,7 +4,6 @@
 //! of its write times [`PARTS`], plus its number in the write. So positions are in the order of arrival.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use admit_app::error::{Error, Result};
 use admit_app::records::NewScan;
@@ -12,8 +11,9 @@ use admit_core::block::{self, BlockError, CHECK_BYTES, Kept};
 use admit_core::ids::{DeviceId, EventId, LogId, ScanId};
 use admit_core::scan::{Digest, Fact, Scan};
 
+use crate::block_index::{BlockName, Holds, Key, Keyed, Locator, pick};
 use crate::driver::{Driver, Stmt, bulks, statements};
-use crate::scan_index::{BlockName, EventIndex, Key, Locator, Reach, pick};
+use crate::indexed::{AT_ONCE, Item, chained};
 use crate::tx::SqlTx;
 use crate::value::{Row, Value};
 
@@ -22,8 +22,6 @@ use crate::value::{Row, Value};
 const SCANS: usize = 14;
 /// How many blocks one write can store in an event.
 const PARTS: i64 = 1 << 14;
-/// How many blocks are read at a time where all blocks of an event are read.
-const AT_ONCE: i64 = 256;
 
 statements! {
     /// The newest block of an event.
@@ -66,15 +64,6 @@ pub(crate) fn serial_of(locator: Locator) -> u64 {
     (locator.position() / PARTS).cast_unsigned()
 }
 
-/// The last bytes of a block, which are its checksum, as a number.
-fn checksum(block: &[u8]) -> i64 {
-    let bytes: [u8; CHECK_BYTES] = block.last_chunk().copied().unwrap_or_default();
-    i64::from_be_bytes(bytes)
-}
-
-fn read_name(row: &mut Row) -> Result<BlockName> {
-    Ok(BlockName { position: row.int()?, checksum: row.int()? })
-}
 fn damaged(error: BlockError) -> Error {
     Error::Bug(format!("a block of scans: {error}"))
 }
@@ -91,6 +80,21 @@ fn read_some(row: &mut Row, wanted: impl Fn(Locator) -> bool) -> Result<Vec<Loca
 fn read_located(row: &mut Row) -> Result<Vec<Located>> {
     let position = row.int()?;
     Ok(read_block(row)?.into_iter().enumerate().map(|(index, kept)| (Locator::new(position, index), kept)).collect())
+}
+
+impl Keyed for Scan {
+    fn keys(&self) -> [Option<Key<'_>>; 3] {
+        [Some(Key::Id(&self.scan_id)), self.barcode_hash.as_ref().map(Key::Code), pick(self).map(Key::Pick)]
+    }
+}
+impl Item for Scan {
+    const HOLDS: Holds = Holds::Scans;
+    const NEWEST: &'static Stmt = &NEWEST_BLOCK;
+    const BLOCKS_FROM: &'static Stmt = &BLOCKS_FROM;
+    /// Reads the scans without their `prev`, which no key needs.
+    fn read(block: &[u8]) -> Result<Vec<Self>> {
+        block::read_unchained(block).map_err(damaged)
+    }
 }
 
 /// Scans that may share a block: they follow each other, and are equal in everything that the block's row says.
@@ -124,13 +128,12 @@ impl<D: Driver> SqlTx<'_, D> {
             if let Some(scan) = chunk.iter().map(|new| &new.fact.scan).find(|scan| !has_subject(scan)) {
                 return Err(Error::Bug(format!("scan {} has neither a code nor a picked ticket", scan.scan_id)));
             }
-            let index = self.index(&scan.event_id)?;
             let block: Vec<Kept> = chunk.iter().map(kept).collect();
             let block = block::write(&block).map_err(|error| Error::Bug(error.to_string()))?;
-            let name = BlockName { position: self.next_position(new.serial)?, checksum: checksum(&block) };
-            let before = self.newest_block(&scan.event_id)?;
-            self.held.newest_blocks.insert(scan.event_id.clone(), Some(name));
-            index.append(before, name, chunk.iter().map(|new| &new.fact.scan));
+            let before = self.newest_block::<Scan>(&scan.event_id)?;
+            let checksum = chained(before, block.last_chunk::<CHECK_BYTES>().map_or(&[][..], |check| check));
+            let name = BlockName { position: self.next_position(new.serial)?, checksum };
+            self.index_block(&scan.event_id, name, chunk.iter().map(|new| &new.fact.scan))?;
             let seqs = || chunk.iter().filter_map(|new| new.fact.scan.seq);
             values.extend([
                 (&id).into(),
@@ -175,58 +178,11 @@ impl<D: Driver> SqlTx<'_, D> {
         Ok(serial.cast_signed() * PARTS + part)
     }
 
-    /// Reads every row of a statement that the index needs. How many it needs depends on what is in memory, so the
-    /// simulator's hooks do not count them.
-    fn aside<T>(
-        &mut self,
-        stmt: &'static Stmt,
-        params: &[Value<'_>],
-        read: impl FnMut(&mut Row) -> Result<T>,
-    ) -> Result<Vec<T>> {
-        let mut read = read;
-        let rows = self.with(|driver, _| driver.aside(|driver| driver.query(stmt, params)))?;
-        rows.into_iter().map(|mut row| read(&mut row)).collect()
-    }
-    /// The newest block of an event that this transaction sees; `None` if the event has no scans.
-    fn newest_block(&mut self, event_id: &EventId) -> Result<Option<BlockName>> {
-        if let Some(newest) = self.held.newest_blocks.get(event_id) {
-            return Ok(*newest);
-        }
-        let id = self.organization_id.clone();
-        let newest = self.aside(&NEWEST_BLOCK, &[(&id).into(), event_id.into()], read_name)?.pop();
-        // Nobody else may store scans of the event while this transaction sees what it sees.
-        self.held.newest_blocks.insert(event_id.clone(), newest);
-        Ok(newest)
-    }
-    fn index(&mut self, event_id: &EventId) -> Result<Arc<EventIndex>> {
-        let id = self.organization_id.clone();
-        self.with(|driver, _| Ok(driver.scan_index().of(&id, event_id)))
-    }
     /// The locators at which scans with these keys may stand.
     pub(crate) fn locate(&mut self, event_id: &EventId, keys: &[Key<'_>]) -> Result<BTreeSet<Locator>> {
-        let Some(newest) = self.newest_block(event_id)? else { return Ok(BTreeSet::new()) };
-        let index = self.index(event_id)?;
-        loop {
-            if let Some(found) = index.find(newest, keys) {
-                return Ok(found);
-            }
-            self.catch_up(event_id, &index, newest)?;
-        }
+        let found = self.ask_index::<Scan, _>(event_id, |index, newest| index.find(newest, keys))?;
+        Ok(found.unwrap_or_default())
     }
-    /// Adds to the index what it lacks of the blocks that this transaction sees.
-    fn catch_up(&mut self, event_id: &EventId, index: &EventIndex, newest: BlockName) -> Result<()> {
-        let id = self.organization_id.clone();
-        while let Reach::To(last) = index.reach(newest) {
-            let from = last.map_or(0, |last| last.position);
-            let values = [(&id).into(), event_id.into(), from.into(), AT_ONCE.into()];
-            let found = self.aside(&BLOCKS_FROM, &values, |row| {
-                Ok((read_name(row)?, block::read_unchained(&row.blob()?).map_err(damaged)?))
-            })?;
-            index.extend(last, &found);
-        }
-        Ok(())
-    }
-
     /// The scans of an event that a key names and for which `holds` is true, in the order of arrival.
     pub(crate) fn find_scans<'k>(
         &mut self,

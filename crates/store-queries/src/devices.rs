@@ -13,9 +13,9 @@ use admit_core::ids::{DeviceId, EventId, KeyId, ScanId};
 use admit_core::scan::Digest;
 use admit_core::time::Timestamp;
 
+use crate::block_index::Key;
 use crate::blocks::Located;
 use crate::driver::{Driver, bulks, statements};
-use crate::scan_index::Key;
 use crate::tx::SqlTx;
 use crate::value::Row;
 

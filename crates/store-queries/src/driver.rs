@@ -7,7 +7,7 @@ use admit_app::error::Result;
 use admit_core::ids::{OrganizationId, UserId};
 use admit_core::time::Timestamp;
 
-use crate::scan_index::ScanIndex;
+use crate::block_index::BlockIndex;
 use crate::value::{Kind, Row, Value};
 
 /// A statement. Parameters are `$1`, `$2`, …; the text is the same in both backends unless `postgres` says otherwise.
@@ -144,8 +144,9 @@ impl Bulk {
             format!("INSERT INTO {} ({}) SELECT * FROM UNNEST({arrays}) {}", self.table, self.names(), self.tail)
         })
     }
-    /// This is not a join with the rows. A planner without statistics about an organisation takes its part of the
-    /// table for empty, and would read the whole table.
+    /// The text of an update for PostgreSQL. It does not join the table with the new rows. For such a join, a planner
+    /// without statistics about an organisation takes its part of the table for empty. It would then read the whole
+    /// table.
     fn update_by_list(&self, array: impl Fn(usize) -> String) -> String {
         let last = self.found_by - 1;
         let (key, keys) = (self.columns[last].0, array(last));
@@ -196,7 +197,7 @@ pub struct Asked<'a> {
 
 /// A connection inside a transaction.
 pub trait Driver {
-    /// Sets for whom the following statements run. This is the first statement of every transaction.
+    /// Sets for whom the following statements of this transaction run.
     fn run_for(&mut self, whom: RunFor<'_>) -> Result<()>;
     /// Runs a statement and gives its rows.
     fn query(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<Vec<Row>>;
@@ -216,7 +217,7 @@ pub trait Driver {
     /// speed only.
     fn prefetch(&mut self, _asked: &[Asked<'_>]) {}
     /// Where the scans of the database's events stand, as far as this process knows.
-    fn scan_index(&self) -> &ScanIndex;
+    fn block_index(&self) -> &BlockIndex;
     /// Prefetches the database's clock, like [`Driver::prefetch`].
     fn prefetch_now(&mut self) {}
     /// Whether this backend uses prefetched queries. SQLite does not: it has no round trip to save.

@@ -28,8 +28,8 @@ statements! {
     /// Removes waiting runs about guests from the job queue.
     FORGET_QUEUED = "DELETE FROM job_queue WHERE organization_id = $1 AND run_id IN (SELECT r.run_id FROM runs r WHERE r.organization_id = $1
         AND r.subject IN ($2))";
-    /// Deletes the mail servers' messages from runs: they may contain the address. A letter that was sent stays marked
-    /// as sent.
+    /// Ends the runs about guests, and replaces their problem texts, which may contain the address. A run that was done
+    /// without a problem stays without one.
     FORGET_PROBLEMS = "UPDATE runs SET problem = CASE WHEN state = 'done' AND problem IS NULL THEN NULL ELSE $2 END, state = 'done',
         step = NULL, next_at = NULL, updated_at = $3 WHERE organization_id = $1 AND subject IN ($4)";
     /// Deletes the hashes of the newest field values from webhook rows.
@@ -44,7 +44,7 @@ statements! {
         AND g.event_id = e.event_id AND g.erased_at IS NULL) ORDER BY e.event_id";
     /// The serial of the newest erasure of a guest in an event; 0 if there was none.
     ERASED_SERIAL = "SELECT COALESCE(MAX(serial), 0) FROM guests WHERE organization_id = $1 AND event_id = $2 AND erased_at IS NOT NULL";
-    /// Imports of an event that can still be undone.
+    /// All imports of an event, with the former values that undoing them needs.
     KEPT_IMPORTS = "SELECT import_id, event_id, serial, user_id, file_name, created, updated, imported_at, undone_at, kept FROM imports
         WHERE organization_id = $1 AND event_id = $2 ORDER BY import_id";
     /// Overwrites the former values that undoing an import needs.

@@ -75,10 +75,10 @@ statements! {
         FROM events e CROSS JOIN rules r
         WHERE r.organization_id = e.organization_id AND r.event_id = e.event_id AND r.subject_kind = 'device'
         AND e.organization_id = $1 AND r.subject_id IN ($2) AND r.field = 'assignment'", by 4 of [];
-    /// A page of a ledger, newest first.
+    /// A page of a ledger, newest first. $5: the action of its lines. A person asks for it, so no index is kept for it.
     AUDIT = concat!("SELECT ", audit_columns!(), " FROM audit WHERE organization_id = $1 AND event_id = $2 AND n < $3
-        ORDER BY n DESC LIMIT $4");
-    /// A page of ledger lines about one guest or ticket, newest first.
+        AND (CAST($5 AS TEXT) IS NULL OR action = $5) ORDER BY n DESC LIMIT $4");
+    /// A page of ledger lines about one guest, ticket or guest list, newest first.
     AUDIT_OF = concat!("SELECT ", audit_columns!(), " FROM audit WHERE organization_id = $1 AND event_id = $2
         AND entity_type IN ('Guest', 'Ticket', 'GuestList') AND entity_type = $3 AND entity_id = $4 ORDER BY n DESC LIMIT $5");
     /// Lines of a ledger from a place on, in order.
@@ -367,8 +367,8 @@ impl<D: Driver> TxEvents for SqlTx<'_, D> {
                     of_tickets,
                 ])?;
                 let book = Arc::new(EventBook::new(&read_all(rules)?, read_epochs(epochs)?));
-                // While this transaction holds the event's head, nobody else writes rules of it. Of another event it
-                // sees only what is committed.
+                // Only if this transaction holds the event's head, nobody else can write rules of the event meanwhile.
+                // So only such a book is kept for later reads.
                 if self.held.heads.contains_key(event_id) {
                     self.held.books.insert(event_id.clone(), Arc::clone(&book));
                 }
@@ -446,10 +446,10 @@ impl<D: Driver> TxEvents for SqlTx<'_, D> {
         }
         Ok(())
     }
-    fn audit(&mut self, event_id: Option<&EventId>, page: &Page) -> Result<Listed<AuditRecord>> {
+    fn audit(&mut self, event_id: Option<&EventId>, action: Option<&str>, page: &Page) -> Result<Listed<AuditRecord>> {
         let id = self.organization_id.clone();
         let from = page::from(page)?;
-        let values = [(&id).into(), ledger(event_id), from.number.into(), page::limit(page).into()];
+        let values = [(&id).into(), ledger(event_id), from.number.into(), page::limit(page).into(), action.into()];
         let lines = self.all(&AUDIT, &values, read_audit)?;
         Ok(page::listed(page, lines, |line| (line.n as i64, String::new())))
     }

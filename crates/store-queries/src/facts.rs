@@ -12,9 +12,9 @@ use admit_core::incident::Subject;
 use admit_core::reduce::{Resolved, merge_deliveries};
 use admit_core::scan::{Digest, Fact, Judged, Scan};
 
+use crate::block_index::{Key, Locator, pick};
 use crate::blocks::{Content, Located, content};
 use crate::driver::{Driver, bulks, statements};
-use crate::scan_index::{Key, Locator, pick};
 use crate::tx::SqlTx;
 use crate::value::{Row, Value};
 

@@ -17,7 +17,7 @@ statements! {
     INSERT_GATE = "INSERT INTO gates (organization_id, event_id, gate_id, created_at) VALUES ($1, $2, $3, $4)";
     /// Removes a gate.
     DELETE_GATE = "DELETE FROM gates WHERE organization_id = $1 AND event_id = $2 AND gate_id = $3";
-    /// The number of tickets whose `gate_ids`, a JSON list, contain the gate $3.
+    /// The number of tickets whose `gate_ids`, a JSON list, contain a gate. $3: a LIKE pattern of its id.
     COUNT_TICKETS_OF_GATE = "SELECT COUNT(*) FROM tickets WHERE organization_id = $1 AND event_id = $2 AND gate_ids LIKE $3 ESCAPE '!'";
     /// Whether the flow has any row of a gate, so that a person was counted there.
     GATE_HAS_FLOW = "SELECT 1 FROM flow WHERE organization_id = $1 AND event_id = $2 AND gate_id = $3 LIMIT 1";

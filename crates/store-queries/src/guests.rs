@@ -1,13 +1,16 @@
 //! Statements about guests: storing, searching, listing and counting them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use admit_app::error::{Error, Result};
 use admit_app::passes;
-use admit_app::ports::{GuestFilter, GuestSort, PassMail, Sought, Standing, TxEvents as _, TxGuests, TxTickets as _};
+use admit_app::ports::{
+    GuestFilter, GuestSort, PassMail, Sought, Standing as Wanted, TxEvents as _, TxGuests, TxTickets as _,
+};
 use admit_app::records::{Fields, GuestCount, GuestRecord, Listed, Page, StateRecord, UnsentPasses};
 use admit_core::barcode::{BarcodeHash, candidates};
 use admit_core::ids::{EntryTypeId, EventId, GuestId, GuestListId, TicketId, UserId};
+use admit_core::incident::Subject;
 use admit_core::job::RunState;
 use admit_core::search::SearchName;
 use admit_core::short_code::ShortCode;
@@ -15,7 +18,7 @@ use admit_core::wire::stored::{from_text, to_text};
 
 use crate::driver::{Bulk, Driver, bulks, statements};
 use crate::page;
-use crate::states::{self, state_columns};
+use crate::state_codec::Standing;
 use crate::text::{found_by_name, name_patterns};
 use crate::tx::SqlTx;
 use crate::value::{Row, Value};
@@ -38,18 +41,17 @@ macro_rules! newest_mail {
             ORDER BY r.created_at DESC, r.run_id DESC LIMIT 1)"
     };
 }
-/// Guests `g` of a filter with their tickets `t` and states `s`. The parameters:
+/// Guests `g` of a filter with their tickets `t`. Who came and who is inside is checked afterwards. The parameters:
 ///
 /// - $3: text to find in lower case, $4 and from $13: its words, $5: the text as e-mails are written;
-/// - $6: the ticket of that code, $7: list, $8: whose lists, $9: entry type, $10: a standing;
+/// - $6: the ticket of that code, $7: list, $8: whose lists, $9: entry type, $10: a standing, of which only whether the
+///   ticket is void is checked here;
 /// - $11: where the newest pass is.
 macro_rules! among_guests {
     () => {
         concat!(
             " FROM guests g
         LEFT JOIN tickets t ON t.organization_id = g.organization_id AND t.ticket_id = g.ticket_id
-        LEFT JOIN states s ON s.organization_id = g.organization_id AND s.event_id = g.event_id AND s.subject = 'ticket:' || g.ticket_id
-            AND s.scans > 0
         WHERE g.organization_id = $1 AND g.event_id = $2
         AND NOT EXISTS (SELECT 1 FROM withdrawn_tickets w WHERE w.organization_id = g.organization_id AND w.event_id = g.event_id AND w.ticket_id = g.ticket_id)
         AND (CAST($3 AS TEXT) IS NULL OR ",
@@ -60,9 +62,8 @@ macro_rules! among_guests {
         AND (CAST($8 AS TEXT) IS NULL OR g.guest_list_id IN (SELECT l.guest_list_id FROM guest_lists l
             WHERE l.organization_id = g.organization_id AND l.event_id = g.event_id AND l.promoter_id = $8))
         AND (CAST($9 AS TEXT) IS NULL OR g.entry_type_id = $9)
-        AND CASE CAST($10 AS TEXT) WHEN 'inside' THEN COALESCE(s.inside, 0) > 0 WHEN 'came' THEN COALESCE(s.persons, 0) > 0
-            WHEN 'voided' THEN COALESCE(t.status, 'active') IN ('voided', 'refunded')
-            WHEN 'not_come' THEN COALESCE(s.persons, 0) = 0 AND COALESCE(t.status, 'active') NOT IN ('voided', 'refunded') ELSE 1 = 1 END
+        AND CASE CAST($10 AS TEXT) WHEN 'voided' THEN COALESCE(t.status, 'active') IN ('voided', 'refunded')
+            WHEN 'not_come' THEN COALESCE(t.status, 'active') NOT IN ('voided', 'refunded') ELSE 1 = 1 END
         AND (CAST($11 AS TEXT) IS NULL OR $11 = ",
             newest_mail!(),
             ")"
@@ -97,7 +98,7 @@ macro_rules! sought {
 /// A page of the guests that [`among_guests`] finds. `$order`: the condition where the page begins, and the order.
 macro_rules! page {
     ($order:literal) => {
-        concat!("SELECT ", guest_columns!(), ", ", state_columns!(), among_guests!(), " AND ", $order, " LIMIT $38")
+        concat!("SELECT ", guest_columns!(), among_guests!(), " AND ", $order, " LIMIT $38")
     };
 }
 statements! {
@@ -113,19 +114,11 @@ statements! {
     GUESTS_BY_NAME = page!("(g.folded, g.guest_id) > ($36, $37) ORDER BY g.folded, g.guest_id");
     /// A page of guests, newest first.
     GUESTS_NEWEST = page!("(g.created_at, g.guest_id) < ($36, $37) ORDER BY g.created_at DESC, g.guest_id DESC");
-    /// A page of guests, newest entry first. The database sorts all guests by two columns before it reads the rows of
-    /// the page.
-    GUESTS_LAST_IN = concat!("WITH found AS MATERIALIZED (SELECT g.guest_id, COALESCE(s.entered_at, -1) AS entered_at", among_guests!(),
-        " AND (COALESCE(s.entered_at, -1), g.guest_id) < ($36, $37) ORDER BY 2 DESC, 1 DESC LIMIT $38)
-        SELECT ", guest_columns!(), ", ", state_columns!(), " FROM found CROSS JOIN guests g
-        LEFT JOIN states s ON s.organization_id = g.organization_id AND s.event_id = g.event_id AND s.subject = 'ticket:' || g.ticket_id
-            AND s.scans > 0
-        WHERE g.organization_id = $1 AND g.guest_id = found.guest_id ORDER BY found.entered_at DESC, found.guest_id DESC");
-    /// The columns by which guests are counted. Rust joins them with the results of the two statements below. SQLite
-    /// plans without statistics, and would look up each guest's state and ticket one by one.
+    /// The guests of a filter with their tickets.
+    FOUND_GUESTS = concat!("SELECT g.guest_id, g.ticket_id", among_guests!());
+    /// The columns by which guests are counted. Rust joins them with the standings and the result of the statement
+    /// below. SQLite plans without statistics, and would look up each guest's ticket one by one.
     COUNTED_GUESTS = concat!("SELECT g.guest_list_id, g.entry_type_id, g.party_size, g.ticket_id FROM guests g", sought!());
-    /// Tickets with a person let in, and whether a person is inside. The index alone answers it.
-    CAME = "SELECT substr(s.subject, 8), s.inside > 0 FROM states s WHERE s.organization_id = $1 AND s.event_id = $2 AND s.persons > 0";
     /// Tickets that are voided or refunded. The index alone answers it.
     VOID_TICKETS = "SELECT t.ticket_id FROM tickets t WHERE t.organization_id = $1 AND t.event_id = $2 AND t.status IN ('voided', 'refunded')";
     /// The number of guests whose newest pass run is not done, by the run's state. $31: the kind of pass runs.
@@ -274,13 +267,102 @@ impl<D: Driver> SqlTx<'_, D> {
             filter.guest_list_id.as_ref().into(),
             filter.promoter_id.as_ref().into(),
             filter.entry_type_id.as_ref().into(),
-            filter.standing.map(Standing::as_str).into(),
+            filter.standing.map(Wanted::as_str).into(),
             filter.mail.map(PassMail::as_str).into(),
             passes::KIND.into(),
         ];
         values.extend(name);
         values
     }
+}
+
+impl<D: Driver> SqlTx<'_, D> {
+    /// The guests of a page by name or by when they were added, and one more if there are more. Who came and who is
+    /// inside is known only outside of the database, so rows are read until the page is full.
+    fn guests_in_order(
+        &mut self,
+        event_id: &EventId,
+        filter: &GuestFilter,
+        coded: &Option<TicketId>,
+        sort: GuestSort,
+        page: &Page,
+    ) -> Result<Vec<GuestRecord>> {
+        let standings = if checks(filter) { self.standings(event_id)? } else { HashMap::new() };
+        let rows = page::rows_to_read(page, checks(filter));
+        let (stmt, mut from) = match sort {
+            GuestSort::Name => (&GUESTS_BY_NAME, page::from_text(page)?.into_values()),
+            GuestSort::Added | GuestSort::Last => (&GUESTS_NEWEST, page::from(page)?.into_values()),
+        };
+        let mut found = Vec::new();
+        loop {
+            let mut values = self.filtered(event_id, filter, coded);
+            values.extend(from);
+            values.push(rows.into());
+            let read = self.all(stmt, &values, read_guest)?;
+            let next = read.last().filter(|_| read.len() as i64 == rows).map(|last| {
+                let id = last.guest_id.to_string().into();
+                match sort {
+                    GuestSort::Name => [SearchName::new(&last.name).sort.into(), id],
+                    GuestSort::Added | GuestSort::Last => [last.created_at.into(), id],
+                }
+            });
+            let stands = |guest: &GuestRecord| stands(filter, standing_of(&standings, guest.ticket_id.as_ref()));
+            found.extend(read.into_iter().filter(stands));
+            match next.filter(|_| found.len() <= page.limit) {
+                Some(next) => from = next,
+                None => break,
+            }
+        }
+        found.truncate(page.limit.saturating_add(1));
+        Ok(found)
+    }
+    /// The guests of a page, newest entry first, and one more if there are more. All guests of the filter are ordered.
+    fn guests_last_in(
+        &mut self,
+        event_id: &EventId,
+        filter: &GuestFilter,
+        coded: &Option<TicketId>,
+        page: &Page,
+    ) -> Result<Vec<GuestRecord>> {
+        let from = page::from(page)?;
+        let standings = self.standings(event_id)?;
+        let values = self.filtered(event_id, filter, coded);
+        let mut order: Vec<(i64, GuestId)> = Vec::new();
+        self.all(&FOUND_GUESTS, &values, |row| {
+            let (guest_id, ticket_id): (GuestId, Option<TicketId>) = (row.parsed()?, row.option(Row::parsed)?);
+            let standing = standing_of(&standings, ticket_id.as_ref());
+            let entered_at = standing.and_then(|standing| standing.entered_at).unwrap_or(-1);
+            if stands(filter, standing) && (entered_at, guest_id.as_str()) < (from.number, from.id.as_str()) {
+                order.push((entered_at, guest_id));
+            }
+            Ok(())
+        })?;
+        order.sort_by(|one, other| other.cmp(one));
+        order.truncate(page.limit.saturating_add(1));
+        let ids: Vec<GuestId> = order.into_iter().map(|(_, guest_id)| guest_id).collect();
+        let mut guests: BTreeMap<GuestId, GuestRecord> =
+            self.guests_by_id(&ids)?.into_iter().map(|guest| (guest.guest_id.clone(), guest)).collect();
+        Ok(ids.iter().filter_map(|guest_id| guests.remove(guest_id)).collect())
+    }
+}
+
+/// Whether a filter asks for something that only standings tell.
+fn checks(filter: &GuestFilter) -> bool {
+    filter.standing.is_some_and(|standing| standing != Wanted::Voided)
+}
+/// Whether a guest with this standing is in the filter.
+fn stands(filter: &GuestFilter, standing: Option<&Standing>) -> bool {
+    let came = standing.is_some_and(|standing| standing.persons > 0);
+    match filter.standing {
+        Some(Wanted::Inside) => standing.is_some_and(|standing| standing.inside > 0),
+        Some(Wanted::Came) => came,
+        Some(Wanted::NotCome) => !came,
+        Some(Wanted::Voided) | None => true,
+    }
+}
+/// The standing of a guest's ticket. `None` if it was not scanned.
+fn standing_of<'s>(standings: &'s HashMap<String, Standing>, ticket_id: Option<&TicketId>) -> Option<&'s Standing> {
+    standings.get(&Subject::Ticket(ticket_id?.clone()).key())
 }
 
 impl<D: Driver> TxGuests for SqlTx<'_, D> {
@@ -308,22 +390,22 @@ impl<D: Driver> TxGuests for SqlTx<'_, D> {
         page: &Page,
     ) -> Result<Listed<(GuestRecord, Option<StateRecord>)>> {
         let coded = self.coded(event_id, filter.text.as_ref().map(|sought| sought.text.as_str()))?;
-        let mut values = self.filtered(event_id, filter, &coded);
-        let (stmt, from) = match sort {
-            GuestSort::Name => (&GUESTS_BY_NAME, page::from_text(page)?.into_values()),
-            GuestSort::Last => (&GUESTS_LAST_IN, page::from(page)?.into_values()),
-            GuestSort::Added => (&GUESTS_NEWEST, page::from(page)?.into_values()),
+        let found = match sort {
+            GuestSort::Last => self.guests_last_in(event_id, filter, &coded, page)?,
+            GuestSort::Name | GuestSort::Added => self.guests_in_order(event_id, filter, &coded, sort, page)?,
         };
-        values.extend(from);
-        values.push(page::limit(page).into());
-        let items = self.all(stmt, &values, |row| Ok((read_guest(row)?, states::read_joined(row)?)))?;
+        let mut states = self.states_of_tickets(event_id, found.iter().filter_map(|guest| guest.ticket_id.as_ref()))?;
+        let items = found.into_iter().map(|guest| {
+            let state = guest.ticket_id.as_ref().and_then(|ticket_id| states.remove(ticket_id));
+            (guest, state)
+        });
         let id = |guest: &GuestRecord| guest.guest_id.to_string();
         Ok(match sort {
             GuestSort::Name => {
-                page::listed_by_text(page, items, |(guest, _)| (SearchName::new(&guest.name).sort, id(guest)))
+                page::listed_by_text(page, items.collect(), |(guest, _)| (SearchName::new(&guest.name).sort, id(guest)))
             }
-            GuestSort::Added => page::listed(page, items, |(guest, _)| (guest.created_at.ms(), id(guest))),
-            GuestSort::Last => page::listed(page, items, |(guest, state)| {
+            GuestSort::Added => page::listed(page, items.collect(), |(guest, _)| (guest.created_at.ms(), id(guest))),
+            GuestSort::Last => page::listed(page, items.collect(), |(guest, state)| {
                 let entry = state.as_ref().and_then(|record| record.state.entries.last());
                 (entry.map_or(-1, |entry| entry.at.ms()), id(guest))
             }),
@@ -337,22 +419,21 @@ impl<D: Driver> TxGuests for SqlTx<'_, D> {
     ) -> Result<Vec<GuestCount>> {
         let values = self.seeking(event_id, text, promoter_id)?;
         let key = [self.organization_id.as_str().to_owned().into(), event_id.into()];
-        let came: BTreeMap<String, bool> =
-            self.all(&CAME, &key, |row| Ok((row.text()?, row.bool()?)))?.into_iter().collect();
+        let standings = self.standings(event_id)?;
         let void: BTreeSet<String> = self.all(&VOID_TICKETS, &key, Row::text)?.into_iter().collect();
         let mut groups: BTreeMap<(Option<GuestListId>, Option<EntryTypeId>), GuestCount> = BTreeMap::new();
         self.all(&COUNTED_GUESTS, &values, |row| {
             let (list, kind) = (row.option(Row::parsed)?, row.option(Row::parsed)?);
-            let (persons, ticket_id): (u64, Option<String>) = (row.count()?, row.option(Row::text)?);
+            let (persons, ticket_id): (u64, Option<TicketId>) = (row.count()?, row.option(Row::parsed)?);
             let one = groups.entry((list, kind)).or_default();
-            let is_inside = ticket_id.as_ref().and_then(|id| came.get(id));
-            let is_void = ticket_id.as_ref().is_some_and(|id| void.contains(id));
+            let standing = standing_of(&standings, ticket_id.as_ref()).filter(|standing| standing.persons > 0);
+            let is_void = ticket_id.as_ref().is_some_and(|id| void.contains(id.as_str()));
             one.guests += 1;
             one.persons += persons;
             one.expected += if is_void { 0 } else { persons };
-            one.inside += u64::from(is_inside == Some(&true));
-            one.came += u64::from(is_inside.is_some());
-            one.not_come += u64::from(is_inside.is_none() && !is_void);
+            one.inside += u64::from(standing.is_some_and(|standing| standing.inside > 0));
+            one.came += u64::from(standing.is_some());
+            one.not_come += u64::from(standing.is_none() && !is_void);
             one.voided += u64::from(is_void);
             Ok(())
         })?;

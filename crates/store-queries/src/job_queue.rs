@@ -48,7 +48,7 @@ pub fn take<D: Driver>(driver: &mut D, holder: &str, lease_ms: i64, limit: usize
     Ok(taken)
 }
 
-/// Extends the lease of those of these runs that `holder` still has. `lease_ms` is in milliseconds from now.
+/// Extends the leases of those among `run_ids` that `holder` still has, to `lease_ms` milliseconds from now.
 pub fn renew<D: Driver>(driver: &mut D, holder: &str, run_ids: &[String], lease_ms: i64) -> Result<()> {
     if run_ids.is_empty() {
         return Ok(());

@@ -1,11 +1,11 @@
 //! The SQL of both backends as plain constants, with one file per noun, and the one transaction (`SqlTx`) that both
 //! backends drive.
 //!
-//! Modules are listed in reading order; a file imports only from those above it (law 12). `tickets`, `guests` and
-//! `scans` name each other's columns in joins, so the columns that they share are declared above them.
+//! Modules are listed in reading order; a file imports only from those above it (law 12). `tickets` and `guests` name
+//! each other's columns in joins, so the columns that they share are declared above them.
 
 pub mod value;
-pub mod scan_index;
+pub mod block_index;
 pub mod driver;
 pub mod constraints;
 pub mod hooks;
@@ -15,11 +15,15 @@ pub mod moving;
 mod uncommitted;
 mod page;
 mod text;
+mod compressed;
 mod heads;
 mod tx;
+mod indexed;
 mod accounts;
 mod events;
 mod gates;
+pub mod state_codec;
+mod state_blocks;
 mod states;
 mod guests;
 mod tickets;
@@ -54,6 +58,7 @@ pub fn statements() -> impl Iterator<Item = &'static Stmt> {
         accounts::STATEMENTS,
         events::STATEMENTS,
         gates::STATEMENTS,
+        state_blocks::STATEMENTS,
         states::STATEMENTS,
         guests::STATEMENTS,
         tickets::STATEMENTS,
@@ -80,6 +85,7 @@ pub fn statements() -> impl Iterator<Item = &'static Stmt> {
 pub fn bulks() -> impl Iterator<Item = &'static Bulk> {
     let nouns = [
         events::BULKS,
+        state_blocks::BULKS,
         states::BULKS,
         guests::BULKS,
         tickets::BULKS,

@@ -17,7 +17,8 @@ use crate::value::{Kind, Value, check_text};
 pub const ROWS: usize = 1_000;
 /// The most bytes of texts and blobs in memory at a time, unless one row alone has more.
 const BYTES: usize = 4 << 20;
-/// Tables that have rows in an empty database too: its epoch and the probe of its secret. A move replaces their rows.
+/// Tables that have rows in an empty database too: its epoch, and the value by which a server checks `ADMIT_SECRET`. A
+/// move replaces their rows.
 const REPLACED: [&str; 2] = ["epochs", "settings"];
 /// The column by which PostgreSQL's row level security separates organisations.
 pub const OWNER: &str = "organization_id";

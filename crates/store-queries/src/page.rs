@@ -6,6 +6,9 @@ use admit_core::barcode::hex;
 
 use crate::value::Value;
 
+/// The least number of rows to read at a time where a condition is checked after reading.
+const CHECKED_AT_ONCE: i64 = 1_000;
+
 /// The place where a page of a list by (number, id) begins. The list is newest first, so the page holds what is below.
 pub(crate) struct From {
     pub number: i64,
@@ -67,6 +70,11 @@ pub(crate) fn from(page: &Page) -> Result<From> {
 /// The number of rows to ask for: one more than the page holds, which tells whether there is a next page.
 pub(crate) fn limit(page: &Page) -> i64 {
     i64::try_from(page.limit).unwrap_or(i64::MAX - 1).saturating_add(1)
+}
+
+/// The number of rows to read at a time for a page. Where a condition is checked after reading, more are read at once.
+pub(crate) fn rows_to_read(page: &Page, checked_later: bool) -> i64 {
+    if checked_later { limit(page).max(CHECKED_AT_ONCE) } else { limit(page) }
 }
 
 /// Makes a page of a list by number: removes the extra row, and names the last item as the cursor of the next page.

@@ -1,19 +1,16 @@
 //! Turns the prefetch keys of operations into queries: see [`admit_app::ports::Prefetch`].
 
-use std::collections::BTreeSet;
-
 use admit_app::error::Result;
 use admit_app::ports::Prefetch;
 use admit_core::ids::{EventId, OrganizationId, TicketId};
-use admit_core::incident::Subject;
 
 use crate::blocks::NEWEST_BLOCK;
 use crate::devices::{DEVICE, KEYS, READ_DEVICE, READ_KEYS};
 use crate::driver::{Asked, Driver, Stmt};
 use crate::events::{ASSIGNMENTS, EVENT, EVENT_RULES, KINDS, TICKET_RULES};
 use crate::heads::{EVENT_EPOCHS, PRESENT_EPOCH};
-use crate::states::STATES;
-use crate::tickets::{FIND_CODES, SCANNED_TICKETS};
+use crate::state_blocks::NEWEST_STATES;
+use crate::tickets::FIND_CODES;
 use crate::value::Value;
 
 type Lists<'a> = [(&'static Stmt, Vec<Value<'a>>)];
@@ -36,11 +33,11 @@ where
     list
 }
 
-/// Prefetches the newest block of scans of each event whose stored scans the operations look up.
+/// Prefetches the newest blocks of each event whose stored scans the operations look up.
 fn prefetch_newest<D: Driver>(driver: &mut D, organization_id: &OrganizationId, scopes: &[&Prefetch]) {
     for event_id in all(scopes, |one| &one.scans) {
         let key = [organization_id.into(), event_id];
-        driver.prefetch(&[Asked { stmt: &NEWEST_BLOCK, params: &key, list: None }]);
+        driver.prefetch(&[&NEWEST_BLOCK, &NEWEST_STATES].map(|stmt| Asked { stmt, params: &key, list: None }));
     }
 }
 
@@ -78,8 +75,7 @@ pub(crate) fn prefetch_writes<D: Driver>(
     ]);
 }
 
-/// Prefetches for operations that write: the data of tickets that have the given codes, and of codes that no ticket
-/// has.
+/// Prefetches for operations that write: the rules of tickets that have the given codes.
 pub(crate) fn prefetch_tickets<D: Driver>(
     driver: &mut D,
     organization_id: &OrganizationId,
@@ -91,18 +87,12 @@ pub(crate) fn prefetch_tickets<D: Driver>(
         return Ok(());
     }
     let key = [organization_id.into(), event_id.into()];
-    let (mut held, mut tickets): (BTreeSet<[u8; 32]>, Vec<TicketId>) = Default::default();
+    let mut tickets: Vec<TicketId> = Vec::new();
     for mut row in driver.aside(|driver| driver.query_each(&FIND_CODES, &key, &codes))? {
-        held.insert(row.hash()?);
+        row.hash()?;
         tickets.push(row.parsed()?);
     }
-    let subjects: Vec<String> = tickets.iter().map(|id| Subject::Ticket(id.clone()).key()).collect();
-    let subjects: Vec<Value<'_>> = subjects.iter().map(Value::from).collect();
     let tickets: Vec<Value<'_>> = tickets.iter().map(Value::from).collect();
-    let unknown = scopes.iter().flat_map(|one| &one.codes).filter(|hash| !held.contains(&hash.0));
-    let unknown: Vec<String> = unknown.map(|hash| Subject::Unknown(*hash).key()).collect();
-    let states: Vec<Value<'_>> = subjects.iter().cloned().chain(unknown.iter().map(Value::from)).collect();
-    let lists = [(&TICKET_RULES, tickets), (&SCANNED_TICKETS, subjects), (&STATES, states)];
-    announce(driver, &key, &lists);
+    announce(driver, &key, &[(&TICKET_RULES, tickets)]);
     Ok(())
 }

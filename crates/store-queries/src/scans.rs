@@ -12,14 +12,12 @@ use admit_core::review::Review;
 use admit_core::scan::{Digest, Fact};
 use admit_core::time::Timestamp;
 
+use crate::block_index::Locator;
 use crate::blocks::{content, serial_of};
 use crate::driver::{Asked, Driver, bulks, statements};
 use crate::facts::LocatedFact;
 use crate::incidents::INCIDENTS_OF;
 use crate::page;
-use crate::scan_index::Locator;
-use crate::states::STATES;
-use crate::tickets::{CHANGED_BY_RULES, CHANGED_BY_SCANS, read_changed};
 use crate::tx::SqlTx;
 use crate::value::{Row, Value};
 
@@ -132,9 +130,9 @@ impl<D: Driver> TxScans for SqlTx<'_, D> {
             let list: Vec<Value<'_>> = subjects.iter().map(Value::from).collect();
             self.prefetch(&[
                 Asked { stmt: &ANY_REVIEW, params: &key, list: None },
-                Asked { stmt: &STATES, params: &key, list: Some(&list) },
                 Asked { stmt: &INCIDENTS_OF, params: &key, list: Some(&list) },
             ]);
+            self.prefetch_states(event_id, subjects)?;
         }
         let mut facts: Vec<Resolved> = self.facts_of(event_id, subjects)?.into_iter().map(|(_, fact)| fact).collect();
         facts.sort_by_cached_key(|(_, fact)| content(fact));
@@ -227,14 +225,8 @@ impl<D: Driver> TxScans for SqlTx<'_, D> {
         rules_after: u64,
         limit: usize,
     ) -> Result<Vec<(TicketRecord, u64)>> {
-        let id = self.organization_id.clone();
-        // Identifiers are printable ASCII, so DEL sorts after all of them. It means "everything of this serial is
-        // known".
-        let after_id = after.1.map_or("\u{7f}", |ticket_id| ticket_id.as_str());
-        let limit_value = Value::Int(i64::try_from(limit).unwrap_or(i64::MAX));
-        let values = [(&id).into(), event_id.into(), after.0.into(), after_id.into(), rules_after.into(), limit_value];
-        let mut changed = self.all(&CHANGED_BY_SCANS, &values, read_changed)?;
-        changed.extend(self.all(&CHANGED_BY_RULES, &values, read_changed)?);
+        let mut changed = self.changed_by_scans(event_id, after, rules_after, limit)?;
+        changed.extend(self.changed_by_rules(event_id, after, rules_after, limit)?);
         changed.sort_by(|(a, a_at), (b, b_at)| (a_at, &a.ticket_id).cmp(&(b_at, &b.ticket_id)));
         changed.truncate(limit);
         Ok(changed)

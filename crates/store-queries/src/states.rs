@@ -1,11 +1,12 @@
-//! Statements about derived rows: states of subjects with their verdicts, and the counters of who is inside.
+//! Statements about what is derived: states of subjects with their verdicts, and the counters of who is inside.
 
 use std::collections::BTreeMap;
 
 use admit_app::error::{Error, Result};
 use admit_app::ports::{TxStates, TxWaiting};
 use admit_app::records::{MinuteFlow, StateRecord, WaitingScan};
-use admit_core::ids::{DeviceId, EventId};
+use admit_core::ids::{DeviceId, EventId, TicketId};
+use admit_core::incident::Subject;
 use admit_core::judgement::{self, Judgement};
 use admit_core::occupancy::{GateFlow, Occupancy, Recount, WithoutTicket};
 use admit_core::reduce::{LeftOut, ScanVerdict};
@@ -13,48 +14,14 @@ use admit_core::scan::Digest;
 use admit_core::time::Timestamp;
 
 use crate::driver::{Asked, Driver, bulks, statements};
+use crate::state_blocks::Stored;
+use crate::state_codec::{Entry, Standing};
 use crate::tx::SqlTx;
 use crate::value::{Row, Value};
 
-macro_rules! state_columns {
-    () => {
-        "s.subject, s.digest, s.serial, s.judgement"
-    };
-}
-pub(crate) use state_columns;
-/// The number of columns of [`state_columns`].
-const COLUMNS: usize = 4;
-/// The number of columns of [`PUT_STATES`].
-const COLUMNS_STORED: usize = 12;
 const MINUTE_MS: i64 = 60_000;
 
-/// States of subjects that have at least one scan.
-macro_rules! standing {
-    ($columns:expr, $where:literal) => {
-        concat!(
-            "SELECT ",
-            $columns,
-            " FROM states s WHERE s.organization_id = $1 AND s.event_id = $2 AND s.scans > 0",
-            $where
-        )
-    };
-}
-
 statements! {
-    /// The states of the given subjects.
-    STATES = standing!(state_columns!(), " AND s.subject IN ($3)"), by 0 of ["states"];
-    /// All states of an event, by subject.
-    ALL_STATES = standing!(state_columns!(), " ORDER BY s.subject");
-    /// The verdicts of the given subjects, in the order of scans.
-    VERDICTS = standing!("s.subject, s.judgement", " AND s.subject IN ($3)");
-    /// Subjects with a scan outside of the time range [$3, $4].
-    SUBJECTS_OUTSIDE = "SELECT s.subject FROM states s WHERE s.organization_id = $1 AND s.event_id = $2 AND (s.first_at < $3 OR s.last_at > $4)";
-    /// Subjects that may have a scan in the time range [$3, $4]. The second column is true if their first or last scan
-    /// is in it.
-    SUBJECTS_INSIDE = "SELECT s.subject, s.first_at >= $3 OR s.last_at <= $4 FROM states s
-        WHERE s.organization_id = $1 AND s.event_id = $2 AND s.last_at >= $3 AND s.first_at <= $4";
-    /// How many subjects have a scan before $3.
-    COUNT_SUBJECTS_BEFORE = "SELECT COUNT(*) FROM states s WHERE s.organization_id = $1 AND s.event_id = $2 AND s.first_at < $3";
     /// Deletes the rows of `waiting` of the given subjects: scans that wait for a person's decision.
     DELETE_WAITING = "DELETE FROM waiting WHERE organization_id = $1 AND event_id = $2 AND subject IN ($3)";
     /// Deletes all rows of `waiting` of an event.
@@ -93,13 +60,6 @@ statements! {
     DELETE_OCCUPANCY_GATES = "DELETE FROM occupancy_gates WHERE organization_id = $1 AND event_id = $2";
 }
 bulks! {
-    /// Stores states, and overwrites the former states of the same subjects.
-    PUT_STATES = "states" {
-        organization_id: Text, event_id: Text, subject: Text, serial: Int, scans: Int, persons: Int, inside: Int, entered_at: Int,
-        first_at: Int, last_at: Int, digest: Blob, judgement: Blob,
-    }, "ON CONFLICT (organization_id, event_id, subject) DO UPDATE SET serial = excluded.serial, scans = excluded.scans,
-        persons = excluded.persons, inside = excluded.inside, entered_at = excluded.entered_at, first_at = excluded.first_at, last_at = excluded.last_at,
-        digest = excluded.digest, judgement = excluded.judgement";
     /// Stores which scans wait for a person's decision.
     INSERT_WAITING = "waiting" {
         organization_id: Text, event_id: Text, subject: Text, device_id: Text, scan_id: Text, digest: Blob,
@@ -123,62 +83,68 @@ bulks! {
     };
 }
 
-fn read_state(row: &mut Row) -> Result<StateRecord> {
-    Ok(read_judged(row)?.0)
+/// A state as a block holds it.
+fn entry((state, verdicts): &(StateRecord, Vec<ScanVerdict>)) -> Entry {
+    let StateRecord { subject_key, state, effective, occupancy, serial: _ } = state;
+    let times = || verdicts.iter().map(|verdict| verdict.at.ms());
+    let (Some(first_at), Some(last_at)) = (times().min(), times().max()) else {
+        // A state without scans counts nowhere. Only those who follow the event's changes must learn of it.
+        return Entry { subject: subject_key.clone(), standing: Standing::default(), judgement: Vec::new() };
+    };
+    let standing = Standing {
+        scans: verdicts.len() as u64,
+        persons: state.persons(),
+        inside: state.inside(),
+        entered_at: state.entries.last().map(|entry| entry.at.ms()),
+        first_at,
+        last_at,
+    };
+    let judgement = judgement::to_bytes(state, occupancy, effective, verdicts);
+    Entry { subject: subject_key.clone(), standing, judgement }
 }
-/// Reads a state from a row that an outer join may leave empty. `None`: the subject has no state.
-pub(crate) fn read_joined(row: &mut Row) -> Result<Option<StateRecord>> {
-    row.joined(COLUMNS, read_state)
-}
-/// Reads a state together with the verdicts of its scans.
-fn read_judged(row: &mut Row) -> Result<(StateRecord, Vec<ScanVerdict>)> {
-    let (subject_key, digest, serial) = (row.text()?, row.hash()?, row.count()?);
-    let Judgement { state, occupancy, effective, verdicts } = read_judgement(row)?;
-    Ok((StateRecord { subject_key, state, effective, occupancy, digest, serial }, verdicts))
-}
-fn read_judgement(row: &mut Row) -> Result<Judgement> {
-    judgement::from_bytes(&row.blob()?).map_err(|error| Error::Bug(error.to_string()))
-}
-
-fn state_values<'a>(
-    organization_id: Value<'a>,
-    event_id: &'a EventId,
-    state: &'a StateRecord,
-    verdicts: &[ScanVerdict],
-) -> [Value<'a>; COLUMNS_STORED] {
-    let times = || verdicts.iter().map(|verdict| verdict.at);
-    // A state without scans counts nowhere. Statements that count look only at the number of persons.
-    let entries = if verdicts.is_empty() { &[][..] } else { &state.state.entries[..] };
-    let (persons, inside) = if verdicts.is_empty() { (0, 0) } else { (state.state.persons(), state.state.inside()) };
-    [
-        organization_id,
-        event_id.into(),
-        (&state.subject_key).into(),
-        state.serial.into(),
-        (verdicts.len() as u64).into(),
-        persons.into(),
-        inside.into(),
-        entries.last().map(|entry| entry.at).into(),
-        times().min().map_or(i64::MAX, Timestamp::ms).into(),
-        times().max().map_or(-1, Timestamp::ms).into(),
-        (&state.digest).into(),
-        judgement::to_bytes(&state.state, &state.occupancy, &state.effective, verdicts).into(),
-    ]
+/// A stored state with the verdicts of its scans. `None` if it has no scans.
+fn judged(stored: Stored) -> Result<Option<(StateRecord, Vec<ScanVerdict>)>> {
+    let Stored { serial, entry: Entry { subject, standing, judgement } } = stored;
+    if standing.scans == 0 {
+        return Ok(None);
+    }
+    let judgement = judgement::from_bytes(&judgement).map_err(|error| Error::Bug(error.to_string()))?;
+    let Judgement { state, occupancy, effective, verdicts } = judgement;
+    Ok(Some((StateRecord { subject_key: subject, state, effective, occupancy, serial }, verdicts)))
 }
 
 impl<D: Driver> SqlTx<'_, D> {
+    /// The states of the given subjects that have scans, each with its verdicts, by subject.
+    pub(crate) fn load_states(
+        &mut self,
+        event_id: &EventId,
+        subjects: &[String],
+    ) -> Result<BTreeMap<String, (StateRecord, Vec<ScanVerdict>)>> {
+        let found = self.newest_states(event_id, subjects)?.into_values().map(judged).collect::<Result<Vec<_>>>()?;
+        Ok(found.into_iter().flatten().map(|found| (found.0.subject_key.clone(), found)).collect())
+    }
+    /// The states of tickets that have scans, by ticket.
+    pub(crate) fn states_of_tickets<'t>(
+        &mut self,
+        event_id: &EventId,
+        tickets: impl Iterator<Item = &'t TicketId>,
+    ) -> Result<BTreeMap<TicketId, StateRecord>> {
+        let subjects: Vec<String> = tickets.map(|ticket_id| Subject::Ticket(ticket_id.clone()).key()).collect();
+        let found = self.load_states(event_id, &subjects)?.into_values();
+        let of_ticket = |(state, _): (StateRecord, _)| match Subject::from_key(&state.subject_key) {
+            Some(Subject::Ticket(ticket_id)) => Some((ticket_id, state)),
+            _ => None,
+        };
+        Ok(found.filter_map(of_ticket).collect())
+    }
     /// The verdicts of the given subjects, in the order of scans. A subject without verdicts is absent.
     pub(crate) fn load_verdicts(
         &mut self,
         event_id: &EventId,
         subjects: &[String],
     ) -> Result<BTreeMap<String, Vec<ScanVerdict>>> {
-        let id = self.organization_id.clone();
-        let list: Vec<Value<'_>> = subjects.iter().map(Value::from).collect();
-        let found = self.each(&VERDICTS, &[(&id).into(), event_id.into()], &list, |row| {
-            Ok((row.text()?, read_judgement(row)?.verdicts))
-        })?;
-        Ok(found.into_iter().collect())
+        let found = self.load_states(event_id, subjects)?.into_iter();
+        Ok(found.map(|(subject, (_, verdicts))| (subject, verdicts)).collect())
     }
     /// Writes the numbers to the counters that are still to be added.
     pub(crate) fn store_counters(&mut self) -> Result<()> {
@@ -223,53 +189,45 @@ impl<D: Driver> TxStates for SqlTx<'_, D> {
         to: Timestamp,
         inside: bool,
     ) -> Result<Vec<String>> {
-        let id = self.organization_id.clone();
-        let key = [(&id).into(), event_id.into(), from.into(), to.into()];
-        if !inside {
-            let mut subjects = self.all(&SUBJECTS_OUTSIDE, &key, Row::text)?;
-            subjects.sort();
-            return Ok(subjects);
-        }
-        let found = self.all(&SUBJECTS_INSIDE, &key, |row| Ok((row.text()?, row.bool()?)))?;
+        let (from_ms, to_ms) = (from.ms(), to.ms());
+        let overlaps = |one: &Standing| {
+            if inside {
+                one.last_at >= from_ms && one.first_at <= to_ms
+            } else {
+                one.first_at < from_ms || one.last_at > to_ms
+            }
+        };
+        let mut found: Vec<(String, Standing)> = self.standings(event_id)?.into_iter().collect();
+        found.retain(|(_, standing)| overlaps(standing));
+        // A subject whose first and last scan lie around the range may have none in it.
+        let sure = |one: &Standing| !inside || one.first_at >= from_ms || one.last_at <= to_ms;
         let doubtful: Vec<String> =
-            found.iter().filter(|(_, sure)| !sure).map(|(subject, _)| subject.clone()).collect();
+            found.iter().filter(|(_, standing)| !sure(standing)).map(|(subject, _)| subject.clone()).collect();
         let verdicts = self.load_verdicts(event_id, &doubtful)?;
         let between = |subject: &String| {
             verdicts.get(subject).is_some_and(|found| found.iter().any(|verdict| (from..=to).contains(&verdict.at)))
         };
-        let real = found.into_iter().filter(|(subject, sure)| *sure || between(subject));
-        let mut subjects: Vec<String> = real.map(|(subject, _)| subject).collect();
+        found.retain(|(subject, standing)| sure(standing) || between(subject));
+        let mut subjects: Vec<String> = found.into_iter().map(|(subject, _)| subject).collect();
         subjects.sort();
         Ok(subjects)
     }
     fn count_subjects_before(&mut self, event_id: &EventId, before: Timestamp) -> Result<u64> {
-        let id = self.organization_id.clone();
-        let values = [(&id).into(), event_id.into(), before.into()];
-        Ok(self.one(&COUNT_SUBJECTS_BEFORE, &values, Row::count)?.unwrap_or_default())
+        let standings = self.standings(event_id)?;
+        Ok(standings.values().filter(|standing| standing.first_at < before.ms()).count() as u64)
     }
     fn states(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<StateRecord>> {
-        let id = self.organization_id.clone();
-        let list: Vec<Value<'_>> = subjects.iter().map(Value::from).collect();
-        let mut states = self.each(&STATES, &[(&id).into(), event_id.into()], &list, read_state)?;
-        states.sort_by(|a, b| a.subject_key.cmp(&b.subject_key));
-        states.dedup_by(|a, b| a.subject_key == b.subject_key);
-        Ok(states)
+        Ok(self.load_states(event_id, subjects)?.into_values().map(|(state, _)| state).collect())
     }
     fn judged_states(
         &mut self,
         event_id: &EventId,
         subjects: &[String],
     ) -> Result<Vec<(StateRecord, Vec<ScanVerdict>)>> {
-        let id = self.organization_id.clone();
-        let list: Vec<Value<'_>> = subjects.iter().map(Value::from).collect();
-        let mut states = self.each(&STATES, &[(&id).into(), event_id.into()], &list, read_judged)?;
-        states.sort_by(|(a, _), (b, _)| a.subject_key.cmp(&b.subject_key));
-        states.dedup_by(|(a, _), (b, _)| a.subject_key == b.subject_key);
-        Ok(states)
+        Ok(self.load_states(event_id, subjects)?.into_values().collect())
     }
-    fn all_states(&mut self, event_id: &EventId) -> Result<Vec<StateRecord>> {
-        let id = self.organization_id.clone();
-        self.all(&ALL_STATES, &[(&id).into(), event_id.into()], read_state)
+    fn subjects_with_states(&mut self, event_id: &EventId) -> Result<Vec<String>> {
+        Self::subjects_with_states(self, event_id)
     }
     fn put_states(&mut self, event_id: &EventId, states: &[(StateRecord, Vec<ScanVerdict>)]) -> Result<()> {
         let id = self.organization_id.clone();
@@ -280,9 +238,10 @@ impl<D: Driver> TxStates for SqlTx<'_, D> {
     }
     fn insert_states(&mut self, event_id: &EventId, states: &[(StateRecord, Vec<ScanVerdict>)]) -> Result<()> {
         let id = self.organization_id.clone();
-        let (mut rows, mut waiting) = (Vec::with_capacity(states.len() * COLUMNS_STORED), Vec::new());
-        for (state, verdicts) in states {
-            rows.extend(state_values((&id).into(), event_id, state, verdicts));
+        let (mut entries, mut waiting): (BTreeMap<u64, Vec<Entry>>, _) = (BTreeMap::new(), Vec::new());
+        for judged in states {
+            let (state, verdicts) = judged;
+            entries.entry(state.serial).or_default().push(entry(judged));
             for verdict in verdicts.iter().filter(|verdict| verdict.left_out == Some(LeftOut::Unverified)) {
                 waiting.extend([
                     (&id).into(),
@@ -294,8 +253,13 @@ impl<D: Driver> TxStates for SqlTx<'_, D> {
                 ]);
             }
         }
-        self.queue_many(&PUT_STATES, &rows)?;
+        for (serial, entries) in entries {
+            self.append_states(event_id, serial, entries)?;
+        }
         self.queue_many(&INSERT_WAITING, &waiting)
+    }
+    fn delete_states_before(&mut self, event_id: &EventId, serial: u64) -> Result<()> {
+        Self::delete_states_before(self, event_id, serial)
     }
     fn add_occupancy(&mut self, event_id: &EventId, delta: &Occupancy, serial: u64) -> Result<()> {
         if !self.writes() {

@@ -1,6 +1,6 @@
 //! Statements about tickets and their codes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashMap};
 
 use admit_app::error::{Error, Result};
 use admit_app::ports::{Sought, TicketFilter, TxTickets};
@@ -9,13 +9,12 @@ use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{EventId, GateId, OrganizationId, TicketId};
 use admit_core::incident::Subject;
 use admit_core::short_code::ShortCode;
-use admit_core::ticket::TicketRules;
+use admit_core::ticket::{TicketRules, TicketStatus};
 use admit_core::wire::stored;
 
 use crate::driver::{Driver, bulks, statements};
 use crate::guests::{self, guest_columns};
 use crate::page;
-use crate::states::{self, state_columns};
 use crate::text::{found_by_name, name_patterns};
 use crate::tx::SqlTx;
 use crate::value::{Row, Value};
@@ -27,7 +26,7 @@ macro_rules! ticket_columns {
     };
 }
 
-/// The tickets of an event with their guests and states. For some codes only the hash is stored. The parameters:
+/// The tickets of an event with their guests. For some codes only the hash is stored. The parameters:
 ///
 /// - $3: text to find, from $6 and $8: its words, $4: the text's hash;
 /// - $5: the text in the form of order ids, $30 and $31: the hashes of its short code;
@@ -36,8 +35,6 @@ macro_rules! found_tickets {
     () => {
         concat!(" FROM tickets t
         LEFT JOIN guests g ON g.organization_id = t.organization_id AND g.guest_id = t.guest_id
-        LEFT JOIN states s ON s.organization_id = t.organization_id AND s.event_id = t.event_id AND s.subject = 'ticket:' || t.ticket_id
-            AND s.scans > 0
         WHERE t.organization_id = $1 AND t.event_id = $2
         AND (CAST($3 AS TEXT) IS NULL OR ", found_by_name!(6 7 8, 9 10 11, 12 13 14, 15 16 17, 18 19 20, 21 22 23, 24 25 26, 27 28 29), " OR substr(t.ticket_id, 1, length($3)) = $3
             OR substr(t.barcode, 1, length(CAST($32 AS TEXT))) = $32 OR substr(g.external_id, 1, length($3)) = $3
@@ -56,22 +53,17 @@ statements! {
     /// Tickets by import key.
     TICKETS_BY_IMPORT_KEY = concat!("SELECT ", ticket_columns!(), " FROM tickets t
         WHERE t.organization_id = $1 AND t.event_id = $2 AND t.import_key IN ($3)");
-    /// A page of tickets with guests and states, before ($33, $34). $35: status, $36: whether anybody was let in.
-    TICKETS = concat!("SELECT ", ticket_columns!(), ", ", guest_columns!(), ", ", state_columns!(), found_tickets!(), "
+    /// A page of tickets with guests, before ($33, $34). $35: status.
+    TICKETS = concat!("SELECT ", ticket_columns!(), ", ", guest_columns!(), found_tickets!(), "
         AND (t.created_at, t.ticket_id) < ($33, $34)
         AND (CAST($35 AS TEXT) IS NULL OR t.status = $35)
-        AND (CAST($36 AS BOOLEAN) IS NULL OR (COALESCE(s.persons, 0) > 0) = $36)
-        ORDER BY t.created_at DESC, t.ticket_id DESC LIMIT $37");
-    /// Counts of the tickets that match: all, active with nobody let in, with somebody let in, voided, refunded.
-    COUNT_FOUND_TICKETS = concat!("SELECT COUNT(*),
-        COUNT(CASE WHEN t.status = 'active' AND COALESCE(s.persons, 0) = 0 THEN 1 END), COUNT(CASE WHEN s.persons > 0 THEN 1 END),
-        COUNT(CASE WHEN t.status = 'voided' THEN 1 END), COUNT(CASE WHEN t.status = 'refunded' THEN 1 END)", found_tickets!());
+        ORDER BY t.created_at DESC, t.ticket_id DESC LIMIT $36");
+    /// Statuses of the tickets that match.
+    FOUND_TICKETS = concat!("SELECT t.ticket_id, t.status", found_tickets!());
     /// The tickets that have, or once had, the given codes.
     FIND_CODES = "SELECT barcode_hash, ticket_id FROM codes WHERE organization_id = $1 AND event_id = $2 AND barcode_hash IN ($3)", by 0 of [];
     /// The tickets of codes whose hash lies in a range.
     FIND_CODES_BETWEEN = "SELECT barcode_hash, ticket_id FROM codes WHERE organization_id = $1 AND event_id = $2 AND barcode_hash BETWEEN $3 AND $4 ORDER BY barcode_hash";
-    /// Which of the given tickets (as subjects) have a state from at least one scan.
-    SCANNED_TICKETS = "SELECT subject FROM states WHERE organization_id = $1 AND event_id = $2 AND scans > 0 AND subject IN ($3)", by 0 of ["states"];
     /// Every code of an event with its ticket, by hash.
     MANIFEST_ROWS = concat!("SELECT c.barcode_hash, ", ticket_columns!(), " FROM codes c CROSS JOIN tickets t
         WHERE t.organization_id = c.organization_id AND t.ticket_id = c.ticket_id AND c.organization_id = $1 AND c.event_id = $2 ORDER BY c.barcode_hash");
@@ -81,19 +73,10 @@ statements! {
     /// The number of tickets, and of the persons that they admit.
     COUNT_TICKETS = "SELECT COUNT(*) - (SELECT COUNT(*) FROM withdrawn_tickets w WHERE w.organization_id = $1 AND w.event_id = $2),
         CAST(COALESCE(SUM(CASE WHEN status IN ('active', 'used') THEN entry_limit ELSE 0 END), 0) AS BIGINT) FROM tickets WHERE organization_id = $1 AND event_id = $2";
-    /// Tickets whose newest change is by scans, after (serial, id). $5: changes by rules up to this serial do not
-    /// count.
-    CHANGED_BY_SCANS = concat!("SELECT ", ticket_columns!(), ", s.serial FROM states s CROSS JOIN tickets t
-        WHERE t.organization_id = s.organization_id AND t.event_id = s.event_id AND t.ticket_id = substr(s.subject, 8)
-        AND s.organization_id = $1 AND s.event_id = $2 AND s.serial >= $3 AND substr(s.subject, 1, 7) = 'ticket:'
-        AND (s.serial, s.subject) > ($3, 'ticket:' || $4) AND (t.rules_serial <= s.serial OR t.rules_serial <= $5)
-        ORDER BY s.serial, s.subject LIMIT $6");
-    /// Tickets whose newest change is by rules, after (serial, id) and after the rules of $5.
-    CHANGED_BY_RULES = concat!("SELECT ", ticket_columns!(), ", t.rules_serial FROM tickets t
+    /// Tickets whose rules changed after (serial, id) and after the rules of $5.
+    CHANGED_BY_RULES = concat!("SELECT ", ticket_columns!(), " FROM tickets t
         WHERE t.organization_id = $1 AND t.event_id = $2 AND t.rules_serial >= $3
         AND (t.rules_serial, t.ticket_id) > ($3, $4) AND t.rules_serial > $5
-        AND t.rules_serial > COALESCE((SELECT s.serial FROM states s WHERE s.organization_id = t.organization_id
-            AND s.event_id = t.event_id AND s.subject = 'ticket:' || t.ticket_id), 0)
         ORDER BY t.rules_serial, t.ticket_id LIMIT $6");
 }
 bulks! {
@@ -116,10 +99,6 @@ bulks! {
     INSERT_CODES = "codes" { organization_id: Text, event_id: Text, barcode_hash: Blob, ticket_id: Text };
 }
 
-/// Reads a ticket and the serial of its newest change.
-pub(crate) fn read_changed(row: &mut Row) -> Result<(TicketRecord, u64)> {
-    Ok((read_ticket(row)?, row.count()?))
-}
 fn read_ticket(row: &mut Row) -> Result<TicketRecord> {
     Ok(TicketRecord {
         ticket_id: row.parsed()?,
@@ -141,6 +120,10 @@ fn read_ticket(row: &mut Row) -> Result<TicketRecord> {
         rules_serial: row.count()?,
         created_at: row.at()?,
     })
+}
+/// The ticket of a changed subject, with the serial of the change. `None` for an unknown code.
+fn ticket_of((serial, key): (u64, String)) -> Option<(TicketId, u64)> {
+    Subject::from_key(&key)?.ticket_id().map(|ticket_id| (ticket_id.clone(), serial))
 }
 /// The parameter values of [`found_tickets`], in order.
 fn found_values(organization_id: &OrganizationId, event_id: &EventId, sought: Option<&Sought>) -> Vec<Value<'static>> {
@@ -229,6 +212,77 @@ impl<D: Driver> SqlTx<'_, D> {
     }
 }
 
+impl<D: Driver> SqlTx<'_, D> {
+    /// Tickets whose newest change is by scans, after (serial, id). Changes by rules up to `rules_after` do not count.
+    /// At least `limit` of them if there are so many.
+    pub(crate) fn changed_by_scans(
+        &mut self,
+        event_id: &EventId,
+        after: (u64, Option<&TicketId>),
+        rules_after: u64,
+        limit: usize,
+    ) -> Result<Vec<(TicketRecord, u64)>> {
+        // Keys of tickets sort before those of unknown codes, and DEL after both.
+        let key = |id: Option<&TicketId>| id.map_or("\u{7f}".to_owned(), |id| Subject::Ticket(id.clone()).key());
+        let (mut out, mut from) = (Vec::new(), (after.0, key(after.1)));
+        loop {
+            let subjects = self.changed_subjects(event_id, (from.0, &from.1), limit)?;
+            let at_end = subjects.len() < limit;
+            let Some(last) = subjects.last().cloned() else { return Ok(out) };
+            let serials: BTreeMap<TicketId, u64> = subjects.into_iter().filter_map(ticket_of).collect();
+            let ids: Vec<TicketId> = serials.keys().cloned().collect();
+            for ticket in self.tickets_by_id(event_id, &ids)? {
+                let serial = serials.get(&ticket.ticket_id).copied().unwrap_or_default();
+                if ticket.rules_serial <= serial || ticket.rules_serial <= rules_after {
+                    out.push((ticket, serial));
+                }
+            }
+            if at_end || out.len() >= limit {
+                return Ok(out);
+            }
+            from = last;
+        }
+    }
+    /// Tickets whose newest change is by rules, after (serial, id) and after the rules of `rules_after`. At least
+    /// `limit` of them if there are so many.
+    pub(crate) fn changed_by_rules(
+        &mut self,
+        event_id: &EventId,
+        after: (u64, Option<&TicketId>),
+        rules_after: u64,
+        limit: usize,
+    ) -> Result<Vec<(TicketRecord, u64)>> {
+        let id = self.organization_id.clone();
+        // Identifiers are printable ASCII, so DEL sorts after all of them. It means "everything of this serial is
+        // known".
+        let after_id = after.1.map_or("\u{7f}".to_owned(), ToString::to_string);
+        let (mut out, mut from) = (Vec::new(), (after.0, after_id));
+        let rows = i64::try_from(limit).unwrap_or(i64::MAX);
+        loop {
+            let place = [(&id).into(), event_id.into(), from.0.into(), from.1.as_str().into()];
+            let values: Vec<Value<'_>> = place.into_iter().chain([rules_after.into(), rows.into()]).collect();
+            let read = self.all(&CHANGED_BY_RULES, &values, read_ticket)?;
+            let last =
+                read.last().filter(|_| read.len() >= limit).map(|one| (one.rules_serial, one.ticket_id.to_string()));
+            let key = |ticket: &TicketRecord| Subject::Ticket(ticket.ticket_id.clone()).key();
+            let standings = self.newest_standings(event_id, &read.iter().map(key).collect::<Vec<_>>())?;
+            let by_rules = |ticket: &TicketRecord| {
+                ticket.rules_serial > standings.get(&key(ticket)).map_or(0, |(serial, _)| *serial)
+            };
+            out.extend(
+                read.into_iter()
+                    .filter(by_rules)
+                    .map(|ticket| (ticket.rules_serial, ticket))
+                    .map(|(at, one)| (one, at)),
+            );
+            match last.filter(|_| out.len() < limit) {
+                Some(last) => from = last,
+                None => return Ok(out),
+            }
+        }
+    }
+}
+
 impl<D: Driver> TxTickets for SqlTx<'_, D> {
     fn insert_tickets(&mut self, tickets: &[TicketRecord]) -> Result<()> {
         self.put_tickets(&INSERT_TICKETS, tickets)?;
@@ -268,27 +322,55 @@ impl<D: Driver> TxTickets for SqlTx<'_, D> {
         filter: &TicketFilter,
         page: &Page,
     ) -> Result<Listed<(TicketRecord, Option<GuestRecord>, Option<StateRecord>)>> {
-        let from = page::from(page)?;
-        let mut values = found_values(&self.organization_id, event_id, filter.text.as_ref());
-        values.extend([
-            from.number.into(),
-            from.id.into(),
-            filter.status.map(|status| status.as_str()).into(),
-            filter.entered.into(),
-            page::limit(page).into(),
-        ]);
-        let items = self.all(&TICKETS, &values, |row| {
-            Ok((read_ticket(row)?, guests::read_joined(row)?, states::read_joined(row)?))
-        })?;
-        Ok(page::listed(page, items, |(ticket, _, _)| (ticket.created_at.ms(), ticket.ticket_id.to_string())))
+        let standings = match filter.entered {
+            Some(_) => self.standings(event_id)?,
+            None => HashMap::new(),
+        };
+        let came = |ticket: &TicketRecord| {
+            let standing = standings.get(&Subject::Ticket(ticket.ticket_id.clone()).key());
+            standing.is_some_and(|standing| standing.persons > 0)
+        };
+        let place = |ticket: &TicketRecord| (ticket.created_at.ms(), ticket.ticket_id.to_string());
+        let (mut from, mut found) = (page::from(page)?, Vec::new());
+        let rows = page::rows_to_read(page, filter.entered.is_some());
+        loop {
+            let mut values = found_values(&self.organization_id, event_id, filter.text.as_ref());
+            values.extend(from.into_values());
+            values.extend([filter.status.map(|status| status.as_str()).into(), rows.into()]);
+            let read = self.all(&TICKETS, &values, |row| Ok((read_ticket(row)?, guests::read_joined(row)?)))?;
+            let last = read.last().filter(|_| read.len() as i64 == rows).map(|(ticket, _)| place(ticket));
+            found.extend(
+                read.into_iter().filter(|(ticket, _)| filter.entered.is_none_or(|wanted| came(ticket) == wanted)),
+            );
+            match last.filter(|_| found.len() <= page.limit) {
+                Some((number, id)) => from = page::From { number, id },
+                None => break,
+            }
+        }
+        found.truncate(page.limit.saturating_add(1));
+        let mut states = self.states_of_tickets(event_id, found.iter().map(|(ticket, _)| &ticket.ticket_id))?;
+        let items = found.into_iter().map(|(ticket, guest)| {
+            let state = states.remove(&ticket.ticket_id);
+            (ticket, guest, state)
+        });
+        Ok(page::listed(page, items.collect(), |(ticket, _, _)| place(ticket)))
     }
     fn count_found_tickets(&mut self, event_id: &EventId, text: Option<&Sought>) -> Result<TicketCounts> {
         let values = found_values(&self.organization_id, event_id, text);
-        let counts = self.one(&COUNT_FOUND_TICKETS, &values, |row| {
-            let (all, to_come, came) = (row.count()?, row.count()?, row.count()?);
-            Ok(TicketCounts { all, to_come, came, voided: row.count()?, refunded: row.count()? })
-        })?;
-        Ok(counts.unwrap_or_default())
+        let standings = self.standings(event_id)?;
+        let mut counts = TicketCounts::default();
+        for (ticket_id, status) in self.all(&FOUND_TICKETS, &values, |row| Ok((row.parsed()?, row.parsed()?)))? {
+            let came = standings.get(&Subject::Ticket(ticket_id).key()).is_some_and(|standing| standing.persons > 0);
+            counts.all += 1;
+            counts.came += u64::from(came);
+            match status {
+                TicketStatus::Active => counts.to_come += u64::from(!came),
+                TicketStatus::Voided => counts.voided += 1,
+                TicketStatus::Refunded => counts.refunded += 1,
+                _ => {}
+            }
+        }
+        Ok(counts)
     }
     fn find_codes(&mut self, event_id: &EventId, hashes: &[BarcodeHash]) -> Result<Vec<(BarcodeHash, TicketId)>> {
         let id = self.organization_id.clone();
@@ -300,16 +382,12 @@ impl<D: Driver> TxTickets for SqlTx<'_, D> {
     }
     fn resolve_codes(&mut self, event_id: &EventId, hashes: &[BarcodeHash]) -> Result<Vec<ResolvedCode>> {
         let codes = self.find_codes(event_id, hashes)?;
-        let id = self.organization_id.clone();
-        // These are two queries by key. As one query, PostgreSQL may read every state of the event.
         let subjects: Vec<String> = codes.iter().map(|(_, id)| Subject::Ticket(id.clone()).key()).collect();
-        let list: Vec<Value<'_>> = subjects.iter().map(Value::from).collect();
-        let scanned = self.each(&SCANNED_TICKETS, &[(&id).into(), event_id.into()], &list, |row| row.text())?;
-        let scanned: BTreeSet<String> = scanned.into_iter().collect();
+        let standings = self.newest_standings(event_id, &subjects)?;
         let resolved = codes.into_iter().zip(subjects).map(|((hash, ticket_id), subject)| ResolvedCode {
             hash,
             ticket_id,
-            scanned: scanned.contains(&subject),
+            scanned: standings.get(&subject).is_some_and(|(_, standing)| standing.scans > 0),
         });
         Ok(resolved.collect())
     }

@@ -10,9 +10,9 @@ use admit_core::ids::{EventId, OrganizationId};
 use admit_core::occupancy::Occupancy;
 use admit_core::rule::{Epoch, EventBook};
 
+use crate::block_index::{BlockName, Holds};
 use crate::driver::{Asked, Bulk, Driver, RunFor, Stmt};
 use crate::heads::{self, EventHead, OrganizationHead};
-use crate::scan_index::BlockName;
 use crate::value::{Row, Value};
 
 /// The knowledge of a transaction while it holds the heads of its events or reads a snapshot, and the rows that it must
@@ -25,8 +25,8 @@ pub(crate) struct Held {
     /// The numbers still to be added to each event's counters, and the serial to store with them.
     pub counters: BTreeMap<EventId, (Occupancy, u64)>,
     pub epoch: Option<Epoch>,
-    /// The newest block of scans of each event whose index this transaction uses. `None`: the event has no scans.
-    pub newest_blocks: BTreeMap<EventId, Option<BlockName>>,
+    /// The newest block of each event whose index this transaction uses. `None`: the event has no such block.
+    pub newest_blocks: BTreeMap<(EventId, Holds), Option<BlockName>>,
 }
 
 /// A transaction that is limited to one organisation. A failed statement ends it: nothing of the transaction is
@@ -77,7 +77,7 @@ impl<D: Driver> SqlTx<'_, D> {
             heads::write(self.driver, &self.organization_id, &event_id, &head)?;
         }
         held.books.retain(|event_id, _| events.contains(event_id));
-        held.newest_blocks.retain(|event_id, _| events.contains(event_id));
+        held.newest_blocks.retain(|(event_id, _), _| events.contains(event_id));
         if let Some(head) = &self.organization_head {
             heads::write_organization(self.driver, &self.organization_id, head)?;
         }

@@ -1,5 +1,6 @@
 -- The embedded store's schema. The PostgreSQL migration of the same name holds the same tables and names.
--- Every table and unique key starts with organization_id, save for the few found before an organisation is known.
+-- Every table and unique key starts with organization_id, except for the few tables that are read before the
+-- organisation is known.
 -- Times are milliseconds since 1970, UTC. Digests and hashes are raw bytes. JSON is text, written by core's wire.
 
 -- ---------------------------------------------------------------- found before an organisation is known
@@ -9,7 +10,7 @@ CREATE TABLE settings (
   CONSTRAINT settings_pk PRIMARY KEY (name)
 ) STRICT, WITHOUT ROWID;
 
--- The server's epochs, the newest by restored_at_ms is the present one.
+-- The server's epochs. The one with the highest restored_at_ms is the present one.
 CREATE TABLE epochs (
   restored_at_ms INTEGER NOT NULL,
   random INTEGER NOT NULL,
@@ -37,7 +38,8 @@ CREATE TABLE credentials (
 ) STRICT;
 CREATE INDEX credentials_holder ON credentials (organization_id, kind, holder);
 
--- What devices ask for themselves, before anybody says for which organisation; gone soon after their end.
+-- Requests by which devices themselves ask to be paired, before anybody says for which organisation. A request is
+-- deleted soon after it expires.
 CREATE TABLE pairing_requests (
   token_hash BLOB NOT NULL,
   claim_hash BLOB NOT NULL,
@@ -50,8 +52,9 @@ CREATE TABLE pairing_requests (
 ) STRICT;
 CREATE INDEX pairing_requests_by_end ON pairing_requests (expires_at);
 
--- Which runs wait, and who carries one out; what they are stands in runs. next_at NULL: not by itself any more.
--- parked: place among those that wait for the mail lane.
+-- The runs that are not done, and the process that carries one out (holder). The table runs has the content of each
+-- run. next_at NULL: the run gave up, so only a person can restart it. parked: the run's place in the queue of those
+-- that wait for the mail lane.
 CREATE TABLE job_queue (
   organization_id TEXT NOT NULL,
   run_id TEXT NOT NULL,
@@ -65,7 +68,7 @@ CREATE INDEX job_queue_due ON job_queue (next_at, run_id) WHERE next_at IS NOT N
 CREATE INDEX job_queue_of_holder ON job_queue (holder) WHERE holder IS NOT NULL;
 CREATE INDEX job_queue_parked ON job_queue (parked, run_id) WHERE parked IS NOT NULL;
 
--- The row is there while the mail server refuses the account or itself: the runs that are parked wait for it.
+-- The row exists while the mail server refuses all letters, and the parked runs wait until it is gone.
 CREATE TABLE mail_lane (
   id INTEGER NOT NULL CONSTRAINT mail_lane_is_one CHECK (id = 1),
   since INTEGER NOT NULL,
@@ -84,7 +87,7 @@ CREATE TABLE organizations (
   CONSTRAINT organizations_pk PRIMARY KEY (organization_id)
 ) STRICT;
 
--- How its mails look, where not as the server's own.
+-- How an organisation's mails look, if it changed that. A column that is NULL stands for the standard look.
 CREATE TABLE letterheads (
   organization_id TEXT NOT NULL REFERENCES organizations (organization_id),
   color TEXT,
@@ -93,7 +96,7 @@ CREATE TABLE letterheads (
   CONSTRAINT letterheads_pk PRIMARY KEY (organization_id)
 ) STRICT;
 
--- Its own templates of mails, a row a kind; a text that is NULL is the server's own.
+-- An organisation's own mail templates, one row per kind of mail. A text that is NULL stands for the server's own text.
 CREATE TABLE mail_templates (
   organization_id TEXT NOT NULL REFERENCES organizations (organization_id),
   kind TEXT NOT NULL,
@@ -103,7 +106,7 @@ CREATE TABLE mail_templates (
   CONSTRAINT mail_templates_pk PRIMARY KEY (organization_id, kind)
 ) STRICT;
 
--- Head of the organisation's own ledger.
+-- The head of each organisation's own ledger.
 CREATE TABLE organization_heads (
   organization_id TEXT NOT NULL,
   audit_n INTEGER NOT NULL,
@@ -146,19 +149,19 @@ CREATE TABLE events (
   status TEXT NOT NULL,
   re_entry TEXT NOT NULL,
   min_gap_seconds INTEGER NOT NULL,
-  day_starts_at INTEGER NOT NULL, -- minutes after midnight, by the clocks of its zone
+  day_starts_at INTEGER NOT NULL, -- minutes after midnight, in the event's time zone
   has_pin INTEGER NOT NULL,
   capacity INTEGER,
   walk_ins INTEGER, -- persons whom staff may add at the doors
   verdict_fields TEXT NOT NULL, -- names of guests' fields, a JSON array
-  barcode_kinds TEXT NOT NULL, -- kinds of codes that cameras read beside QR, a JSON array
-  retention_days INTEGER, -- after its end, until its guests' personal data is erased
+  barcode_kinds TEXT NOT NULL, -- kinds of codes that cameras read in addition to QR, a JSON array
+  retention_days INTEGER, -- days after the event's end until its guests' personal data is erased
   created_at INTEGER NOT NULL,
   CONSTRAINT events_pk PRIMARY KEY (organization_id, event_id)
 ) STRICT;
 CREATE INDEX events_newest ON events (organization_id, created_at, event_id);
 
--- One row orders everything of an event: locked by each write, moved on by those that take a place.
+-- One row per event orders the event's writes. Every write locks the row, and a write that takes a serial raises it.
 CREATE TABLE event_heads (
   organization_id TEXT NOT NULL,
   event_id TEXT NOT NULL,
@@ -183,7 +186,8 @@ CREATE TABLE event_epochs (
   CONSTRAINT event_epochs_pk PRIMARY KEY (organization_id, event_id, restored_at_ms, random)
 ) STRICT, WITHOUT ROWID;
 
--- Facts. effective_at NULL: from the start. By subject: every scan reads its ticket's.
+-- Facts. effective_at NULL: the rule holds from the start. The key begins with the subject, because every scan reads
+-- the rules of its ticket.
 CREATE TABLE rules (
   organization_id TEXT NOT NULL,
   event_id TEXT NOT NULL,
@@ -252,8 +256,9 @@ CREATE TABLE guest_lists (
 ) STRICT;
 
 -- ---------------------------------------------------------------- tickets, codes, guests
--- No foreign keys from here on: these rows come in by the ten thousand, from use cases that hold their event's head.
--- hashes: every hash the ticket ever held, 32 bytes each, first to newest; codes finds them. order_id: the number of the purchase that it belongs to.
+-- From here on tables have no foreign keys. Their rows come by the ten thousand, from use cases that hold their event's
+-- head. hashes: the hash of every code that the ticket ever held, 32 bytes each, oldest first; the table codes finds
+-- the ticket by one of them. order_id: the number of the purchase that the ticket belongs to.
 CREATE TABLE tickets (
   organization_id TEXT NOT NULL,
   ticket_id TEXT NOT NULL,
@@ -276,11 +281,12 @@ CREATE TABLE tickets (
   CONSTRAINT tickets_import_key UNIQUE (organization_id, event_id, import_key)
 ) STRICT;
 CREATE INDEX tickets_newest ON tickets (organization_id, event_id, created_at, ticket_id);
--- What counts of all tickets of an event read, without their rows.
+-- Counts over all tickets of an event read this index alone, without the tickets' rows.
 CREATE INDEX tickets_at_a_glance ON tickets (organization_id, event_id, status, entry_limit, ticket_id, order_id);
 CREATE INDEX tickets_by_rules ON tickets (organization_id, event_id, rules_serial, ticket_id);
 
--- Which ticket ever held a code. Never updated: a code given to a ticket is never given to another of the event.
+-- The ticket that holds or held a code. A row is never updated: a code given to a ticket is never given to another
+-- ticket of the event.
 CREATE TABLE codes (
   organization_id TEXT NOT NULL,
   event_id TEXT NOT NULL,
@@ -290,8 +296,9 @@ CREATE TABLE codes (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX codes_of_ticket ON codes (organization_id, event_id, ticket_id);
 
--- folded: the name as it is sorted, lower case and without accents. words: by what it is found, a space before each word.
--- serial: of the last change, what names on devices are ordered by.
+-- folded: the text that names are sorted by, in lower case and without accents. words: the text in which a search
+-- looks, with a space before each word. serial: that of the guest's last change, which orders the names that devices
+-- fetch.
 CREATE TABLE guests (
   organization_id TEXT NOT NULL,
   guest_id TEXT NOT NULL,
@@ -307,19 +314,19 @@ CREATE TABLE guests (
   party_size INTEGER NOT NULL,
   note TEXT,
   flag TEXT,
-  fields TEXT NOT NULL, -- what else the organiser keeps of them, a JSON object
+  fields TEXT NOT NULL, -- the organiser's own fields of the guest, a JSON object
   external_id TEXT,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   serial INTEGER NOT NULL,
-  erased_at INTEGER, -- when their personal data was erased
+  erased_at INTEGER, -- when the guest's personal data was erased
   CONSTRAINT guests_pk PRIMARY KEY (organization_id, guest_id)
 ) STRICT;
 CREATE INDEX guests_newest ON guests (organization_id, event_id, created_at, guest_id);
 CREATE INDEX guests_by_name ON guests (organization_id, event_id, folded, guest_id);
 CREATE INDEX guests_by_serial ON guests (organization_id, event_id, serial, guest_id);
 
--- Imports of files. kept: what undoing needs, as the use case wrote it.
+-- Imports of files. kept: the former values that undoing the import needs, in the use case's own form.
 CREATE TABLE imports (
   organization_id TEXT NOT NULL,
   event_id TEXT NOT NULL,
@@ -336,7 +343,7 @@ CREATE TABLE imports (
 ) STRICT;
 CREATE INDEX imports_newest ON imports (organization_id, event_id, serial);
 
--- What was said last about files whose header has this shape.
+-- The mapping that a person last gave for files whose header has this shape.
 CREATE TABLE import_mappings (
   organization_id TEXT NOT NULL,
   event_id TEXT NOT NULL,
@@ -346,7 +353,7 @@ CREATE TABLE import_mappings (
   CONSTRAINT import_mappings_pk PRIMARY KEY (organization_id, event_id, shape)
 ) STRICT, WITHOUT ROWID;
 
--- Tickets of an import that was undone: they and their guests are in no list and no count.
+-- Tickets of an import that was undone. Neither they nor their guests are in any list or count.
 CREATE TABLE withdrawn_tickets (
   organization_id TEXT NOT NULL,
   event_id TEXT NOT NULL,
@@ -354,8 +361,8 @@ CREATE TABLE withdrawn_tickets (
   CONSTRAINT withdrawn_tickets_pk PRIMARY KEY (organization_id, event_id, ticket_id)
 ) STRICT, WITHOUT ROWID;
 
--- Names of guests whom staff added at a door, by the tickets made from their scans: the scans hold only a digest of name and
--- salt, so a name can be erased.
+-- Names of guests whom staff added at a door, by the tickets made from their scans. The scans hold only a digest of
+-- name and salt, so a name can be erased.
 CREATE TABLE walk_in_names (
   organization_id TEXT NOT NULL,
   event_id TEXT NOT NULL,
@@ -436,7 +443,7 @@ CREATE TABLE logs (
 ) STRICT;
 CREATE INDEX logs_of_event ON logs (organization_id, event_id, device_id, log_id);
 
--- Facts.
+-- Facts. answer: compressed.
 CREATE TABLE batches (
   organization_id TEXT NOT NULL,
   device_id TEXT NOT NULL,
@@ -444,7 +451,7 @@ CREATE TABLE batches (
   batch_id TEXT NOT NULL,
   event_id TEXT NOT NULL,
   digest BLOB NOT NULL,
-  answer TEXT NOT NULL,
+  answer BLOB NOT NULL,
   status TEXT NOT NULL,
   batch_size INTEGER NOT NULL,
   processed_count INTEGER NOT NULL,
@@ -474,8 +481,8 @@ CREATE INDEX rejected_of_device ON rejected (organization_id, event_id, device_i
 -- A block holds up to 14 scans of one author and one log that arrived one after the other (core's `block`). The subject
 -- of a scan is not stored: a ticket may be made after its scan. An index in memory, made of the blocks, finds scans.
 -- position: the serial of the write times 16,384, plus the block's number in the write. carrier: the device that sent
--- the scans, NULL for their author. first_seq, last_seq: of the scans' places in the log. withheld: how many of the
--- scans are withheld. checksum: the last eight bytes of the block.
+-- the scans, NULL for their author. first_seq, last_seq: the lowest and the highest of the scans' places in the log.
+-- withheld: how many of the scans are withheld. checksum: of the block's own check and the checksum of the block before.
 CREATE TABLE scan_blocks (
   organization_id TEXT NOT NULL,
   event_id TEXT NOT NULL,
@@ -493,7 +500,7 @@ CREATE TABLE scan_blocks (
 ) STRICT;
 CREATE INDEX scan_blocks_of_log ON scan_blocks (organization_id, device_id, log_id, last_seq);
 
--- What later deliveries of a stored content proved.
+-- The proof of authorship that each later delivery of a stored content brought.
 CREATE TABLE deliveries (
   organization_id TEXT NOT NULL,
   scan_id TEXT NOT NULL,
@@ -526,28 +533,30 @@ CREATE TABLE reviews (
 CREATE INDEX reviews_of_scan ON reviews (organization_id, scan_id, device_id, digest);
 
 -- ---------------------------------------------------------------- derived: `admit rebuild` makes these again
--- What the reducer says of a subject, its scans' verdicts included: one row, written whole. One that lost its last scan
--- to another subject stays with scans = 0: who follows the event's changes has to hear of it, and nobody else sees it.
--- inside: persons inside now. entered_at: time of the newest entry, NULL where nobody was let in.
--- first_at, last_at: of its scans' times; of no scans the one is after the other. In the index for who looks by time alone.
-CREATE TABLE states (
+-- The reducer's results for subjects, with the verdicts of their scans, in blocks like those of scans. Each write appends
+-- the states that it changed, and the newest state of a subject is the valid one. If a subject loses its last scan to
+-- another subject, its state without scans stays, because devices that follow the event's changes must learn of it.
+-- position: the serial of the write times 1,048,576, plus the block's number in the write. checksum: as of blocks of scans.
+CREATE TABLE state_blocks (
+  organization_id TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  position INTEGER NOT NULL,
+  checksum INTEGER NOT NULL,
+  block BLOB NOT NULL,
+  CONSTRAINT state_blocks_pk PRIMARY KEY (organization_id, event_id, position)
+) STRICT;
+-- Judgements that are too long for a block, of tickets with many scans. The next judgement of the same subject overwrites
+-- the row.
+CREATE TABLE long_judgements (
   organization_id TEXT NOT NULL,
   event_id TEXT NOT NULL,
   subject TEXT NOT NULL,
   serial INTEGER NOT NULL,
-  scans INTEGER NOT NULL,
-  persons INTEGER NOT NULL,
-  inside INTEGER NOT NULL,
-  entered_at INTEGER,
-  first_at INTEGER NOT NULL,
-  last_at INTEGER NOT NULL,
-  digest BLOB NOT NULL,
   judgement BLOB NOT NULL,
-  CONSTRAINT states_pk PRIMARY KEY (organization_id, event_id, subject)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX states_in_order ON states (organization_id, event_id, serial, subject, first_at, last_at, persons, inside);
+  CONSTRAINT long_judgements_pk PRIMARY KEY (organization_id, event_id, subject)
+) STRICT;
 
--- Scans that count nothing until a person accepts them: few, and asked for by device.
+-- Scans that count nothing until a person accepts them. They are few, and are looked up by device.
 CREATE TABLE waiting (
   organization_id TEXT NOT NULL,
   event_id TEXT NOT NULL,
@@ -600,7 +609,7 @@ CREATE TABLE occupancy_gates (
   CONSTRAINT occupancy_gates_pk PRIMARY KEY (organization_id, event_id, gate_id)
 ) STRICT, WITHOUT ROWID;
 
--- Recounts that count: everybody in the area behind a gate at a time.
+-- The recounts that count. A recount is the number of all persons in the area behind a gate at a time.
 CREATE TABLE recounts (
   organization_id TEXT NOT NULL,
   event_id TEXT NOT NULL,
@@ -613,7 +622,7 @@ CREATE TABLE recounts (
   CONSTRAINT recounts_pk PRIMARY KEY (organization_id, event_id, subject, device_id, scan_id)
 ) STRICT, WITHOUT ROWID;
 
--- Causes are derived; who resolved which digest is a person's act and survives a rebuild.
+-- Causes are derived. That a person resolved a cause with a digest is the person's act, and survives a rebuild.
 CREATE TABLE incidents (
   organization_id TEXT NOT NULL,
   incident_id TEXT NOT NULL,
@@ -659,11 +668,11 @@ CREATE TABLE runs (
 ) STRICT;
 CREATE INDEX runs_newest ON runs (organization_id, created_at, run_id);
 CREATE INDEX runs_of_kind ON runs (organization_id, event_id, kind, subject);
--- Runs that wait or were given up: few, and counted with each look at the guests.
+-- Runs that wait or gave up. They are few, and every look at the guests counts them.
 CREATE INDEX runs_unfinished ON runs (organization_id, event_id, kind, subject) WHERE state <> 'done';
 CREATE INDEX runs_of_subject ON runs (organization_id, subject, created_at, run_id);
 
--- What a step of a run gave. place: in the order they were done.
+-- The result of each step of a run that is done. place: the step's place in the order in which the steps were done.
 CREATE TABLE steps (
   organization_id TEXT NOT NULL,
   run_id TEXT NOT NULL,
@@ -677,7 +686,8 @@ CREATE TABLE steps (
 ) STRICT;
 
 -- ---------------------------------------------------------------- webhooks
--- former_secret: the one before a rotation, good until former_until. received_at, refused_at, problem: of signed messages.
+-- former_secret: the secret before a rotation, accepted until former_until. received_at, refused_at and problem are
+-- about messages with a right signature only.
 CREATE TABLE webhook_endpoints (
   organization_id TEXT NOT NULL,
   endpoint_id TEXT NOT NULL,
@@ -696,7 +706,7 @@ CREATE TABLE webhook_endpoints (
   CONSTRAINT webhook_endpoints_event FOREIGN KEY (organization_id, event_id) REFERENCES events (organization_id, event_id)
 ) STRICT;
 
--- What was taken in, so that the same message again has the same answer and no effect.
+-- The messages that were accepted. The same message again gets the same answer and has no effect.
 CREATE TABLE webhook_messages (
   organization_id TEXT NOT NULL,
   endpoint_id TEXT NOT NULL,
@@ -708,8 +718,8 @@ CREATE TABLE webhook_messages (
 ) STRICT;
 CREATE INDEX webhook_messages_by_time ON webhook_messages (organization_id, endpoint_id, received_at);
 
--- How far each row of a sender's table is known. changed_us: microseconds since 1970, as the sender's row says.
--- said: what each field said last, as a short hash.
+-- The newest state that an endpoint received of each row of the sender's table. changed_us: the row's own time of
+-- change, in microseconds since 1970. said: a short hash of the last value of each field.
 CREATE TABLE webhook_rows (
   organization_id TEXT NOT NULL,
   endpoint_id TEXT NOT NULL,

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use admit_app::error::{Error, Result};
+use admit_store_queries::block_index::BlockIndex;
 use admit_store_queries::directory;
-use admit_store_queries::scan_index::ScanIndex;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
@@ -79,8 +79,8 @@ fn settle(conn: &Connection, in_memory: bool, pages: &str) -> Result<()> {
     }
     check("busy_timeout", conn.busy_timeout(BUSY))?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
-    // Without this setting SQLite plans a statement with a range again whenever its values change, a third of all
-    // work.
+    // Without this setting SQLite plans a statement with a range again whenever its values change. That would be a
+    // third of all work.
     check("planner", conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true))?;
     if in_memory {
         pragma(conn, "journal_mode", "memory", "memory")?;
@@ -88,8 +88,8 @@ fn settle(conn: &Connection, in_memory: bool, pages: &str) -> Result<()> {
         pragma(conn, "journal_mode", "wal", "wal")?;
         pragma(conn, "synchronous", "FULL", "2")?;
         // A commit that finds a journal of this many pages (400 MB) copies all of it back itself, while all others
-        // wait. The checkpoint thread normally does it far earlier. It comes to this only while a reader is always in
-        // its way.
+        // wait. The checkpoint thread normally does it far earlier. This limit is reached only while some reader
+        // prevents that all the time.
         pragma(conn, "wal_autocheckpoint", "100000", "100000")?;
         pragma(conn, "cache_size", pages, pages)?;
     }
@@ -135,7 +135,7 @@ fn migrate(conn: &mut Connection, options: &Options) -> Result<()> {
         .run(conn)
         .map_err(|error| Error::Bug(format!("bringing the database up to date: {error}")))?;
     let transaction = check("begin", conn.transaction_with_behavior(TransactionBehavior::Immediate))?;
-    let mut driver = SqliteDriver::new(&transaction, options, &ScanIndex::default(), false, None);
+    let mut driver = SqliteDriver::new(&transaction, options, &BlockIndex::default(), false, None);
     directory::begin_first_epoch(&mut driver, options.first_epoch)?;
     check("commit", transaction.commit())
 }

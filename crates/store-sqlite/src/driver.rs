@@ -4,10 +4,10 @@ use std::time::Instant;
 
 use admit_app::error::{Error, Result};
 use admit_core::time::Timestamp;
+use admit_store_queries::block_index::BlockIndex;
 use admit_store_queries::constraints::conflict;
 use admit_store_queries::contents::{Contents, HISTORY};
 use admit_store_queries::driver::{Bulk, Driver, RunFor, Stmt};
-use admit_store_queries::scan_index::ScanIndex;
 use admit_store_queries::value::{Row, Value, check_text};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection, ErrorCode, ffi};
@@ -69,7 +69,7 @@ pub(crate) struct SqliteDriver<'c> {
     /// Whether statements call the simulator's hook: true for writes.
     hooked: bool,
     deadline: Option<Instant>,
-    index: ScanIndex,
+    index: BlockIndex,
     /// The worst error of this transaction so far.
     pub harm: Harm,
 }
@@ -132,7 +132,7 @@ impl<'c> SqliteDriver<'c> {
     pub fn new(
         conn: &'c Connection,
         options: &'c Options,
-        index: &ScanIndex,
+        index: &BlockIndex,
         hooked: bool,
         deadline: Option<Instant>,
     ) -> Self {
@@ -194,7 +194,7 @@ impl<'c> SqliteDriver<'c> {
 }
 
 impl Driver for SqliteDriver<'_> {
-    fn scan_index(&self) -> &ScanIndex {
+    fn block_index(&self) -> &BlockIndex {
         &self.index
     }
     fn aside<R>(&mut self, of: impl FnOnce(&mut Self) -> R) -> R {

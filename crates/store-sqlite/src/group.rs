@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use admit_app::error::{Error, Result};
 use admit_app::ports::{ReadOp, Scope, WriteOp};
 use admit_core::ids::OrganizationId;
-use admit_store_queries::scan_index::ScanIndex;
+use admit_store_queries::block_index::BlockIndex;
 use admit_store_queries::spans::WriteSpans;
 use admit_store_queries::{Books, run_read, run_write_after};
 use rusqlite::Connection;
@@ -58,7 +58,7 @@ pub(crate) struct Writer {
     /// The rules of events that the running transaction has read.
     pub books: Books,
     /// Where the scans of the events stand. The readers use the same.
-    pub index: ScanIndex,
+    pub index: BlockIndex,
 }
 
 /// The result of one operation inside the group's transaction.

@@ -25,8 +25,8 @@ use admit_app::records::{
 use admit_core::ids::{EventId, OrganizationId};
 use admit_core::rule::Epoch;
 use admit_core::time::Timestamp;
+use admit_store_queries::block_index::BlockIndex;
 use admit_store_queries::contents::Contents;
-use admit_store_queries::scan_index::ScanIndex;
 use admit_store_queries::spans::WriteSpans;
 use admit_store_queries::{Books, directory, job_queue, mail_lane, pairing_requests};
 use futures_util::future::{BoxFuture, FutureExt, ready};
@@ -86,7 +86,7 @@ impl Sqlite {
         Self::start_on(connect::writer(path, &options)?, None, path, options)
     }
     fn start_on(conn: Connection, memory: Option<Memory>, path: Option<&Path>, options: Options) -> Result<Self> {
-        let index = ScanIndex::default();
+        let index = BlockIndex::default();
         let writer = Writer { conn, memory, options: options.clone(), stopped: false, books: Books::default(), index };
         let mode = if options.inline {
             Mode::Inline(Box::new(Mutex::new(writer)))
@@ -120,8 +120,8 @@ impl Sqlite {
         let conn = memory.ok_or_else(|| Error::Bug("only a database in memory survives its connection".into()))?;
         writer.conn = connect::in_memory(conn.connect()?, true, &self.inner.options)?;
         writer.stopped = false;
-        writer.index = ScanIndex::default();
-        writer.index = ScanIndex::default();
+        writer.index = BlockIndex::default();
+        writer.index = BlockIndex::default();
         Ok(())
     }
     /// Acts like [`Sqlite::crash`], but keeps the connection with its prepared statements. Its content is what was
@@ -129,7 +129,7 @@ impl Sqlite {
     pub fn start_again(&self) -> Result<()> {
         let mut writer = self.inline()?;
         writer.stopped = false;
-        writer.index = ScanIndex::default();
+        writer.index = BlockIndex::default();
         Ok(())
     }
     /// Every row of every table of an inline store in memory.
@@ -189,7 +189,7 @@ impl Sqlite {
     pub fn setting_of(path: &Path, name: &str) -> Result<Option<String>> {
         let conn = connect::checkpointer(path)?;
         let options = Options::default();
-        let mut driver = SqliteDriver::new(&conn, &options, &ScanIndex::default(), false, None);
+        let mut driver = SqliteDriver::new(&conn, &options, &BlockIndex::default(), false, None);
         directory::setting(&mut driver, name)
     }
 

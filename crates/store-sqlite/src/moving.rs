@@ -5,9 +5,9 @@ use std::path::Path;
 use admit_app::error::{Error, Result};
 use admit_app::ports::ReadOp;
 use admit_core::ids::{EventId, OrganizationId};
+use admit_store_queries::block_index::BlockIndex;
 use admit_store_queries::contents::HISTORY;
 use admit_store_queries::moving::{Catalog, Column, Side, Table, quoted};
-use admit_store_queries::scan_index::ScanIndex;
 use admit_store_queries::value::{Kind, Value};
 use admit_store_queries::{directory, run_read};
 use rusqlite::Connection;
@@ -21,7 +21,7 @@ use crate::options::Options;
 pub struct SqliteSide {
     conn: Connection,
     options: Options,
-    index: ScanIndex,
+    index: BlockIndex,
 }
 
 fn failed(what: &str) -> impl Fn(rusqlite::Error) -> Error {
@@ -43,7 +43,7 @@ impl SqliteSide {
         // A table without a key is sorted as a whole. SQLite sorts it on disk, since it may be larger than the memory.
         connect::pragma(&conn, "temp_store", "FILE", "1")?;
         conn.execute_batch(begin).map_err(failed("begin"))?;
-        Ok(Self { conn, options: Options::default(), index: ScanIndex::default() })
+        Ok(Self { conn, options: Options::default(), index: BlockIndex::default() })
     }
     fn driver(&self) -> SqliteDriver<'_> {
         SqliteDriver::new(&self.conn, &self.options, &self.index, false, None)

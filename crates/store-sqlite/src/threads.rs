@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use admit_app::error::{Error, Result};
-use admit_store_queries::scan_index::ScanIndex;
+use admit_store_queries::block_index::BlockIndex;
 use rusqlite::Connection;
 
 use crate::connect;
@@ -92,7 +92,8 @@ fn fold_journal(conn: &Connection, long: i64, closing: &AtomicBool, dirty: &Atom
     while !closing.load(Ordering::Relaxed) {
         std::thread::park_timeout(CHECKPOINT_EVERY);
         if dirty.swap(false, Ordering::Relaxed) && connect::fold(conn) > long {
-            // Once more for what was written meanwhile, because all writes wait while the writer copies the rest.
+            // A second copy takes what was written meanwhile, so that the writer has less left to copy. All writes wait
+            // while it copies.
             connect::fold(conn);
             asked.store(true, Ordering::Relaxed);
         }
@@ -104,14 +105,14 @@ struct Reader {
     conn: Connection,
     path: PathBuf,
     options: Options,
-    index: ScanIndex,
+    index: BlockIndex,
     /// The end of the running read, in milliseconds since `epoch`; `i64::MAX` if no read runs.
     deadline: Arc<AtomicI64>,
     epoch: Instant,
 }
 
 impl Reader {
-    fn open(path: &Path, options: &Options, index: &ScanIndex) -> Result<Self> {
+    fn open(path: &Path, options: &Options, index: &BlockIndex) -> Result<Self> {
         let (deadline, epoch) = (Arc::new(AtomicI64::new(i64::MAX)), Instant::now());
         let mut conn = connect::reader(path)?;
         let watched = Arc::clone(&deadline);

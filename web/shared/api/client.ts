@@ -1,11 +1,11 @@
 /**
- * The one way the organiser's app talks to the server: JSON in, JSON out, every failure a `Problem` with words a person
- * can act on.
+ * All requests of the organiser's app to the server. Bodies and answers are JSON. Each failure is thrown as a `Problem`,
+ * whose message says what a person can do.
  */
 import { words } from "../words/organiser/index.ts";
 import type { FieldProblem } from "./types.ts";
 
-/** `application/problem+json`, or the network's own failure (`code: "offline"`). */
+/** A problem that the server answered (`application/problem+json`). Without an answer the `code` is `offline`. */
 export class Problem extends Error {
   constructor(
     readonly status: number,
@@ -27,7 +27,10 @@ export function whenSignedOut(then: () => void): void {
   onSignedOut = then;
 }
 
-/** Called with each answer, and where there was none; a proxy without its server answers 502 to 504. */
+/**
+ * Called after each request: whether the server answered. The statuses 502 to 504 count as no answer, because they come
+ * from a proxy that does not reach the server.
+ */
 let onAnswer: (answered: boolean) => void = () => {};
 export function whenAnswered(then: (answered: boolean) => void): void {
   onAnswer = then;
@@ -35,15 +38,18 @@ export function whenAnswered(then: (answered: boolean) => void): void {
 const isProxys = (status: number): boolean => status >= 502 && status <= 504;
 
 let ahead = 0;
-/** Readings of the server's clock are good to a second; what differs by less is no news. */
+/** The `Date` header is exact to a second, so a reading that differs by less than this changes nothing, milliseconds. */
 const JITTER_MS = 2_000;
 
-/** A moment of this computer's clock as the server's clock had it: a laptop may be wrong by minutes. */
+/** Converts a moment of this computer's clock to the server's clock. A laptop's clock may be wrong by minutes. */
 export const serverTime = (local = Date.now()): number => local + ahead;
 
-/** Learns from an answer's `Date` how far the server's clock is ahead; `sent` and `heard` are by the clock here. */
+/**
+ * Computes from an answer's `Date` header how far the server's clock is ahead. `sent` and `heard` are this computer's times
+ * of request and answer.
+ */
 export function readClock(date: string | null, sent: number, heard: number): void {
-  // The header names a whole second: on average it was half over.
+  // The header has whole seconds: on average, half a second more had passed.
   const read = date === null ? NaN : Date.parse(date) + 500 - (sent + heard) / 2;
   if (Math.abs(read - ahead) > JITTER_MS) ahead = read;
 }
@@ -68,7 +74,7 @@ async function send(method: string, path: string, body?: BodyInit, type?: string
       method,
       body,
       credentials: "same-origin",
-      // A change that is sent on leaving the page still arrives; browsers allow this for small bodies only.
+      // With `keepalive` a change that is sent while the page closes still arrives. Browsers allow it for small bodies only.
       keepalive: typeof body === "string" && body.length < 8_000,
       headers: type ? { "content-type": type, accept: "application/json" } : { accept: "application/json" },
     });
@@ -80,7 +86,7 @@ async function send(method: string, path: string, body?: BodyInit, type?: string
   onAnswer(!isProxys(response.status));
   if (response.ok) return response;
   if (response.status !== 401) throw await problemOf(response);
-  // The server tells callers of its API how to sign in there; people are told how here.
+  // The server's message is for programs that call the API. People get the app's own words.
   if (path === "/api/session") throw new Problem(401, "signed_out", words.session.refused);
   onSignedOut();
   throw new Problem(401, "signed_out", words.session.over);
@@ -92,9 +98,9 @@ async function json<T>(response: Response): Promise<T> {
   return (text ? JSON.parse(text) : undefined) as T;
 }
 
-/** Readings that were begun before anybody asked for them. */
+/** GET requests that were sent before a page needed them, by path. */
 const early = new Map<string, Promise<Response>>();
-/** Begins a reading that is needed in a moment; the first `get` of it takes the answer. A failure is forgotten. */
+/** Sends a GET request that a page will need in a moment. The first `get` of this path takes the answer. If it fails, `get` sends anew. */
 export async function readEarly(path: string): Promise<void> {
   const answer = send("GET", path);
   early.set(path, answer);
@@ -120,6 +126,6 @@ export const api = {
     ),
   upload: async <T>(path: string, body: Blob | string, type: string): Promise<T> =>
     json<T>(await send("POST", path, body, type)),
-  /** A form with a file; the browser writes its boundary. */
+  /** Sends a form with a file. The browser itself adds the content type with the form's boundary. */
   form: async <T>(path: string, body: FormData): Promise<T> => json<T>(await send("POST", path, body)),
 };

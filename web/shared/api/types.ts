@@ -6,10 +6,10 @@ import type { components, operations } from "../../generated/api.ts";
 
 type Schemas = components["schemas"];
 
-/** The document calls a member optional where it may be null. The server's answers always hold it. */
+/** In the document a member that may be null is optional. But the server's answers always have it. */
 type Always<T> = { [Member in keyof T]-?: Always<T[Member]> };
 type Answer<Name extends keyof Schemas> = Always<Schemas[Name]>;
-/** Narrows members whose words the document names in prose only. A member that the document does not have is an error. */
+/** Gives some members a more exact type, because the document lists their words in prose only. An unknown member does not compile. */
 type Narrowed<T, Members extends { [Member in keyof Members]: Member extends keyof T ? T[Member] : never }> = Omit<T, keyof Members> & Members;
 
 /** A page of a list, whatever its items are. */
@@ -25,12 +25,13 @@ export type MemberView = Answer<"MemberView">;
 /** The document names the roles of a token in prose only. */
 export type ApiTokenView = Narrowed<Answer<"ApiTokenView">, { role: Role }>;
 export type NewApiToken = Narrowed<Answer<"NewApiTokenView">, { role: Role }>;
-/** Columns of the sender's table; `null` is not read. The server's answers always name the row's id. */
+/** Columns of the sender's table. A column that is `null` is not read. The server's answers always name the column of the row's id. */
 export type WebhookColumns = Narrowed<Answer<"WebhookColumns">, { external_id: string }>;
 export type WebhookView = Narrowed<Answer<"WebhookEndpointView">, { columns: WebhookColumns }>;
 export type WebhookWithSecret = Narrowed<Answer<"ShownSecretView">, { columns: WebhookColumns }>;
 
 export type AuditView = Answer<"AuditView">;
+export type AuditAction = NonNullable<NonNullable<operations["get_api_audit"]["parameters"]["query"]>["action"]>;
 
 export type EventView = Answer<"EventView">;
 export type ListedEvent = Answer<"ListedEventView">;
@@ -50,27 +51,29 @@ export type ShownCode = Answer<"ShownCodeView">;
 
 type MailView = Narrowed<Answer<"MailView">, { state: "sent" | "waiting" | "not_sent" }>;
 type Mailed = { mail: MailView | null };
-/** A guest, and where they stand. */
+/** A guest, with the state of their ticket and of their mail. */
 export type GuestView = Narrowed<Answer<"StandingGuestView">, Mailed>;
 export type ShownGuest = Narrowed<Answer<"ShownGuestView">, Mailed>;
 export type GuestState = NonNullable<NonNullable<operations["get_api_events_id_guests"]["parameters"]["query"]>["state"]>;
 export type GuestCounts = Answer<"GuestCountsView">;
 export type GuestListView = Answer<"GuestListView">;
+/** Passes of many guests, sent again: numbers of guests. */
+export type ResentMany = Answer<"ResentView">;
 export type CheckInAnswer = Answer<"CheckInView">;
 export type MomentView = Narrowed<
   Answer<"MomentView">,
   { what: "added" | "changed" | "received" | "row_deleted" | "resent" | "remade" | "opened" | "entered" | "refused" | "left" | "undone" | "erased" }
 >;
 
-/** A run: one pass on its way to one guest. */
+/** A run: the work of making one pass and mailing it to one guest. */
 export type RunView = Answer<"RunView">;
 export type RunWithSteps = Answer<"RunWithStepsView">;
 
-/** What a person says about a file of guests. A member that is left out is guessed, or asked about. */
+/** What a person says about a file of guests. For a member that is left out, the server guesses or asks a question. */
 export interface ImportMapping {
-  /** `#` and a column's number from 1, to what it is, or `ignore`. */
+  /** From a column (`#` and its number, counted from 1) to its meaning, or to `ignore`. */
   columns?: Record<string, string>;
-  /** A status word of the file to what it means. */
+  /** From a status word of the file to the status that it means. */
   statuses?: Record<string, TicketView["status"]>;
   day_first?: boolean;
   missing_codes?: "make" | "leave_out";
@@ -96,7 +99,7 @@ type ImportLists = {
   rows: ImportRow[];
   barcode_kinds: BarcodeKind[];
 };
-/** What an import did, or would do. The document calls `mapping` an object and names no members. */
+/** The result of an import, or of its dry run. The document describes `mapping` as an object without members. */
 export type ImportResult = Narrowed<Omit<Answer<"ImportResult">, "mapping">, ImportLists> & { mapping: ImportMapping };
 export type PastImport = Answer<"ImportView">;
 export type UndoneImport = Answer<"UndoneView">;
@@ -104,18 +107,18 @@ export type ImportProgress = Narrowed<Answer<"ProgressView">, { stage: "reading"
 
 export type PairingToken = Answer<"PairingTokenView">;
 export type DeviceView = Answer<"DeviceView">;
-/** A device that asks to be let in. The server leaves out the members of a known device where it knows none. */
+/** A device that asks to be paired. Its members about a known device are absent if the server does not know the device. */
 export type PairingRequestView = Schemas["PairingRequestView"];
 export type ImportedLog = Answer<"ImportedLogView">;
 
 export type Occupancy = Answer<"OccupancyView">;
 export type GateOccupancy = Answer<"GateOccupancy">;
-/** Somebody at a door: `GET /events/{id}/arrivals`, and the stream's `arrivals`. */
+/** A person who came through a door: an item of `GET /events/{id}/arrivals` and of the stream's `arrivals`. */
 export type ArrivalView = Answer<"ArrivalView">;
 export type Statistics = Answer<"StatisticsView">;
 export type MinuteRow = Answer<"MinuteView">;
 export type Quarters = Answer<"QuartersView">;
-/** A gate's quarter hour in which anything happened. */
+/** The figures of one gate in one quarter of an hour. Quarters without any scan are absent. */
 export type QuarterRow = Quarters["quarters"][number];
 
 export type IncidentScan = Narrowed<Answer<"IncidentScanView">, { role: "entry" | "double_entry" | "subject" }>;

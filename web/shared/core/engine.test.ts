@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 
-// engine.ts mirrors crates/core/src/wire/engine.rs and what it shows by hand; here the two are compared, field by field.
+// People write engine.ts by hand as a copy of crates/core/src/wire/engine.rs and its modules. This test compares them field by field.
 const rust = ["engine.rs", "engine/shown.rs", "guests.rs"]
   .map((file) => readFileSync(new URL(`../../../crates/core/src/wire/${file}`, import.meta.url), "utf8"))
   .join("\n")
@@ -26,7 +26,7 @@ const rustBody = (kind: "enum" | "struct", name: string) => braces(rust, rust.in
 const rustFields = (body: string) => [...body.matchAll(/(?:^|[\s,])(?:pub )?([a-z_0-9]+):/g)].map((match) => match[1] ?? "").sort();
 const tsFields = (body: string) => [...body.matchAll(/([a-z_0-9]+)\??:/g)].map((match) => match[1] ?? "").sort();
 
-/** Word and fields of each variant of a tagged enum. */
+/** The tag and the fields of each variant of a Rust enum. */
 function rustVariants(name: string): Map<string, string[]> {
   const body = rustBody("enum", name);
   const found = new Map<string, string[]>();
@@ -45,7 +45,7 @@ function rustVariants(name: string): Map<string, string[]> {
   }
 }
 
-/** The same of a union of objects; a named member stands for its interface. */
+/** The same of a TypeScript union of objects. A member that is a name is replaced by that interface. */
 function tsVariants(name: string): Map<string, string[]> {
   const start = typescript.indexOf(`export type ${name} =`);
   const text = typescript.slice(start, typescript.indexOf(";\n", start));

@@ -1,17 +1,17 @@
 /**
- * What goes into the scanner engine and what comes out, as JSON.
+ * The inputs and outputs of the scanner engine, as JSON.
  *
- * A mirror of `crates/core/src/wire/engine.rs` and `engine/shown.rs`, field by field: that file is the source, this one only gives its
- * shapes to TypeScript. Times (`Timestamp`) are RFC 3339 in UTC; `_ms` are milliseconds.
+ * This file copies the types of `crates/core/src/wire/engine.rs` and `engine/shown.rs`, field by field. Those files are the source, and
+ * a test compares them with this one. Times (`Timestamp`) are RFC 3339 in UTC; a name that ends in `_ms` is in milliseconds.
  */
 
 export type Timestamp = string;
 export type Direction = "in" | "out" | "both";
 export type Method = "qr" | "manual" | "import";
 export type ScanKind = "entry" | "exit" | "revert" | "headcount";
-/** Whom staff count without a ticket. */
+/** The classes of people without a ticket whom staff count. */
 export type PersonClass = "staff" | "crew" | "child" | "other";
-/** People without a ticket who came in (below zero, went out), or everybody inside. */
+/** `change`: people without a ticket who came in; a `delta` below zero: who went out. `recount`: the number of all people inside. */
 export type Headcount = { change: { class: PersonClass; delta: number } } | { recount: { inside: number } };
 export type Outcome = "valid" | "duplicate" | "invalid" | "gate_access_denied" | "expired";
 
@@ -33,7 +33,7 @@ export type Screen =
   | "full"
   | "same_ticket";
 
-/** The clocks and randomness at an input. */
+/** The clocks at the time of an input, and fresh randomness. */
 export interface Now {
   wall_ms: number;
   mono_ms: number;
@@ -41,7 +41,7 @@ export interface Now {
   random: number[];
 }
 
-/** A row of the journal, numbered from 1 without holes; only the engine reads its text. */
+/** A row of the journal, numbered from 1 without gaps. Only the engine reads its text. */
 export interface Row {
   n: number;
   text: string;
@@ -65,9 +65,9 @@ export type Input =
   | { type: "undo"; scan_id: string | null; keep: number }
   | { type: "direction"; direction: Direction }
   | { type: "operator"; name: string }
-  /** To another gate of the event, one of the view's. */
+  /** Moves the device to another gate: one of the view's `gates`. */
   | { type: "gate"; gate_id: string }
-  /** Staff show that they know the PIN: `pin_ok` or `pin_refused` follows. */
+  /** Checks the staff PIN. The effect `pin_ok` or `pin_refused` follows. */
   | { type: "pin"; pin: string }
   | { type: "appended"; append: number }
   | { type: "append_failed"; append: number; reason: string }
@@ -85,9 +85,9 @@ export type DeviceType = "ipad" | "phone" | "desktop" | "terminal";
 
 export type Effect =
   | { type: "append"; append: number; rows: Row[] }
-  /** `sealed`: it holds guests' names; kept only under a key that cannot be read out of the device. */
+  /** `sealed`: the text holds guests' names, and is stored encrypted under a key that nobody can read out of the device. */
   | { type: "save"; key: string; text: string | null; sealed?: boolean }
-  /** Rows up to this one go, and it takes the place of the last of them. Nobody waits for it. */
+  /** Replaces the row with this `n` and removes every row with a lower `n`. No input reports that it is done. */
   | { type: "purge"; row: Row }
   | { type: "forget"; key: string }
   | SendEffect
@@ -111,9 +111,9 @@ export interface SendEffect {
   headers: [string, string][];
   body: string | null;
   timeout_ms: number;
-  /** Origin of the paired server where the pairing link named one; absent: the page's own. */
+  /** The origin of the server, if the pairing link named one. Absent: the origin of the page. */
   server?: string;
-  /** A person waits for the verdict that this asks about; absent: nobody does. */
+  /** True if a person waits for the verdict that this request asks about. Absent otherwise. */
   urgent?: boolean;
 }
 
@@ -154,7 +154,7 @@ export interface VerdictView {
   name: string | null;
   note?: string;
   flag?: string;
-  /** The guest's fields that the organiser wants shown; absent without any. */
+  /** The guest's own fields that the organiser chose for verdicts. Absent if there are none. */
   fields?: FieldView[];
   right_gates: string[];
   valid_from: Timestamp | null;
@@ -169,11 +169,11 @@ export interface VerdictView {
   overridden: boolean;
   can_undo: boolean;
   same_ticket_ms: number | null;
-  /** It counts nothing: the event was a draft. */
+  /** True for a scan that counts nothing because the event was a draft. */
   practice?: boolean;
-  /** For `full`: how many more the area holds. */
+  /** On the screen `full`: the number of persons for whom the area still has room. */
   places_left?: number;
-  /** The other tickets of its booking. */
+  /** The other tickets of this ticket's booking. */
   booking?: Booking;
 }
 
@@ -185,14 +185,14 @@ export interface FieldView {
 
 /** The other tickets of a booking. */
 export interface Booking {
-  /** Who may go in at once. */
+  /** The tickets that can be admitted together now. */
   others: BookingTicket[];
   already_in: number;
-  /** Refused here, or to be checked: each needs a scan of its own. */
+  /** The number of tickets that are refused here, or that staff must check. Each needs a scan of its own. */
   by_themselves: number;
-  /** How many more the area holds, where the others are more. */
+  /** The number of persons for whom the area still has room. Absent if there is room for all `others`. */
   places_left?: number;
-  /** What each ticket became that was let in with the others. */
+  /** After the others were admitted together: the result for each ticket. */
   became?: BookingTicket[];
 }
 
@@ -200,7 +200,7 @@ export interface BookingTicket {
   ticket_id: string;
   name: string | null;
   zone: string;
-  /** Who may go in; of what it became, who went in. */
+  /** In `others`: the number of persons who may go in. In `became`: the number who went in. */
   persons: number;
   scan_id?: string;
   screen?: Screen;
@@ -209,9 +209,9 @@ export interface BookingTicket {
 export interface LastEntryView {
   at: Timestamp;
   gate: string;
-  /** Null where only the server knows of the entry. */
+  /** Null if only the server knows of the entry. */
   device_id: string | null;
-  /** How staff call it; empty where that is not known here. */
+  /** The device's name. Empty if this device does not know it. */
   device: string;
   own: boolean;
 }
@@ -222,7 +222,7 @@ export type Phase = "unpaired" | "pairing" | "first_sync" | "ready" | "revoked" 
 export interface View {
   phase: Phase;
   message: string | null;
-  /** While this phone waits for an organiser's approval: the token to show them. */
+  /** While this phone waits for an organiser's approval: the token that it shows. */
   pairing_code?: string;
   device_id: string | null;
   device_name: string;
@@ -232,38 +232,38 @@ export interface View {
   gate_name: string;
   gate_direction: Direction | null;
   direction: Direction;
-  /** Gates of the event that this device may be moved to; absent without a list. */
+  /** The gates to which this device may be moved. Absent without a list. */
   gates?: GateView[];
-  /** The list has no such gate as this device stands at: it was removed. */
+  /** True if somebody removed the gate of this device: the list no longer has it. */
   gate_gone?: boolean;
   operator: string;
   list: ListView | null;
   online: boolean;
   captive: boolean;
-  /** The server holds this device's uploads until the organiser counts them; scanning goes on. */
+  /** The server keeps this device's uploads uncounted until an organiser accepts them. Scanning goes on. */
   suspended: boolean;
-  /** When an organiser last looked for this device, if that was a moment ago. */
+  /** When an organiser last made this device ring. Absent unless that was a moment ago. */
   rung_at?: Timestamp;
   unsent: number;
   sending: number;
   retry_in_ms: number | null;
   last_sync_at: Timestamp | null;
-  /** Server time − wall clock, milliseconds; null before this start's first exchange. */
+  /** Server time minus wall clock, milliseconds. Null until the app has exchanged times with the server since its start. */
   clock_offset_ms: number | null;
   clock_uncertainty_ms: number | null;
   own_admitted: number;
   names: NamesView;
-  /** By the list: a draft's scans are practice, an event that ended admits nobody. Absent without a list. */
+  /** The event's status in the list. In a draft scans are practice; an event that ended admits nobody. Absent without a list. */
   event_status?: EventStatus;
-  /** What staff here may add; absent where nothing. */
+  /** Guests without a ticket at this gate. Absent if staff may not add any here. */
   walk_ins?: WalkInsView;
-  /** What this device counted of people without a ticket. Absent until it is paired. */
+  /** People without a ticket whom this device counted. Absent until the device is paired. */
   headcounts?: HeadcountsView;
-  /** The clocks of the event's zone. Absent until a list says them. */
+  /** The offsets of the event's time zone. Absent until a list has them. */
   clock?: ZoneClock;
-  /** Kinds of codes that the event wants read by camera beside QR. Absent without any. */
+  /** Kinds of codes that cameras read in addition to QR. Absent if there are none. */
   barcode_kinds?: BarcodeKind[];
-  /** How staff call each zone; one that is not here is called by itself. Absent without any. */
+  /** The name that the screen shows for each zone. A zone that is not here is shown as it is. Absent if there are no names. */
   zone_names?: Record<string, string>;
   has_pin: boolean;
   problems: Problem[];
@@ -273,42 +273,42 @@ export interface View {
 /** Guests without a ticket whom staff at this gate may add. */
 export interface WalkInsView {
   zones: string[];
-  /** Persons added at all doors, by what this device knows. */
+  /** The number of persons added at all doors, as far as this device knows. */
   added: number;
-  /** How many may be; null: no number. */
+  /** The largest number of such persons at the event. Null: there is no limit. */
   number: number | null;
-  /** In the area behind the gate, where it has a capacity. */
+  /** The number of persons for whom the area behind the gate has room. Absent if the gate has no capacity. */
   places_left?: number;
 }
 
-/** People without a ticket whom this device counted: who came in, less who went out. */
+/** People without a ticket whom this device counted, by class: those who came in minus those who went out. */
 export interface HeadcountsView extends Record<PersonClass, number> {
-  /** The last recount of this device that was not undone. */
+  /** The newest recount of this device that nobody undid. */
   recount?: { scan_id: string; at: Timestamp; gate: string; inside: number };
-  /** Persons in the area behind the gate, as far as this device knows. */
+  /** The number of persons in the area behind the gate, as far as this device knows. */
   area_inside?: number;
 }
 
-/** A gate that a device may be moved to. */
+/** A gate to which this device may be moved. */
 export interface GateView {
   id: string;
   name: string;
   direction: Direction;
 }
 
-/** Kinds of codes beside QR (`crates/core/src/event.rs`). */
+/** Kinds of codes other than QR (`crates/core/src/event.rs`). */
 export type BarcodeKind = "code_128" | "pdf_417" | "aztec" | "data_matrix" | "ean_13" | "codabar";
 
-/** The clocks of the event's zone: each offset, in seconds ahead of UTC, holds from its moment on. */
+/** The offsets of the event's time zone, in seconds ahead of UTC. Each holds from its moment until the next one. */
 export interface ZoneClock {
   zone: string;
   offsets: { from: Timestamp; offset_s: number }[];
 }
 
-/** Guests' names on this device: only where the gate allows them. */
+/** Whether this device holds guests' names. `off`: the gate does not allow them. */
 export type NamesView = { state: "off" } | { state: "loading" } | { state: "held"; guests: number };
 
-/** A guest that a search found, and how they stand by what this device knows. */
+/** A guest whom a search found, with the state of the ticket as far as this device knows. */
 export interface FoundGuest {
   ticket_id: string;
   name: string;
@@ -318,11 +318,11 @@ export interface FoundGuest {
   zone: string | null;
   already_in: number;
   may_admit: number;
-  /** Why nobody may, one word of `decide`. */
+  /** A reason of `decide` if nobody of the ticket may go in. Null otherwise. */
   reason: string | null;
-  /** Other tickets of their booking. */
+  /** The number of other tickets in this guest's booking. */
   booking: number;
-  /** Not found by the text: shown behind one of the same booking. */
+  /** The text did not find this guest, who is shown after a found guest of the same booking. */
   of_booking?: boolean;
 }
 
@@ -332,9 +332,9 @@ export interface ListView {
   generated_at: Timestamp;
   expires_at: Timestamp;
   expired: boolean;
-  /** When the server last said that this is the newest: its age counts from here. */
+  /** When the server last said that this list is the newest. The age of the list counts from here. */
   checked_at: Timestamp;
-  /** The version of a newer one that the server spoke of. */
+  /** The version of a newer list, if the server named one. Null otherwise. */
   newer: number | null;
 }
 
@@ -352,15 +352,15 @@ export interface HistoryRow {
   at: Timestamp;
   count: number;
   opened: boolean;
-  /** It counts nothing: the event was a draft. */
+  /** True for a scan that counts nothing because the event was a draft. */
   practice?: boolean;
   overridden: boolean;
   reverted: number;
   short_code: string;
   ticket_id: string | null;
-  /** Why its screen let nobody in. */
+  /** The reason of the refusal. Absent if somebody was let in. */
   reason?: string;
-  /** Of the kind `headcount` alone. */
+  /** Only present if `kind` is `headcount`. */
   headcount?: Headcount;
   sync: "waiting" | "sent" | "refused" | "held";
 }

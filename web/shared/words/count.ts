@@ -1,9 +1,9 @@
-/** Numbers and plurals of one language, by the browser's own tables. A catalogue binds them to its locale once. */
+/** Numbers and plurals of one language, by the browser's `Intl`. Each catalogue creates them once for its locale. */
 
-/** The forms a noun has; `other` stands for each that a language has and a catalogue leaves out. */
+/** The forms of a noun. `other` is used for each form that the catalogue leaves out. */
 export type Forms = Partial<Record<Intl.LDMLPluralRule, string>> & { other: string };
 
-/** How a language writes numbers and counts things. */
+/** Functions that write numbers and counted things in one language. */
 export interface Counting {
   /** A whole number with its group marks: "1,140". */
   number(value: number): string;

@@ -1,14 +1,14 @@
-/** Finds texts that stand in the code where a catalogue should be asked. Both apps run the check on their own code. */
+/** Finds texts in code that belong into a catalogue. Both apps run this check on their own code. */
 import { type AST, parse } from "svelte/compiler";
 import ts from "typescript";
 
-/** A text that a person would see or hear, and the line it stands in, counted from 1. */
+/** A text that a person would see or hear, and its line, counted from 1. */
 export interface Literal {
   line: number;
   text: string;
 }
 
-/** Attributes whose text a person sees or hears. */
+/** Attributes of HTML elements whose text a person sees or hears. */
 const SHOWN: ReadonlySet<string> = new Set([
   "alt",
   "aria-description",
@@ -20,12 +20,12 @@ const SHOWN: ReadonlySet<string> = new Set([
   "placeholder",
   "title",
 ]);
-/** Properties of the scanner's components that are names for the program. All others may be shown. */
+/** Properties of the scanner's components that hold identifiers for the program. All other properties may be shown. */
 const NAMES: ReadonlySet<string> = new Set(["name", "shape"]);
-/** The parts of a block that hold more markup. */
+/** The members of a Svelte block node that hold more markup. */
 const PARTS = ["fragment", "consequent", "alternate", "body", "fallback", "pending", "then", "catch"] as const;
 
-/** As much of an expression's node as this reads. */
+/** The members of an expression's node that this check reads. */
 interface Expression {
   type: string;
   start: number;
@@ -41,8 +41,8 @@ interface Expression {
 }
 
 /**
- * The texts with letters in a component's markup: between tags, in shown attributes, in expressions whose value is shown.
- * `names` are properties of components that are names for the program.
+ * Finds the texts with letters in a component's markup: between tags, in shown attributes, and in expressions whose value is
+ * shown. `names` are the properties of components that hold identifiers for the program.
  */
 export function literalsInMarkup(source: string, names = NAMES): Literal[] {
   const found: Literal[] = [];
@@ -56,7 +56,7 @@ export function literalsInMarkup(source: string, names = NAMES): Literal[] {
     if (node.type === "LogicalExpression" || (node.type === "BinaryExpression" && node.operator === "+")) {
       for (const side of [node.left, node.right]) if (side !== undefined) value(side);
     }
-    // A condition is not shown, what it chooses is. The inner expression belongs to TypeScript's `as` and `!`.
+    // The condition of `a ? b : c` is not shown, but `b` and `c` are. TypeScript's `as` and `!` wrap an inner expression.
     for (const part of [node.consequent, node.alternate, node.expression]) if (part !== undefined) value(part);
   };
   const attribute = (node: AST.Attribute): void => {
@@ -81,8 +81,8 @@ export function literalsInMarkup(source: string, names = NAMES): Literal[] {
 }
 
 /**
- * The texts of two words or more in a script. Not counted: what is thrown (a person sees only what a screen makes of it),
- * imports, types, and texts for the browser alone: media queries and the names of measurements.
+ * Finds the texts of two words or more in a script. It leaves out imports, types, and texts for the browser alone, such as media
+ * queries and names of measurements. It also leaves out texts of thrown errors, because screens replace them by words of their own.
  */
 export function literalsInScript(source: string): Literal[] {
   const file = ts.createSourceFile("script.ts", source, ts.ScriptTarget.Latest, true);
@@ -101,7 +101,7 @@ export function literalsInScript(source: string): Literal[] {
   return found;
 }
 
-/** The script of a component, at its line; empty where it has none. */
+/** The script of a component, with blank lines before it so that line numbers stay right. Empty if it has no script. */
 export function scriptOf(source: string): string {
   const { instance } = parse(source, { modern: true });
   if (instance === null) return "";

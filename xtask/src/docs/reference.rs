@@ -1,5 +1,5 @@
-//! The pages that the binary describes itself: its commands and its HTTP interface. Its settings are a page
-//! of the repository, docs/settings.md, which a test of the binary compares.
+//! Makes the reference pages from the binary: its commands and its HTTP interface. The page of its settings,
+//! docs/settings.md, is in the repository, and a test compares it with the binary.
 
 use crate::{exec, markdown};
 use anyhow::{Context, Result};
@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 
 /// The pages, by the paths that they would have in the repository.
 pub const PAGES: [&str; 3] = ["docs/reference/cli.md", "docs/reference/http.md", "docs/reference/http-types.md"];
-/// An answer that more routes give is told once for all of them.
+/// An answer that more routes than this give is described once for all of them.
 const COMMON: usize = 20;
 
 const CLI: &str = "# The command line\n\nThe binary wrote this page: it is what `admit help COMMAND` prints. `admit manual pages FOLDER` writes \
                    manual pages, and `admit manual completions SHELL` what completes commands in a shell.\n";
 
-/// Writes all of them.
+/// Makes the pages. Returns the text of each by its path.
 pub fn pages(binary: &str) -> Result<BTreeMap<String, String>> {
     let mut cli = String::from(CLI);
     command(binary, &[], &mut cli)?;
@@ -24,13 +24,14 @@ pub fn pages(binary: &str) -> Result<BTreeMap<String, String>> {
     Ok(PAGES.iter().map(|path| (*path).to_owned()).zip(texts).collect())
 }
 
-/// The output of the binary. Help shows the values of variables that are set, and those of this shell are nobody's business.
+/// The output of the binary, run without environment variables. Its help shows the values of variables, and this
+/// shell's values must not be published.
 fn said(binary: &str, arguments: &[&str]) -> Result<String> {
     let text = exec::output(exec::command(binary).args(arguments).env_clear());
     text.with_context(|| format!("`{binary} {}` failed", arguments.join(" ")))
 }
 
-/// A command, then those below it.
+/// Adds the help of a command to the page, and then that of its subcommands.
 fn command(binary: &str, path: &[&str], page: &mut String) -> Result<()> {
     let help = said(binary, &[path, &["--help"]].concat())?;
     *page += &format!("\n## admit {}\n\n```text\n{}\n```\n", path.join(" "), help.trim_end());

@@ -1,5 +1,6 @@
 //! Law 12: within a crate a file names only modules declared above its own in the reading order. The `mod` lines of
-//! `lib.rs` (and of any module with children) write this order down. No two files name each other, in the web code neither.
+//! `lib.rs` (and of any module with children) write this order down. No two files may name each other. This holds for
+//! the web code too.
 //!
 //! A path counts as naming: `crate::…`, `super::…`, `self::…`, or a child by its bare name. Tests are exempt.
 
@@ -11,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 type Path = Vec<String>;
 type Modules<'a> = BTreeMap<Path, (&'a File, &'a [String])>;
 
-/// Every crate, each from its roots, and the web code.
+/// Checks every crate, each from its root files, and the web code.
 pub fn check(files: &[File], found: &mut Vec<Complaint>) {
     for root in files {
         let folder = root.path.strip_suffix("lib.rs").or_else(|| root.path.strip_suffix("main.rs"));
@@ -25,11 +26,11 @@ pub fn check(files: &[File], found: &mut Vec<Complaint>) {
     web(files, found);
 }
 
-/// A module and all below it. `folder` is where the files of its children lie.
+/// Reads a module and all modules below it. The files of its children are in `folder`.
 fn read<'a>(files: &'a [File], file: &'a File, folder: String, path: Path, modules: &mut Modules<'a>) {
     for child in &file.source.modules {
         let places = [format!("{folder}{child}.rs"), format!("{folder}{child}/mod.rs")];
-        // A file that lies elsewhere (`#[path]`) names nothing here, and has a place in the order all the same.
+        // A module whose file is elsewhere (`#[path]`) is not read, but it keeps its place in the order.
         if let Some(below) = files.iter().find(|file| places.contains(&file.path)) {
             read(files, below, format!("{folder}{child}/"), [&path[..], std::slice::from_ref(child)].concat(), modules);
         }
@@ -49,7 +50,7 @@ fn of_a_crate(modules: &Modules, found: &mut Vec<Complaint>) {
         let shown = if to.is_empty() { "the crate's root".to_owned() } else { format!("`crate::{}`", to.join("::")) };
         let file = modules.get(from).map(|(file, _)| *file).expect("it is a module");
         let (Some(mine), Some(foreign)) = (from.get(shared), to.get(shared)) else {
-            // One lies inside the other: both directions at once would be a circle.
+            // One module is inside the other. They must not name each other in both directions.
             if to.len() < from.len() && way(&edges, to, from).is_some() {
                 let advice = "and is named by it: a circle. Move what both need into a module above";
                 file.complain(line, format!("names {shown} {advice}"), found);
@@ -65,7 +66,7 @@ fn of_a_crate(modules: &Modules, found: &mut Vec<Complaint>) {
     }
 }
 
-/// The modules that a module names, each with where.
+/// The modules that a module names, each with the line.
 fn named(modules: &Modules, path: &Path, file: &File) -> Vec<(Path, usize)> {
     let mut found = Vec::new();
     for one in file.source.paths.iter().filter(|one| !one.is_test && one.segments.len() > 1) {
@@ -79,7 +80,8 @@ fn named(modules: &Modules, path: &Path, file: &File) -> Vec<(Path, usize)> {
         let ups = usize::from(first == "super") + rest.iter().take_while(|word| *word == "super").count();
         full.truncate(full.len().saturating_sub(ups));
         full.extend(rest.iter().filter(|word| *word != "super" && *word != "self").cloned());
-        // The innermost module on the way: what follows it is an item, not a file. A `mod` line alone counts as well.
+        // The longest beginning of the path that is a module. What follows it is an item, not a file. A module without
+        // a file here counts if a `mod` line declares it.
         let known = |path: &[String]| {
             let declared = || path.split_last().and_then(|(name, above)| Some(modules.get(above)?.1.contains(name)));
             modules.contains_key(path) || declared() == Some(true)
@@ -91,7 +93,7 @@ fn named(modules: &Modules, path: &Path, file: &File) -> Vec<(Path, usize)> {
     found
 }
 
-/// No circles among the web code's files either.
+/// Complains about circles of imports among the files of the web code.
 fn web(files: &[File], found: &mut Vec<Complaint>) {
     let ours = files.iter().filter(|file| file.path.starts_with("web/"));
     let ours: Vec<&File> = ours.filter(|file| file.path.ends_with(".ts") || file.path.ends_with(".svelte")).collect();
@@ -109,7 +111,7 @@ fn web(files: &[File], found: &mut Vec<Complaint>) {
     }
     for file in &ours {
         for (target, line) in graph.get(&file.path).into_iter().flatten() {
-            // Each circle is told once, at its first file by name.
+            // Each circle is reported once, at its first file by name.
             let way = way(&graph, target, &file.path).filter(|way| way.iter().all(|step| *step >= file.path));
             if let Some(way) = way {
                 file.complain(*line, format!("imports in a circle: {} → {}", file.path, way.join(" → ")), found);
@@ -118,7 +120,7 @@ fn web(files: &[File], found: &mut Vec<Complaint>) {
     }
 }
 
-/// The shortest way from one to another along what each names.
+/// The shortest path from one node to another in a graph of what each names.
 fn way<K: Ord + Clone, V>(graph: &BTreeMap<K, BTreeMap<K, V>>, from: &K, to: &K) -> Option<Vec<K>> {
     let (mut open, mut seen) = (VecDeque::from([vec![from.clone()]]), BTreeSet::new());
     while let Some(path) = open.pop_front() {

@@ -1,4 +1,4 @@
-//! How a sentence of documents and rustdoc may be: they are read at night, during an outage, in a second language.
+//! Checks the sentences of documents and rustdoc. People read them at night, during an outage, in a second language.
 
 use crate::files::{Complaint, File};
 use crate::markdown;
@@ -7,7 +7,8 @@ use std::sync::LazyLock;
 
 /// Most words of a sentence.
 const WORDS: usize = 30;
-/// A sentence must not begin so: the reader has to guess what it is about. A question or a title may.
+/// No sentence may begin with these words, because the reader must then guess what it is about. A question or a title
+/// may.
 const RIDDLES: [&str; 3] = ["What ", "Whoever ", "Of which "];
 
 /// Sentences of too many words.
@@ -43,7 +44,7 @@ fn complaints(files: &[File], wrong: impl Fn(&str) -> Option<String>) -> Vec<Com
     found
 }
 
-/// Markdown, each with the line it begins on: a page, or the blocks of a Rust file.
+/// The Markdown texts of a file, each with its first line: a whole page, or the documentation blocks of a Rust file.
 fn texts(file: &File) -> Vec<(usize, &str)> {
     match file.path.rsplit('.').next() {
         Some("md") if !file.path.starts_with("docs/samples/") => vec![(1, &file.text)],
@@ -52,8 +53,8 @@ fn texts(file: &File) -> Vec<(usize, &str)> {
     }
 }
 
-/// Splits where a sentence, or a part of one that a semicolon ends, is over. A list of code is one word too: a vocabulary
-/// is no long sentence.
+/// Splits a paragraph into sentences. A semicolon ends one too. A list of code words counts as one word, so that a
+/// vocabulary is no long sentence.
 fn sentences(paragraph: &str) -> Vec<String> {
     static LIST: LazyLock<Regex> = LazyLock::new(|| Regex::new("Code(, Code)+").expect("a constant"));
     static END: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(;|[.!?:])\s+").expect("a constant"));

@@ -1,24 +1,26 @@
-//! Laws about single files: what may be named where, SQL, waiting in tests, length, and a map that is true.
+//! Checks single files: forbidden names, SQL, fixed waits in tests, length. Also checks that the files that
+//! ARCHITECTURE.md names exist.
 
 use crate::files::{Complaint, File};
 use crate::markdown;
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// A file that cannot be read in one sitting is two files.
+/// The most lines of a file. A longer file is hard to read as a whole, so it must be split.
 const LONGEST: usize = 600;
 
 /// A path of Rust that some files must not name.
 struct Forbidden {
-    /// The paths, whole or their ends.
+    /// The paths, or the last segments of paths.
     names: &'static [&'static str],
-    /// Whether they are forbidden in this file, there under `#[cfg(test)]` or not.
+    /// Whether they are forbidden in a file. The second argument says whether the place is under `#[cfg(test)]`.
     applies: fn(&File, bool) -> bool,
     why: &'static str,
 }
 
 const FORBIDDEN: [Forbidden; 3] = [
-    // Clippy knows the functions of the clock, not what a module may be named for.
+    // Clippy forbids single functions to the core, such as those of the clock. This also forbids whole modules, types
+    // and keywords.
     Forbidden {
         names: &[
             "SystemTime",
@@ -46,7 +48,7 @@ const FORBIDDEN: [Forbidden; 3] = [
         },
         why: "outside core/wire: give it a shape there and convert",
     },
-    // A test that waits a fixed time is slow on a good day and wrong on a bad one.
+    // A test that waits a fixed time wastes time on a fast machine and fails on a slow one.
     Forbidden {
         names: &["thread::sleep", "time::sleep", "sleep_until"],
         applies: |file, is_test| is_test || file.path.contains("/tests/") || file.path.contains("/store_suite/"),
@@ -57,14 +59,15 @@ const FORBIDDEN: [Forbidden; 3] = [
 const WAITS: &str =
     "waits a fixed time: wait for what must become true, and mark a poll loop's own pause with `tidy-allow: why`";
 
-/// A statement of SQL: its verb and, not far behind, its object.
+/// A statement of SQL: its verb, and within 400 characters the word that follows it, such as `SELECT … FROM`.
 static SQL: LazyLock<Regex> = LazyLock::new(|| {
     let parts = [("SELECT", "FROM"), ("INSERT", "INTO"), ("UPDATE", "SET"), ("DELETE", "FROM"), ("CREATE", "TABLE")];
     let parts = parts.map(|(verb, object)| format!(r"\b{verb}\b.{{0,400}}?\s{object}\s"));
     Regex::new(&format!("(?s){}", parts.join("|"))).expect("a constant")
 });
 
-/// A wait for a fixed time in a test of the web code. Nought is no wait: it lets what is due happen first.
+/// A wait for a fixed time in a test of the web code. A time of 0 is allowed, because it only lets callbacks run that
+/// are due.
 static WEB_WAIT: LazyLock<Regex> = LazyLock::new(|| {
     let argument = r"(?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*?";
     Regex::new(&format!(r"\bwaitForTimeout\b|\bsetTimeout\((?:{argument},)?\s*[1-9][\d_.e]*\s*,?\s*\)"))
@@ -97,9 +100,9 @@ fn line_of(text: &str, at: usize) -> usize {
     text[..at].matches('\n').count() + 1
 }
 
-/// SQL has one home, where a test prepares every statement against both schemas.
+/// Complains about SQL outside the store crates. There a test prepares every statement against both schemas.
 fn no_sql_outside_stores(file: &File, found: &mut Vec<Complaint>) {
-    // This crate talks about SQL in the tests of this very check.
+    // xtask has SQL in the tests of this check.
     if file.path.starts_with("crates/store-") || file.path.starts_with("xtask/") {
         return;
     }
@@ -122,13 +125,14 @@ fn no_sql_outside_stores(file: &File, found: &mut Vec<Complaint>) {
 fn not_too_long(file: &File, found: &mut Vec<Complaint>) {
     let source = [".rs", ".ts", ".svelte", ".css", ".sql", ".mjs", ".js"].iter().any(|end| file.path.ends_with(end));
     let lines = file.text.lines().count();
-    // A migration that has run anywhere is never touched again, not even to split it.
+    // A migration that has run anywhere must not be changed, so it cannot be split.
     if source && lines > LONGEST && !file.path.contains("/migrations/") {
         file.complain(0, format!("{lines} lines, at most {LONGEST}: split it"), found);
     }
 }
 
-/// `unsafe_code = "forbid"` and the rest hold only where a crate says that they do; the core's list of crates is law 1 again.
+/// Complains about a crate that does not use the lints of the workspace, such as `unsafe_code = "forbid"`. Also
+/// complains if the core depends on a crate that law 1 excludes.
 fn manifest(file: &File, found: &mut Vec<Complaint>) {
     let ours = file.path.starts_with("crates/") || file.path.starts_with("xtask/");
     if !ours || !file.path.ends_with("/Cargo.toml") {
@@ -146,7 +150,7 @@ fn manifest(file: &File, found: &mut Vec<Complaint>) {
     }
 }
 
-/// Every file that ARCHITECTURE.md names is there: a map that lies is worse than none.
+/// Complains about a file that ARCHITECTURE.md names and that does not exist.
 pub fn map_is_true(files: &[File], found: &mut Vec<Complaint>) {
     let Some(map) = files.iter().find(|file| file.path == "ARCHITECTURE.md") else {
         return found.push(Complaint("ARCHITECTURE.md".to_owned(), 0, "is missing".to_owned()));
@@ -158,7 +162,7 @@ pub fn map_is_true(files: &[File], found: &mut Vec<Complaint>) {
     }
 }
 
-/// The file paths in a piece of code: none for a pattern, several for `a/{b,c}.rs`.
+/// The file paths in a piece of code. Empty for a pattern; several for `a/{b,c}.rs`.
 fn named_files(code: &str) -> Vec<String> {
     static PATH: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"^(?:\./)?([\w.-]+/[\w./-]*)(?:\{([\w,/ -]+)\})?([\w./-]*)$").expect("a constant")

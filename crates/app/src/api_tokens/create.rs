@@ -31,7 +31,8 @@ pub struct ApiTokenWish {
     pub name: String,
     /// The role that limits what the token may do. Absent means the caller's own role.
     pub role: Option<Role>,
-    /// When the token expires. Absent means in a year, or when the token that asks expires.
+    /// When the token expires. Absent means in a year. If the caller uses an API token that ends sooner, absent means
+    /// the end of that token.
     pub expires_at: Option<Timestamp>,
 }
 

@@ -18,11 +18,11 @@ use crate::ports::{App, ScanFilter, Tx, read};
 use crate::records::{Page, ScanRow};
 use crate::scans::office::name_of;
 
-/// Number of scans that arrived last and are read. Of these, the list shows those with the newest own times. So a phone
-/// that uploads an hour of scans after an outage does not push the people of this minute off the list.
+/// How many scans [`newest`] reads: those that arrived last. Of these, it shows the ones with the newest own times. So
+/// a phone that uploads an hour of scans after an outage does not push the people of this minute off the list.
 const LOOKED_AT: usize = 200;
 
-/// The event at the door.
+/// The kind of a passage or refusal at a door.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArrivalKind {
     /// Persons were let in.
@@ -93,7 +93,7 @@ pub fn newest(tx: &mut dyn Tx, event_id: &EventId, limit: usize) -> Result<Vec<A
         .collect();
     told.sort_by_key(|(_, verdict, _, _)| std::cmp::Reverse(verdict.at));
     told.truncate(limit);
-    // 2. Find their names.
+    // 2. Find the names of the guests, the entry types, the gates and the devices.
     let ticket_of = |row: &ScanRow| Subject::from_key(&row.subject_key)?.ticket_id().cloned();
     let ticket_ids: Vec<TicketId> = told.iter().filter_map(|(row, ..)| ticket_of(row)).collect();
     let held = holders(tx, event_id, &ticket_ids)?;

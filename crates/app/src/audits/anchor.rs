@@ -20,7 +20,7 @@ pub const ACTION: &str = "event_ledgers_anchored";
 /// it.
 pub async fn anchor(app: &App, organization_id: &OrganizationId) -> Result<usize> {
     let now = app.clock.now();
-    // There is mostly nothing to do, and a read does not hold up writes.
+    // Usually no ledger is due, and a read finds that out without holding up writes.
     if read(&*app.store, organization_id, move |tx| due(tx, now)).await?.is_empty() {
         return Ok(0);
     }
@@ -41,7 +41,8 @@ fn due(tx: &mut dyn Tx, now: Timestamp) -> Result<Vec<(EventId, LedgerEnd)>> {
     if last.is_some_and(|at| now.ms() < at.saturating_add(ANCHOR_EVERY_MS)) {
         return Ok(Vec::new());
     }
-    // A write carries the time at which it began. It may have ended a little after the last note.
+    // A line carries the time at which its write began. The write may have ended after the last note, so the search
+    // starts a little before that note.
     let since = last.map_or(0, |at| at.saturating_sub(ANCHOR_OVERLAP_MS));
     tx.event_ledger_ends(Timestamp::clamped(since))
 }

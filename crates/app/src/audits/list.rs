@@ -8,11 +8,13 @@ use crate::error::{Error, Result};
 use crate::ports::{App, read};
 use crate::records::{AuditRecord, Listed, Page};
 
-/// A page of an event's ledger. If no event is named, of the organisation's own ledger.
+/// A page of an event's ledger. If no event is named, of the organisation's own ledger. `action` gives only lines of
+/// that action.
 pub async fn list(
     app: &App,
     caller: &UserCaller,
     event_id: Option<EventId>,
+    action: Option<&'static str>,
     page: Page,
 ) -> Result<Listed<AuditRecord>> {
     caller.must(Action::ReadAudit)?;
@@ -22,7 +24,7 @@ pub async fn list(
         {
             return Err(Error::not_found("event"));
         }
-        tx.audit(event_id.as_ref(), &page)
+        tx.audit(event_id.as_ref(), action, &page)
     })
     .await
 }

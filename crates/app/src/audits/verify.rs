@@ -1,4 +1,5 @@
-//! Verifies a ledger's chain from its first line (spec D14). It finds changed lines, and lines that were cut off.
+//! Verifies a ledger's chain from its first line (spec D14). The check finds changed lines, and lines that were cut
+//! off.
 
 use std::collections::BTreeMap;
 
@@ -72,7 +73,7 @@ async fn follow(
     let mut end = LedgerEnd { n: 0, head: GENESIS };
     let kept = loop {
         let (from, event) = (end.n + 1, event_id.cloned());
-        // Lines are written meanwhile. So each read returns the lines together with the present head.
+        // Other requests may add lines meanwhile. So each read returns the lines together with the present head.
         let (lines, kept) = read(&*app.store, organization_id, move |tx| {
             let kept = match &event {
                 Some(event_id) => tx.head(event_id)?.audit_head,

@@ -59,7 +59,8 @@ pub async fn poll(app: &App, caller: &DeviceCaller, event_id: &EventId, command:
             server_time: now,
         };
         let cursor = command.cursor.unwrap_or_else(|| Cursor::at(head.epoch, 0));
-        // A cursor beyond the head belongs to another event or a lost future. No changes can be told from there.
+        // A cursor beyond the head belongs to another event, or names a serial that a restore lost. The server cannot
+        // tell what changed since such a cursor, so the device must start over.
         if cursor.epoch != head.epoch || cursor.serial > head.serial {
             return Ok(Polled { answer: ChangesAnswer { resync: true, ..blank }, head });
         }
@@ -78,7 +79,8 @@ fn since(
     head: u64,
     blank: ChangesAnswer,
 ) -> Result<ChangesAnswer> {
-    // `after` is a ticket of the next serial. Everything up to `serial` is known completely.
+    // The device knows all changes up to `serial`. A cursor with `after` also covers the changes of `serial + 1` up to
+    // that ticket.
     let after = match &cursor.after {
         Some(ticket_id) => (cursor.serial + 1, Some(ticket_id)),
         None => (cursor.serial, None),
@@ -98,7 +100,7 @@ fn since(
     Ok(ChangesAnswer { items, event, gates, cursor: place, more, ..blank })
 }
 
-/// The names of the other devices whose scans are included, in order of id. It includes devices that now scan for
+/// The names of the other devices whose scans are included, in order of id. These include devices that now scan for
 /// another event.
 fn names(tx: &mut dyn Tx, event_id: &EventId, own: &DeviceId, items: &[ChangedTicket]) -> Result<Vec<NamedDevice>> {
     let scans = items.iter().flat_map(|item| &item.scans).map(|scan| &scan.device_id);
@@ -157,8 +159,7 @@ fn items(tx: &mut dyn Tx, event_id: &EventId, tickets: Vec<TicketRecord>) -> Res
     Ok(out)
 }
 
-/// The sum of the older scans of a ticket with many scans. It is the same reduction, over these scans and all reverts
-/// only.
+/// The sum of the older scans of a ticket with many scans. The server reduces only these scans and all reverts.
 fn prefix(tx: &mut dyn Tx, event_id: &EventId, ticket_id: &TicketId, older: &[EffectiveScan]) -> Result<TicketState> {
     if older.is_empty() {
         return Ok(TicketState::default());

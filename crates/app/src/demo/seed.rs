@@ -1,5 +1,5 @@
-//! Sets up the demo: its organisation, its owner, its live event, a token. If a folder has the demo already, each step
-//! finds what is there and continues.
+//! Sets up the demo: its organisation, its owner, its live event, a token. If the data folder holds the demo already,
+//! each step uses what it finds there.
 
 use admit_core::access::Role;
 use admit_core::event::EventStatus;
@@ -25,7 +25,7 @@ use crate::ports::{App, Scope, TicketFilter, read, write};
 use crate::records::{AtDoor, EventRecord, Page, TicketRecord};
 use crate::tickets::put_new;
 
-/// The owner's e-mail for signing in. The demo is found by it again.
+/// The owner's e-mail for signing in. A second start recognises the demo by it.
 const EMAIL: &str = "owner@demo.example";
 const EVENT: &str = "Harbour Lights 2026";
 /// The staff PIN. A demo's PIN is no secret.
@@ -171,8 +171,8 @@ async fn gates_of(app: &App, owner: &UserCaller, event_id: &EventId) -> Result<V
     Ok(out)
 }
 
-/// Creates guest lists, guests and tickets. All tickets are created in one transaction, so a folder has none of them or
-/// all.
+/// Creates guest lists, guests and tickets. All tickets are created in one transaction, so a data folder holds all of
+/// them or none.
 async fn fill(app: &App, owner: &UserCaller, event: &EventRecord) -> Result<()> {
     let id = event.event_id.clone();
     let (stored, _) = read(&*app.store, &owner.organization_id, move |tx| tx.count_tickets(&id)).await?;

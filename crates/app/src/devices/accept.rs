@@ -57,7 +57,7 @@ pub async fn accept(app: &App, caller: &UserCaller, device_id: DeviceId) -> Resu
     Ok(accepted)
 }
 
-/// Wakes, after the commit, the clients that watch.
+/// Wakes the clients that watch these events. Call it after the commit.
 pub(crate) fn tell(app: &App, caller: &UserCaller, brought: Vec<(EventId, Brought)>) {
     for (event_id, brought) in brought {
         announce(app, &caller.organization_id, &event_id, &brought);

@@ -175,8 +175,8 @@ fn approve(tx: &mut dyn Tx, by: &UserCaller, record: &PairingTokenRecord, found:
     Ok(lost_since.is_some())
 }
 
-/// Marks a lost device as found, in every event for which it scanned, with a line in each. It stays revoked until it
-/// fetches its key.
+/// Marks a lost device as found, in every event for which it scanned, and adds a line to the ledger of each. It stays
+/// revoked until it fetches its key.
 fn take_back(
     tx: &mut dyn Tx,
     by: &UserCaller,
@@ -192,7 +192,7 @@ fn take_back(
     let mut brought = Vec::new();
     for event_id in events {
         brought.push((event_id.clone(), find_again(tx, event_id, device_id, now, seeded)?));
-        // In the event where the device will scan, the approval's line says so already.
+        // In the event where the device will scan, the ledger line about the approval says so already.
         if *event_id != record.event_id {
             let entity = ("Device", device_id.as_str());
             tx.append_audit(line::of(by, Some(event_id), "device_found", entity, said.clone()))?;

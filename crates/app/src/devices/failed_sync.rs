@@ -70,8 +70,8 @@ fn suspend(
     Ok(event_id)
 }
 
-/// Events with an incident about the device's failures that is not cleared, open or answered. The incident stays in the
-/// event where the device was suspended, wherever the device went since.
+/// Events with an incident about the device's failed syncs that is not cleared. A person may have answered it or not.
+/// The incident stays in the event where the device was suspended, even if the device was assigned elsewhere since.
 pub(super) fn alerted(tx: &mut dyn Tx, device_id: &DeviceId) -> Result<BTreeSet<EventId>> {
     // A device fails only in events to which it was assigned, so other events need not be read.
     let stood = tx.assignments(device_id)?.into_iter().filter_map(|rule| match rule.change {
@@ -93,8 +93,8 @@ fn is_of_failures(incident: &IncidentRecord) -> bool {
     incident.kind == IncidentKind::RepeatedFailures
 }
 
-/// Opens or clears the incident about a device's row of failures. All other incidents of the device stay unchanged.
-/// Takes the write's serial in its event.
+/// Opens or clears the incident about a device's consecutive failures. All other incidents of the device stay
+/// unchanged. Takes the write's serial in its event.
 pub(crate) fn settle(
     tx: &mut dyn Tx,
     event_id: &EventId,
@@ -108,8 +108,8 @@ pub(crate) fn settle(
     let stamp = tx.stamp(event_id)?;
     let known = tx.incidents_of(event_id, std::slice::from_ref(&key))?;
     let (of_failures, others): (Vec<_>, Vec<_>) = known.into_iter().partition(is_of_failures);
-    // The cause names no scans, so every row of failures has the same digest. A person's answer was about the last row.
-    // If it were kept, nobody would ever see the next one.
+    // The cause names no scans, so every series of failures has the same digest. A person's answer was about an earlier
+    // series. If the answer stayed, the next series would open no incident.
     let answered = of_failures.into_iter().filter(|one| one.resolved_digest.is_some());
     let forgotten = answered.map(|one| IncidentRecord { resolved_digest: None, serial: stamp.serial, ..one });
     tx.put_incidents(&forgotten.collect::<Vec<_>>())?;

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::ports::{App, read};
 use crate::records::{DeviceRecord, DeviceState, Page};
 
-/// A device counts as online if it was heard within this time, in milliseconds. It sends a heartbeat every 30 s.
+/// A device counts as online if it was heard within this time, in milliseconds. A device sends a heartbeat every 30 s.
 const ONLINE_MS: i64 = 120_000;
 /// Most versions of the app that are counted separately. The rest counts as `other`, since a device may send any text.
 const VERSIONS: usize = 8;

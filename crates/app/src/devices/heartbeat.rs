@@ -114,8 +114,8 @@ fn area_inside(tx: &mut dyn Tx, device: &DeviceRecord, gates: &[gates::Gate], no
     Areas::of(tx, &device.event_id, gates, now)?.inside(tx, &device.event_id, &device.gate_id)
 }
 
-/// The scope of a write to a device's log. Batches and heartbeats both write the log's row, sometimes under different
-/// events' heads. Both read the device first, and a store locks that row for the writer.
+/// The scope of a write to a device's log. Batches and heartbeats both write the log's row, and they may hold the heads
+/// of different events. So each write reads the device first. The store locks the device's row for that write.
 pub(crate) async fn scope(app: &App, caller: &DeviceCaller) -> Result<Scope> {
     let device_id = caller.device_id.clone();
     let event_id = read(&*app.store, &caller.organization_id, move |tx| {
@@ -144,7 +144,7 @@ fn note(tx: &mut dyn Tx, device: &DeviceRecord, beat: &HeartbeatRequest, now: Ti
     speak_of_head(tx, device, &beat.log_id, beat.head)
 }
 
-/// Notes the head of a device's log. Places below it that have not arrived are missing (spec §3 "Log").
+/// Notes the head of a device's log. Places up to the head whose scans have not arrived are missing (spec §3 "Log").
 pub(crate) fn speak_of_head(
     tx: &mut dyn Tx,
     device: &DeviceRecord,

@@ -2,7 +2,7 @@
 //! more.
 //!
 //! Scans in our form carry their author's signature, so they are proven, whoever brings the file. Scans of a revoked or
-//! suspended device wait for a person all the same. The same act may count them.
+//! suspended device still wait for a person. With `accept`, the import counts them at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -218,7 +218,7 @@ fn store_chunk(
         of_author.entry(&fact.scan.device_id).or_default().insert(id);
         proofs.insert((&fact.scan.device_id, &fact.scan.scan_id, fact.digest), fact.signature);
     }
-    // Does the chunk hold anything new, or better proven than before? Otherwise nothing is written for it.
+    // The chunk is written only if it holds a scan that is new, or that is better proven than the stored one.
     let (mut known, mut better) = (0, false);
     for (author, scans) in &of_author {
         let ids: Vec<ScanId> = scans.iter().map(|(scan_id, _)| scan_id.clone()).collect();

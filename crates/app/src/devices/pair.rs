@@ -44,7 +44,8 @@ pub struct PairCommand {
 pub struct PairedDevice {
     /// The device's id.
     pub device_id: DeviceId,
-    /// The device's name: the one asked for, or the next of the gate's numbers if another device took that name first.
+    /// The device's name: the one asked for, or the gate's name with the next free number, if another device took that
+    /// name first.
     pub name: String,
     /// The key's text.
     pub api_key: String,
@@ -88,7 +89,7 @@ struct Attempt<'a> {
     token_hash: [u8; 32],
     claim_hash: Option<[u8; 32]>,
     api_key: &'a ApiKey,
-    /// The events whose staff were told that the device is suspended, if it is revoked since.
+    /// The events in which an incident says that the device is suspended. Empty unless the device is revoked now.
     told: &'a BTreeSet<EventId>,
     now: Timestamp,
 }
@@ -107,9 +108,9 @@ pub async fn organization_of(app: &App, command: &PairCommand) -> Result<Option<
     Ok(None)
 }
 
-/// Pairs a device. Fails with 404 for an unknown token, and with 410 for a used or expired one. A second user of a
-/// token gets a ledger line. Fails with 409 `device_id_taken` for a known active device that does not prove itself with
-/// its own key.
+/// Pairs a device. Fails with 404 for an unknown token, and with 410 for a used or expired one. A second device that
+/// presents a used token causes a ledger line. Fails with 409 `device_id_taken` for a known active device that does not
+/// prove itself with its own key.
 pub async fn pair(app: &App, command: PairCommand) -> Result<PairedDevice> {
     settle(app, command, None).await
 }
@@ -145,8 +146,9 @@ async fn settle(app: &App, command: PairCommand, claim_hash: Option<[u8; 32]>) -
     let credential = credential.filter(|one| one.kind == CredentialKind::PairingToken);
     let credential = credential.ok_or_else(|| Error::not_found("pairing_token"))?;
     let organization_id = credential.organization_id.clone();
-    // The token's row names the event, whose head must be known before the write begins. So must the heads of events
-    // whose staff were told that the device is suspended: an approval that brings a revoked device back ends that too.
+    // The token's row names the event, whose head must be known before the write begins. The same holds for events in
+    // which an incident says that the device is suspended. An approval that brings a revoked device back clears that
+    // incident.
     let id = command.device_id.clone();
     let (token, told) = read(&*app.store, &organization_id, move |tx| {
         let is_revoked = tx.device(&id)?.is_some_and(|device| device.state == DeviceState::Revoked);
@@ -209,8 +211,9 @@ fn decide(tx: &mut dyn Tx, secret: &Secret, attempt: &Attempt<'_>, seeded: &mut 
     let mut token = tx.pairing_token(&attempt.token_hash)?.ok_or_else(|| Error::not_found("pairing_token"))?;
     let device = tx.device(&command.device_id)?;
     let keys = tx.device_keys(&command.device_id)?;
-    // 1. Is the token good? It counts as used for another device, or for the same one later. The refusal of an expired
-    //    token adds no ledger line, since otherwise anybody who once saw the code could fill the ledger.
+    // 1. Is the token good? A token that was used is refused. Only the device that used it may repeat its request, for
+    //    five minutes and until it uses its key. The refusal of an expired token adds no ledger line, since otherwise
+    //    anybody who once saw the code could fill the ledger.
     let over = now >= token.expires_at;
     if token.claim_hash.is_some() && token.claim_hash != attempt.claim_hash {
         return if over {
@@ -365,8 +368,9 @@ fn put_device(
     Ok(name)
 }
 
-/// Gives the device a name of its own. Phones that read one sheet at the same moment are offered the same name. Of
-/// names that the server made, each is given once. A name that staff typed is kept.
+/// Gives the device a name of its own. Phones that read one sheet at the same moment are offered the same name. If the
+/// server made the name and another device has it, this device gets the next free number. A name that staff typed is
+/// kept.
 fn one_of_its_own(tx: &mut dyn Tx, command: &PairCommand, token: &PairingTokenRecord, name: String) -> Result<String> {
     let gates = gates::all(tx, &token.event_id)?;
     let gate = gates.into_iter().find(|gate| gate.gate_id == token.gate_id).map(|gate| gate.rules.name);
@@ -392,7 +396,7 @@ fn begin_anew(
     tx.put_health(device_id, &DeviceHealth { failed_syncs: 0, ..device.health.clone() })?;
     for event_id in attempt.told {
         failed_sync::settle(tx, event_id, device_id, false, attempt.now, seeded)?;
-        // In the event where the device will scan, the line about its pairing says so already.
+        // In the event where the device will scan, the ledger line about its pairing says so already.
         if *event_id != token.event_id {
             let to = serde_json::json!({ "event_id": token.event_id.as_str(), "gate_id": token.gate_id.as_str() });
             audit(tx, event_id, device_id, "device_returned", &to.to_string())?;

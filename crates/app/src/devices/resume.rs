@@ -18,7 +18,7 @@ use crate::records::{DeviceHealth, DeviceRecord, DeviceState};
 pub async fn resume(app: &App, caller: &UserCaller, device_id: DeviceId) -> Result<(DeviceRecord, Accepted)> {
     caller.must(Action::ManageDevices)?;
     let (now, seeded, id) = (app.clock.now(), app.seeded_ids(), device_id.clone());
-    // The events for which it scans or scanned, and those whose staff were told that it is suspended.
+    // The events for which the device scans or scanned, and those in which an incident says that it is suspended.
     let ((home, mut events), told) =
         read(&*app.store, &caller.organization_id, move |tx| Ok((events_of(tx, &id)?, alerted(tx, &id)?))).await?;
     events.extend(told.iter().cloned());

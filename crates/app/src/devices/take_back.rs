@@ -16,8 +16,8 @@ use crate::ports::{App, Pace, Scope, read, write};
 use crate::rules::Brought;
 use crate::scans::reviews::{Said, in_force, take_back as take_back_in};
 
-/// Takes back every `accept` of this device's scans that holds, in every event for which it scanned. It does not matter
-/// who accepted, or by which act. Excluded scans stay excluded. Returns how many scans it took back. If none is
+/// Takes back every `accept` of this device's scans that is in force, in every event for which it scanned. It does not
+/// matter who accepted, or by which act. Excluded scans stay excluded. Returns how many scans it took back. If none is
 /// accepted, nothing changes.
 pub async fn take_back(app: &App, caller: &UserCaller, device_id: DeviceId) -> Result<usize> {
     caller.must(Action::Review)?;

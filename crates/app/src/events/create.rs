@@ -148,8 +148,8 @@ fn gates(names: Option<&[String]>) -> Result<Vec<(GateId, GateRules)>> {
     Ok(gates)
 }
 
-/// A gate's id: its normalized name in letters, digits and single dashes. If the name has none of these, it is the
-/// gate's place.
+/// A gate's id: its normalized name in letters, digits and single dashes. If the name has none of these, the id is
+/// `gate-` and the gate's position, from 1.
 fn slug(name: &str, place: usize) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { ' ' };
     let text: String = for_search(name).chars().map(plain).collect();

@@ -19,8 +19,8 @@ pub fn days(event: &EventRecord, limits: &ZoneLimits) -> Days {
     days_around(event.starts_at, event.ends_at, &zone, event.day_starts_at)
 }
 
-/// The beginnings from a day before a start to a day after an end. If the clocks skip the hour of a beginning, it is
-/// the end of that hour. If the hour comes twice, it is the first.
+/// The beginnings of days from a day before a start to a day after an end. If the clocks skip the hour at which a day
+/// begins, it begins when the skipped hour ends. If that hour comes twice, the day begins with the first.
 fn days_around(starts_at: Timestamp, ends_at: Timestamp, zone: &TimeZone, day_starts_at: ClockTime) -> Days {
     let (first, last) = (starts_at.plus_ms(-DAY_MS), ends_at.plus_ms(DAY_MS));
     let Ok(moment) = jiff::Timestamp::from_millisecond(first.ms()) else { return Days::default() };

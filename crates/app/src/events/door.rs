@@ -8,8 +8,8 @@ use jiff::tz::TimeZone;
 
 use crate::records::{EntryTypeRecord, EventRecord};
 
-/// The settings that devices get. They are computed from the event's record alone. So a changed record shows whether
-/// they change too.
+/// The settings that devices get. They are computed from the event's record alone. So comparing the settings of two
+/// records shows whether devices need new ones.
 pub fn settings(event: &EventRecord) -> DoorSettings {
     let zone = TimeZone::get(&event.time_zone).unwrap_or(TimeZone::UTC);
     DoorSettings {

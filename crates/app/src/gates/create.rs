@@ -73,7 +73,7 @@ pub async fn create(app: &App, caller: &UserCaller, event_id: EventId, new: NewG
             walk_ins: new.walk_ins.unwrap_or(false),
             entry_rules: entry_rules.clone(),
         };
-        // 2. Store the gate and its rule, judge the scans that waited for it, and write the line.
+        // 2. Store the gate and its rule, judge again the scans that may name it, and write the line.
         let stamp = tx.stamp(&id)?;
         tx.insert_gate(&id, &new.gate_id, now)?;
         let change = Change::Gate(new.gate_id.clone(), GateChange::First(rules.clone()));

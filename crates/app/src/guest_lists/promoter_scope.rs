@@ -48,7 +48,8 @@ pub fn must_fill(
     Err(Error::invalid(path, format!("is not {whose}")))
 }
 
-/// Checks that no other list has the same name by `for_identity`. A file would put guests on the wrong one of the two.
+/// Checks that no other list has the same name by `for_identity`. Otherwise an import could put guests on the wrong one
+/// of the two.
 pub(super) fn one_of_a_name(tx: &mut dyn Tx, list: &GuestListRecord) -> Result<()> {
     let lists = tx.guest_lists(&list.event_id)?;
     let same = |one: &&GuestListRecord| {

@@ -26,7 +26,8 @@ use crate::seeded_ids::SeededIds;
 /// The check-in that a member asks for.
 #[derive(Debug, Clone)]
 pub struct CheckIn {
-    /// The id of the check-in, new for each. The same id again gets the same answer and counts once.
+    /// The id of the check-in, new for each. A repeated request with the same id gets the stored answer and counts
+    /// once.
     pub scan_id: ScanId,
     /// The gate at which the check-in counts.
     pub gate_id: GateId,
@@ -43,10 +44,10 @@ enum Done {
     Judged(CheckInAnswer, Box<Made>),
 }
 
-/// Checks a guest in by a scan of the ticket, which the rules at the head judge. A refusal is an answer, and stored as
-/// at a door. With a new id and a reason, the member can set it aside. Fails with `no_ticket`, with `event_not_live`
-/// for a draft, with `scan_id_reused` if the id stands for another check-in, and if more persons are asked for than may
-/// come in.
+/// Checks a guest in by a scan of the ticket, which the rules at the head judge. A refusal is an answer, and is stored
+/// like a refusal at a door. The member can set it aside by a new request with a new id and a reason. Fails with
+/// `no_ticket`, with `event_not_live` for a draft, with `scan_id_reused` if the id stands for another check-in, and if
+/// more persons are asked for than may come in.
 pub async fn check_in(app: &App, caller: &UserCaller, guest_id: GuestId, wish: CheckIn) -> Result<CheckInAnswer> {
     caller.must(Action::ManageGuests)?;
     let mut checks = Checks::default();
@@ -142,7 +143,7 @@ pub(super) fn with_ticket(tx: &mut dyn Tx, guest_id: &GuestId) -> Result<(GuestR
     Ok((guest, ticket_id))
 }
 
-/// The digest of a check-in's content, which its id stands for.
+/// The digest of a check-in's content. A repeated request with the same id must have the same digest.
 fn digest(guest_id: &GuestId, wish: &CheckIn) -> [u8; 32] {
     let said = json!([guest_id.as_str(), wish.gate_id.as_str(), wish.count, wish.override_reason]);
     admit_core::sign::token_hash(&said.to_string())

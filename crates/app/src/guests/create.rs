@@ -25,8 +25,8 @@ pub async fn create(
     }
 }
 
-/// The same error for a request that is the guest itself: `guest.name` becomes `name`, and the ticket's limit becomes
-/// the party size.
+/// Converts an error about a new ticket to one about a new guest: `guest.name` becomes `name`, and `entry_limit`
+/// becomes `party_size`.
 fn own_fields(error: Error) -> Error {
     let (code, mut errors) = match below(error, "guest") {
         Error::Invalid { code, errors } => (code, errors),

@@ -94,7 +94,7 @@ fn of_the_server(event_id: &EventId, guests: usize) -> NewAudit {
 }
 
 /// Erases these guests: their rows lose the personal data, and everything else stored about them is deleted. The write
-/// has taken its place already.
+/// must have its serial already.
 fn erase_in(tx: &mut dyn Tx, event_id: &EventId, guests: Vec<GuestRecord>, now: Timestamp) -> Result<Vec<GuestRecord>> {
     let erased: Vec<GuestRecord> = guests.iter().map(|guest| without_data(guest, now)).collect();
     tx.forget_guests(event_id, &guests, now)?;

@@ -33,7 +33,7 @@ pub struct Listing {
     pub mailing: Option<Mailing>,
     /// The name of the guest's entry type. Absent if there is none.
     pub entry_type: Option<String>,
-    /// The name of the guest's list. Absent if on none.
+    /// The name of the guest's list. Absent if the guest is on none.
     pub guest_list: Option<String>,
     /// The newest entry: its time, and the gate's name. Absent if there was none.
     pub last: Option<(Timestamp, String)>,
@@ -103,6 +103,18 @@ pub struct Wanted {
     pub sort: GuestSort,
 }
 
+impl Wanted {
+    /// Narrows what a caller may see to these guests. `None` if no guest can be in the wanted state.
+    pub(super) fn filter(&self, seen: GuestFilter, is_over: bool) -> Option<GuestFilter> {
+        let standing = match self.state.map(|state| state.standing(is_over)) {
+            Some(None) => return None,
+            standing => standing.flatten(),
+        };
+        let (guest_list_id, entry_type_id) = (self.guest_list_id.clone(), self.entry_type_id.clone());
+        Some(GuestFilter { guest_list_id, entry_type_id, standing, mail: self.mail, ..seen })
+    }
+}
+
 /// The word for a guest's state. It is derived, so a late scan corrects it (spec D17).
 pub fn status(listing: &Listing) -> &'static str {
     match &listing.state {
@@ -133,20 +145,17 @@ pub async fn list(
     wanted: Wanted,
     page: Page,
 ) -> Result<Listed<Listing>> {
-    let filter = seen_by(caller, wanted.text)?;
-    let (sees_all, sees_contacts) = (filter.promoter_id.is_none(), caller.sees_contacts());
-    let (guest_list_id, entry_type_id, mail) = (wanted.guest_list_id, wanted.entry_type_id, wanted.mail);
-    let filter = GuestFilter { guest_list_id, entry_type_id, mail, ..filter };
+    let seen = seen_by(caller, wanted.text.clone())?;
+    let (sees_all, sees_contacts) = (seen.promoter_id.is_none(), caller.sees_contacts());
     read(&*app.store, &caller.organization_id, move |tx| {
         // 1. Read the event, which decides what a state means.
         let event = events::require(tx, &event_id)?;
         let is_over = event.status.is_over();
-        let standing = match wanted.state.map(|state| state.standing(is_over)) {
-            Some(None) => return Ok(Listed { items: Vec::new(), next_cursor: None }),
-            standing => standing.flatten(),
+        let Some(filter) = wanted.filter(seen.clone(), is_over) else {
+            return Ok(Listed { items: Vec::new(), next_cursor: None });
         };
         // 2. Read the page, and what it shows about each guest.
-        let listed = tx.guests(&event_id, &GuestFilter { standing, ..filter }, wanted.sort, &page)?;
+        let listed = tx.guests(&event_id, &filter, wanted.sort, &page)?;
         let mut mailings = passes::mailings(tx, &event_id, listed.items.iter().map(|(guest, _)| guest), sees_all)?;
         let held: Vec<TicketId> = listed.items.iter().filter_map(|(guest, _)| guest.ticket_id.clone()).collect();
         let tickets = tx.tickets_by_id(&event_id, &held)?;

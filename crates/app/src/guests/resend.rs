@@ -16,7 +16,7 @@ use crate::events;
 use crate::guest_lists;
 use crate::passes::{self, DeliveryReason};
 use crate::ports::{App, Scope, Tx, read, write};
-use crate::records::{GuestRecord, NewAudit, RunRecord};
+use crate::records::{EventRecord, GuestRecord, NewAudit, RunRecord, TicketRecord};
 
 /// Enqueues a guest's pass again. For a guest with neither e-mail nor phone, the pass is made and nothing is mailed. A
 /// promoter may do this for guests of their own lists. If the guest's newest run is under way or waits, that run is
@@ -43,30 +43,27 @@ pub async fn resend(app: &App, caller: &UserCaller, guest_id: GuestId) -> Result
             Some(ticket_id) => tx.ticket(ticket_id)?,
             None => None,
         };
-        let ticket = ticket.filter(|ticket| ticket.drawn).ok_or_else(passes::no_pass)?;
-        if ticket.rules.status != TicketStatus::Active {
+        let next = next_step(ticket.as_ref(), newest(tx, &guest)?, now);
+        if next == NextStep::CodeOfAnother {
+            return Err(passes::no_pass());
+        }
+        if next == NextStep::NotActive {
             let message = "the ticket is not good: its guest is sent nothing until it is made good again";
             return Err(Error::conflict("ticket_not_active", message));
         }
-        if passes::is_over(&event) {
-            return Err(Error::conflict("event_over", "the event is over: passes are not sent any more"));
-        }
+        must_not_be_over(&event)?;
         // 3. Retry the open run, or make a new one. Write one line.
-        let newest_run = newest(tx, &guest)?;
-        newest_run.iter().try_for_each(|run| not_too_often(run, now))?;
-        let open = newest_run.filter(|run| run.state == RunState::Open);
-        if let Some(run) = open.as_ref().filter(|run| now.since(run.updated_at) < RESEND_MS) {
-            // The run was made, tried or asked for a moment ago, so nothing changes.
-            return Ok(run.clone());
+        match next {
+            NextStep::JustSent { retry_after_ms } => return Err(Error::Later { code: "rate_limited", retry_after_ms }),
+            NextStep::UnderWay(run) => return Ok(run),
+            _ => {}
         }
         tx.stamp(&event.event_id)?;
-        if let Some(run) = open {
-            let again = RunRecord { tries: 0, next_at: Some(now), updated_at: now, ..run };
-            if tx.update_run(&again)? {
-                tx.hurry_run(&again.run_id)?;
-                tx.append_audit(said(&by, &guest))?;
-                return Ok(again);
-            }
+        if let NextStep::Retry(run) = next
+            && let Some(again) = retry(tx, run, now)?
+        {
+            tx.append_audit(said(&by, &guest))?;
+            return Ok(again);
         }
         passes::enqueue(tx, &event, &[(guest.guest_id.to_string(), DeliveryReason::Resend)], now, &mut seeded)?;
         tx.append_audit(said(&by, &guest))?;
@@ -77,7 +74,7 @@ pub async fn resend(app: &App, caller: &UserCaller, guest_id: GuestId) -> Result
     Ok(run)
 }
 
-/// The ledger's line.
+/// The ledger's line about a pass that a member sends again.
 fn said(by: &UserCaller, guest: &GuestRecord) -> NewAudit {
     let said = json!({ "has_email": guest.email.is_some() });
     line::of(by, Some(&guest.event_id), "pass_resent", ("Guest", guest.guest_id.as_str()), said)
@@ -89,12 +86,59 @@ fn newest(tx: &mut dyn Tx, guest: &GuestRecord) -> Result<Option<RunRecord>> {
     Ok(tx.newest_runs(&guest.event_id, passes::KIND, &subject)?.into_iter().next())
 }
 
-/// Fails if a pass was sent again a moment ago, so that a held button or a looping program fills no inbox. The time
-/// counts from the end of that run by the server's clock, since a stamp of the event may lie ahead of it.
-fn not_too_often(newest: &RunRecord, now: Timestamp) -> Result<()> {
-    let age_ms = now.since(newest.updated_at).max(0);
-    if newest.state == RunState::Done && passes::reason_of(newest) == DeliveryReason::Resend && age_ms < RESEND_MS {
-        return Err(Error::Later { code: "rate_limited", retry_after_ms: RESEND_MS - age_ms });
+/// The step that follows a request to send a guest's pass again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum NextStep {
+    /// Nothing, since the guest's code came from another system, or the guest has no ticket.
+    CodeOfAnother,
+    /// Nothing, since the guest's ticket is not active.
+    NotActive,
+    /// Nothing, since the pass was sent again a moment ago. So a held button or a looping program fills no inbox.
+    JustSent {
+        /// Time until it may be sent again, in milliseconds.
+        retry_after_ms: i64,
+    },
+    /// Nothing more: this run was made, tried or asked for a moment ago, and mails the pass.
+    UnderWay(RunRecord),
+    /// This open run is tried at once.
+    Retry(RunRecord),
+    /// A new run.
+    New,
+}
+
+/// Decides what a request to send a pass again leads to. `ticket` is the guest's ticket, `newest` the newest run about
+/// the guest. Times count from the end of a run by the server's clock, since a stamp of the event may lie ahead of it.
+pub(super) fn next_step(ticket: Option<&TicketRecord>, newest: Option<RunRecord>, now: Timestamp) -> NextStep {
+    let Some(ticket) = ticket.filter(|ticket| ticket.drawn) else { return NextStep::CodeOfAnother };
+    if ticket.rules.status != TicketStatus::Active {
+        return NextStep::NotActive;
+    }
+    let Some(run) = newest else { return NextStep::New };
+    let age_ms = now.since(run.updated_at);
+    match run.state {
+        RunState::Open if age_ms < RESEND_MS => NextStep::UnderWay(run),
+        RunState::Open => NextStep::Retry(run),
+        RunState::Done if passes::reason_of(&run) == DeliveryReason::Resend && age_ms.max(0) < RESEND_MS => {
+            NextStep::JustSent { retry_after_ms: RESEND_MS - age_ms.max(0) }
+        }
+        RunState::Done | RunState::GaveUp => NextStep::New,
+    }
+}
+
+/// Makes an open run due at once, with all its tries again. `None` if it ended at this very moment.
+pub(super) fn retry(tx: &mut dyn Tx, run: RunRecord, now: Timestamp) -> Result<Option<RunRecord>> {
+    let again = RunRecord { tries: 0, next_at: Some(now), updated_at: now, ..run };
+    if !tx.update_run(&again)? {
+        return Ok(None);
+    }
+    tx.hurry_run(&again.run_id)?;
+    Ok(Some(again))
+}
+
+/// Fails if the event is over.
+pub(super) fn must_not_be_over(event: &EventRecord) -> Result<()> {
+    if passes::is_over(event) {
+        return Err(Error::conflict("event_over", "the event is over: passes are not sent any more"));
     }
     Ok(())
 }

@@ -147,13 +147,14 @@ fn told_by(tx: &mut dyn Tx, metadata: &str, known: &mut BTreeMap<String, Option<
     Ok(known.get(endpoint_id).cloned().flatten())
 }
 
-/// The result of asking for a pass again. Without an address the pass is made, and nothing is sent.
+/// The kind of a moment at which a person asked for the pass again. Without an address the pass is made, and nothing is
+/// sent.
 fn resent(changes: &str) -> What {
     let changes: serde_json::Value = serde_json::from_str(changes).unwrap_or_default();
     if changes["has_email"] == false { What::Remade } else { What::Resent }
 }
 
-/// Whether a line is about a row that created its guest.
+/// Whether a ledger line says that a webhook's row created its guest.
 fn is_new(changes: &str) -> bool {
     let changes: serde_json::Value = serde_json::from_str(changes).unwrap_or_default();
     changes["status"] == WebhookStatus::Created.as_str()
@@ -185,7 +186,7 @@ fn at_the_doors(tx: &mut dyn Tx, event_id: &EventId, ticket: &TicketRecord) -> R
     let rows = tx.scans(event_id, &filter, &Page { limit: PAGE_MAX, cursor: None })?.items;
     let book = tx.load_rules(event_id, &[])?.book;
     let mut devices: BTreeMap<DeviceId, Option<String>> = BTreeMap::new();
-    // A question to the server and what then happened share a scan id. Only the second is shown.
+    // A claim and its final share a scan id. Only the final is shown.
     let finals: Vec<(DeviceId, ScanId)> = rows
         .iter()
         .map(|row| &row.fact.scan)

@@ -23,7 +23,7 @@ use crate::tickets::{TicketPatch, apply, keys, status};
 pub struct GuestPatch {
     /// The new name; absent: unchanged.
     pub name: Option<String>,
-    /// E-mail.
+    /// The new e-mail address; absent: unchanged. With `Some(None)` the address is removed.
     pub email: Option<Option<String>>,
     /// The new phone number; absent: unchanged. With `Some(None)` the number is removed.
     pub phone: Option<Option<String>>,
@@ -44,7 +44,7 @@ pub struct GuestPatch {
 }
 
 impl GuestPatch {
-    /// Whether it says anything personal.
+    /// Whether the patch changes personal data.
     fn is_personal(&self) -> bool {
         self.name.is_some()
             || self.email.is_some()
@@ -199,9 +199,9 @@ fn with_fields(before: &Fields, patch: &BTreeMap<String, Option<String>>) -> Fie
     fields
 }
 
-/// Gives the ticket the key of the guest's new id, if its key was the old id or it had none. A row that is known by its
-/// order, or by its guest's name, is still found by that in the next file. A key of one list becomes a key of the
-/// guest's new list. Returns whether the key changed.
+/// Updates the import key, by which the next file finds the ticket. If the key was made of the guest's old external id,
+/// or there was none, it is made of the new id. A key that was made of an order or a name stays. If the guest changes
+/// lists, a key that belongs to one list becomes a key of the new list. Returns whether the key changed.
 fn with_key(
     tx: &mut dyn Tx,
     by: &UserCaller,

@@ -19,7 +19,7 @@ use crate::scans::reviews::in_force;
 pub struct ShownIncident {
     /// The incident.
     pub incident: IncidentRecord,
-    /// The decisions that hold, oldest first. `restore` takes them back.
+    /// The decisions in force, oldest first. `restore` takes them back.
     pub decided: Vec<DecisionRecord>,
     /// The holder of the incident's ticket. Empty if the incident is about no ticket.
     pub holder: Holder,

@@ -34,10 +34,10 @@ pub struct Resolve {
     pub note: String,
 }
 
-/// Answers an incident. It is resolved for its present cause, and opens again if the cause changes. `accept` counts an
-/// unproven scan, and `exclude` un-counts one. A note decides nothing. `restore` takes either back, together with the
-/// answer: an incident whose cause holds, or holds again, is then open. Fails with `incident_cleared` if the cause is
-/// gone and there is nothing to take back.
+/// Answers an incident. The incident is then resolved for its present cause, and opens again if the cause changes.
+/// `accept` makes the server count scans, and `exclude` makes it not count them. A note decides nothing. `restore`
+/// takes either back, together with the answer. If the cause then holds, the incident is open again. Fails with
+/// `incident_cleared` if the cause is gone and there is nothing to take back.
 pub async fn resolve(app: &App, caller: &UserCaller, incident_id: IncidentId, said: Resolve) -> Result<ShownIncident> {
     caller.must(Action::Review)?;
     let now = app.clock.now();
@@ -81,7 +81,7 @@ pub(super) fn cause_of(incident: &IncidentRecord) -> Result<Cause> {
     stored::cause_from_json(&incident.cause).map_err(|error| Error::Bug(error.to_string()))
 }
 
-/// Tells the clients that watch that incidents were answered, and what changed by that.
+/// Tells the clients that watch the event that incidents were answered, and what changed by that.
 pub(super) fn announce_answered(app: &App, caller: &UserCaller, event_id: EventId, brought: &Brought) {
     if brought.moved {
         announce(app, &caller.organization_id, &event_id, brought);
@@ -222,7 +222,7 @@ pub(super) fn find(tx: &mut dyn Tx, incident_id: &IncidentId) -> Result<Incident
 }
 
 /// The contents at which the person looked, for the scan ids that they name. These are the contents of the cause. For
-/// another scan of the same ticket, it is the content that was taken.
+/// another scan of the same ticket, it is the content that the reducer took.
 fn contents_of(tx: &mut dyn Tx, event_id: &EventId, cause: &Cause, said: &Resolve) -> Result<BTreeSet<Content>> {
     let mut out = BTreeSet::new();
     let mut checks = Checks::default();
@@ -247,7 +247,8 @@ fn contents(
     let named = cause.scans.iter().filter(|scan| scan.device_id == *device_id && scan.scan_id == *scan_id);
     let named: BTreeSet<Digest> = named.map(|scan| scan.digest).collect();
     let CauseSubject::Scans(subject) = &cause.subject else {
-        // In an incident of a log, a device or a scan id, the scans are those stored under the id.
+        // For an incident about a log, a device, a batch or a scan id, the contents are those that the cause names. If
+        // it names none, they are all that are stored under the scan id.
         if !named.is_empty() {
             return Ok(named);
         }

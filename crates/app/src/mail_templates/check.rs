@@ -1,4 +1,4 @@
-//! The check of a template before it is saved: every sample mail must come out of it.
+//! Checks a template before it is saved, by rendering every sample mail.
 
 use admit_core::limits::{MAIL_SUBJECT_CHARS, MAIL_TEMPLATE_BYTES};
 
@@ -7,10 +7,11 @@ use super::values::{MailValues, variables};
 use crate::checks::Checks;
 use crate::records::{LetterheadRecord, MailKind, MailPart, MailTemplateRecord};
 
-/// How alike a known name must be to be asked for: `evnt` and `event` are, `name` and `date` are not.
+/// How similar a known name must be, from 0 to 1, so that the error suggests it. `event` is similar enough to `evnt`,
+/// and `date` is not to `name`.
 const ALIKE: f64 = 0.6;
 
-/// Checks every own part of a kind's templates.
+/// Checks each part that the organisation wrote itself.
 pub(super) fn check_all(checks: &mut Checks, kind: MailKind, own: &MailTemplateRecord) {
     for part in MailPart::ALL {
         if let Some(Err(problem)) = own.part(part).map(|template| check(kind, part, template)) {
@@ -41,7 +42,7 @@ fn check(kind: MailKind, part: MailPart, template: &str) -> Result<(), Problem> 
     Ok(())
 }
 
-/// Mails that differ in each value that may be empty.
+/// Sample mails. Each value that may be empty is empty in some and set in others.
 fn samples(kind: MailKind) -> Vec<MailValues> {
     let MailKind::Pass = kind;
     let letterhead = LetterheadRecord { subject: Some("{event}: come in".into()), ..LetterheadRecord::default() };
@@ -51,10 +52,10 @@ fn samples(kind: MailKind) -> Vec<MailValues> {
     vec![changed(&full), changed(&bare), full, bare]
 }
 
-/// A name that no mail has is refused wherever it stands, also where no sample reaches it.
+/// Refuses a name that the mail does not offer, even in a branch that no sample reaches.
 fn known_names_only(kind: MailKind, part: MailPart, template: &str) -> Result<(), Problem> {
     let engine = engine(part);
-    // A template that can't be read names nothing; rendering it says why.
+    // A template that cannot be parsed passes this check. Rendering then reports the error.
     let Ok(read) = engine.template_from_str(template) else { return Ok(()) };
     let known = variables(kind);
     let named = read.undeclared_variables(false);
@@ -75,7 +76,7 @@ fn known_names_only(kind: MailKind, part: MailPart, template: &str) -> Result<()
     Err(Problem { line, reason: "unknown_variable", message })
 }
 
-/// The first line whose tags hold a name.
+/// The first line with a tag that contains this name.
 fn line_of_name(template: &str, name: &str) -> Option<usize> {
     let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     let found = template.match_indices(name).find(|(at, _)| {
@@ -87,7 +88,7 @@ fn line_of_name(template: &str, name: &str) -> Option<usize> {
     found.map(|(at, _)| template[..at].matches('\n').count() + 1)
 }
 
-/// The first line of HTML in which an attribute's value begins with a tag and without quotes: a space in the value would begin
+/// The first line of HTML with an attribute whose value is a tag without quotes. A space in such a value would begin
 /// another attribute.
 fn unquoted_value(template: &str) -> Option<usize> {
     template.find("={{").map(|at| template[..at].matches('\n').count() + 1)
@@ -119,7 +120,7 @@ mod tests {
         let hidden = "{{ pass_url }}{% if party > 100 %}{{ xyz }}{% endif %}";
         let refused = refusal(MailPart::Text, hidden);
         assert!(refused.contains("`xyz` in line 1") && refused.contains("guest, place"), "{refused}");
-        // What a template makes itself is known.
+        // A name that the template sets itself is known.
         assert_eq!(check(MailKind::Pass, MailPart::Text, "{% set a = event %}{{ a }} {{ pass_url }}"), Ok(()));
     }
 

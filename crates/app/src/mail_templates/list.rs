@@ -1,4 +1,4 @@
-//! An organisation's templates beside the default ones.
+//! Lists the kinds of mail, each with the templates that the organisation wrote itself.
 
 use admit_core::access::Action;
 
@@ -13,9 +13,9 @@ use crate::records::{MailKind, MailTemplateRecord};
 pub struct MailTemplate {
     /// The kind.
     pub kind: MailKind,
-    /// The organisation's own.
+    /// The parts that the organisation wrote itself.
     pub own: MailTemplateRecord,
-    /// The names that they may use.
+    /// The names that templates of this kind may use.
     pub variables: Vec<Variable>,
 }
 

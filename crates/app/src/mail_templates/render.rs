@@ -1,4 +1,4 @@
-//! Texts out of templates, within limits of work and size. Values are text in HTML, whatever a template says.
+//! Renders templates, within limits of work and size. Values are escaped in HTML, and no template can turn that off.
 
 use admit_core::limits::{MAIL_BODY_BYTES, MAIL_SUBJECT_CHARS, MAIL_TEMPLATE_FUEL};
 use minijinja::syntax::SyntaxConfig;
@@ -10,12 +10,12 @@ use crate::error::{Error, Result};
 use crate::records::{MailKind, MailPart, MailTemplateRecord};
 use crate::words::{escaped, plain, without_markup};
 
-/// Why a template gives no text that may be sent.
+/// Why the text that a template gives must not be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Line of the template, from 1, where it is about one.
+    /// The line of the template, from 1. Absent if the problem is not about one line.
     pub line: Option<usize>,
-    /// A fixed word for the log: it holds nothing of a template or a guest.
+    /// A fixed word for the log. It contains nothing from a template or a guest.
     pub reason: &'static str,
     /// A sentence that begins with the part's name, such as "has an error in line 3: …".
     pub message: String,
@@ -45,17 +45,18 @@ impl Problem {
 /// A mail's three texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RenderedMail {
-    /// One line.
+    /// The subject, in one line.
     pub subject: String,
     /// The body as text.
     pub text: String,
     /// The body as HTML.
     pub html: String,
-    /// Own templates that failed; the default took their place.
+    /// The organisation's templates that failed. The default templates took their place.
     pub problems: Vec<(MailPart, Problem)>,
 }
 
-/// Writes a mail by an organisation's own templates, and by the default one where there is none or it fails.
+/// Writes a mail by the organisation's own templates. The default takes the place of a template that is missing or
+/// fails.
 pub(crate) fn render_mail(kind: MailKind, own: &MailTemplateRecord, values: &MailValues) -> Result<RenderedMail> {
     let mut problems = Vec::new();
     let mut part = |part: MailPart| {
@@ -71,7 +72,8 @@ pub(crate) fn render_mail(kind: MailKind, own: &MailTemplateRecord, values: &Mai
     Ok(RenderedMail { subject, text, html, problems })
 }
 
-/// Statements of the engine that a mail has no use for. A build of the whole workspace turns them on.
+/// Statements that templates of mails may not use. The engine knows them because the workspace enables them for the
+/// templates of `xtask`.
 const NOT_OFFERED: [&str; 7] = ["macro", "call", "include", "import", "from", "extends", "block"];
 
 /// The problem of the first statement that templates of mails may not use.
@@ -95,7 +97,7 @@ pub(super) fn render(part: MailPart, template: &str, values: &MailValues) -> std
     let made = made.map_err(|error| Problem::of(&error))?;
     let link = match part {
         MailPart::Subject => {
-            // One line: no template and no value can begin another header.
+            // The subject is made one line, so that no template and no value can begin another header.
             let line = plain(&made);
             return match line.chars().count() {
                 0 => Err(Problem::new("empty", "must not be empty")),
@@ -116,12 +118,12 @@ pub(super) fn render(part: MailPart, template: &str, values: &MailValues) -> std
     Ok(made)
 }
 
-/// The engine knows no file, no function, and three filters.
+/// The template engine for one part. It can read no file, has no functions, and has three filters.
 pub(super) fn engine<'source>(part: MailPart) -> Environment<'source> {
     let mut engine = Environment::empty();
     engine.set_fuel(Some(MAIL_TEMPLATE_FUEL));
     engine.set_undefined_behavior(UndefinedBehavior::Strict);
-    // A line that holds nothing but a tag leaves no line behind.
+    // A line that contains only a tag leaves no empty line in the text.
     let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
     if let Ok(syntax) = syntax {
         engine.set_syntax(syntax);
@@ -136,8 +138,8 @@ pub(super) fn engine<'source>(part: MailPart) -> Environment<'source> {
     engine
 }
 
-/// Writes a value into HTML. It does not ask the template, so `{% autoescape false %}` turns nothing off. A value is safe only
-/// where this function wrote it before, into `{% set %}`.
+/// Writes a value into HTML, escaped. It ignores the template's own setting, so `{% autoescape false %}` has no effect.
+/// It does not escape a `{% set %}` block again, since the block's values went through this function before.
 fn escape(out: &mut Output<'_>, _: &mut State<'_, '_>, value: &Value) -> std::result::Result<(), minijinja::Error> {
     if value.is_undefined() {
         return Err(minijinja::Error::from(ErrorKind::UndefinedError));
@@ -246,6 +248,21 @@ mod tests {
         assert!(made.text.contains("Party of 1") && made.html.contains("Party of 1"));
         let two = render_mail(MailKind::Pass, &own, &values("Ana")).unwrap();
         assert_eq!(two.text, values("").pass_url);
+    }
+
+    /// The mail uses the colours of the web apps, by day and by night.
+    #[test]
+    fn the_default_colours_are_those_of_the_web_apps() {
+        let tokens = include_str!("../../../../web/shared/ui/tokens.css");
+        let html = render_mail(MailKind::Pass, &MailTemplateRecord::default(), &values("Ana")).unwrap().html;
+        let is_color =
+            |at: usize| html.get(at + 1..at + 7).is_some_and(|six| six.bytes().all(|b| b.is_ascii_hexdigit()));
+        let colours: Vec<&str> =
+            html.match_indices('#').filter(|(at, _)| is_color(*at)).map(|(at, _)| &html[at..at + 7]).collect();
+        assert!(colours.len() > 10, "{colours:?}");
+        for colour in colours {
+            assert!(tokens.contains(colour), "{colour} is no colour of tokens.css");
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Replacing the texts of a mail, or going back to the default ones.
+//! Replaces the templates of a mail, or restores the default ones.
 
 use admit_core::access::Action;
 use serde_json::json;
@@ -13,19 +13,19 @@ use crate::error::Result;
 use crate::ports::{App, Scope, write};
 use crate::records::{MailKind, MailPart, MailTemplateRecord};
 
-/// The parts to change; `None` leaves one as it is, `Some(None)` gives back the default.
+/// The parts to change. `None` leaves a part unchanged, and `Some(None)` restores the default.
 #[derive(Debug, Clone, Default)]
 pub struct MailTemplatePatch {
-    /// Template of the subject.
+    /// The template of the subject.
     pub subject: Option<Option<String>>,
-    /// Template of the body as text.
+    /// The template of the body as text.
     pub text: Option<Option<String>>,
-    /// Template of the body as HTML.
+    /// The template of the body as HTML.
     pub html: Option<Option<String>>,
 }
 
 impl MailTemplatePatch {
-    /// The parts that it names, in one form: lines end as in a file, and the default's own text is the default.
+    /// The patch in one form: lines end with `\n`, and a text that equals the default restores the default.
     pub(super) fn tidied(self, kind: MailKind) -> Self {
         let tidy = |part: MailPart, template: Option<Option<String>>| {
             let tidy = |template: String| {
@@ -40,7 +40,7 @@ impl MailTemplatePatch {
             html: tidy(MailPart::Html, self.html),
         }
     }
-    /// The templates that it makes of those before.
+    /// The templates `before`, with this patch applied.
     pub(super) fn over(&self, before: &MailTemplateRecord) -> MailTemplateRecord {
         let part =
             |patch: &Option<Option<String>>, before: &Option<String>| patch.clone().unwrap_or_else(|| before.clone());
@@ -52,17 +52,18 @@ impl MailTemplatePatch {
     }
 }
 
-/// Changes the templates of a kind of mail. A patch that changes nothing leaves no trace.
+/// Changes the templates of a kind of mail. A patch that changes nothing writes nothing.
 pub async fn update(app: &App, caller: &UserCaller, kind: MailKind, patch: MailTemplatePatch) -> Result<MailTemplate> {
     caller.must(Action::ManageEvents)?;
     let by = caller.clone();
-    // 1. Check what is new, outside the transaction: it renders every sample.
+    // 1. Check the new parts outside the transaction, since the check renders every sample.
     let patch = patch.tidied(kind);
     let mut checks = Checks::default();
     check_all(&mut checks, kind, &patch.over(&MailTemplateRecord::default()));
     checks.finish()?;
     write(&*app.store, Scope::organization(&caller.organization_id), move |tx| {
-        // 2. The new templates, one line. It says which parts are the organisation's own, not their text.
+        // 2. Store the new templates and one ledger line. The line says which parts are the organisation's own, and not
+        //    their text.
         let before = tx.mail_template(kind)?;
         let after = patch.over(&before);
         if after != before {

@@ -8,7 +8,7 @@ use minijinja::value::Value;
 use crate::records::{LetterheadRecord, MailKind, MailPart};
 use crate::words::{plain, when};
 
-/// The template that a part has where an organisation wrote none.
+/// The template of a part for which the organisation wrote none.
 pub fn default_template(kind: MailKind, part: MailPart) -> &'static str {
     match (kind, part) {
         (MailKind::Pass, MailPart::Subject) => include_str!("templates/pass/subject.txt").trim_ascii_end(),
@@ -17,7 +17,8 @@ pub fn default_template(kind: MailKind, part: MailPart) -> &'static str {
     }
 }
 
-/// The values of a mail. Texts that people wrote are [`plain`]: one line each, that turns nothing around.
+/// The values of a mail. Texts that people wrote went through [`plain`]: each is one line, without marks that change
+/// the direction of the text.
 #[derive(Debug, Clone)]
 pub(crate) struct MailValues {
     /// The event's name.
@@ -26,7 +27,7 @@ pub(crate) struct MailValues {
     pub organization: String,
     /// The guest's name.
     pub guest: String,
-    /// The event's place; empty where none is known.
+    /// The event's place. Empty if none is known.
     pub place: String,
     /// The beginning of the event, in its time zone.
     pub date: String,
@@ -42,9 +43,9 @@ pub(crate) struct MailValues {
     pub picture_url: String,
     /// The letterhead's colour, `#rrggbb`.
     pub color: String,
-    /// The letterhead's subject, with the event's name in it; empty where it has none.
+    /// The letterhead's subject, with the event's name filled in. Empty if the letterhead has none.
     pub subject: String,
-    /// Something that stood in an earlier mail changed.
+    /// Whether something that an earlier mail contained has changed.
     pub changed: bool,
 }
 
@@ -58,7 +59,7 @@ pub struct Variable {
 }
 
 impl MailValues {
-    /// Every name, its meaning and its value: the one list of what a template may use.
+    /// Every name that a template may use, with its meaning and its value. No other list of names exists.
     fn entries(&self) -> [(Variable, Value); 14] {
         let text = |name, about, text: &str| (Variable { name, about }, Value::from(text));
         [
@@ -85,7 +86,7 @@ impl MailValues {
     pub(super) fn context(&self) -> Value {
         Value::from(self.entries().into_iter().map(|(one, value)| (one.name, value)).collect::<BTreeMap<_, _>>())
     }
-    /// A made-up pass of an organisation, for checks and previews.
+    /// The values of a made-up pass of an organisation, for checks and previews.
     pub(super) fn sample(organization: &str, letterhead: &LetterheadRecord, changed: bool) -> Self {
         let event = "Summer Night";
         Self {
@@ -116,9 +117,10 @@ pub fn variables(kind: MailKind) -> Vec<Variable> {
     }
 }
 
-/// Black or white: what reads better on a colour `#rrggbb` (the luminance of WCAG, simplified to its weights).
+/// The text colour that is easier to read on a background `#rrggbb`: black or white. The brightness is a weighted sum
+/// of red, green and blue.
 fn readable_on(color: &str) -> &'static str {
     let part = |at: usize| color.get(at..at + 2).and_then(|two| u32::from_str_radix(two, 16).ok()).unwrap_or(0);
     let light = (part(1) * 299 + part(3) * 587 + part(5) * 114) / 1_000;
-    if light > 150 { "#0f172a" } else { "#f8fafc" }
+    if light > 150 { "#14211d" } else { "#ffffff" }
 }

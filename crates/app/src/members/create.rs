@@ -26,8 +26,8 @@ pub struct NewMember {
     pub role: Role,
 }
 
-/// Creates a user and the membership. Fails with `email_taken`. It hashes a password, which takes tens of milliseconds
-/// of a core.
+/// Creates a user and the membership. Fails with `email_taken`. Hashing the password takes tens of milliseconds of a
+/// core.
 pub async fn create(app: &App, caller: &UserCaller, new: NewMember) -> Result<MemberRecord> {
     caller.must(Action::ManageMembers)?;
     let now = app.clock.now();

@@ -10,8 +10,8 @@ use crate::password;
 use crate::ports::{App, Scope, write};
 
 /// Sets the caller's own password, and ends all of the caller's sessions. So a person who knows the old password loses
-/// access. The caller's API tokens stay; they are revoked one by one. It hashes a password, which takes tens of
-/// milliseconds of a core.
+/// access. The caller's API tokens stay; they are revoked one by one. Hashing the password takes tens of milliseconds
+/// of a core.
 pub async fn set_password(app: &App, caller: &UserCaller, new: &str) -> Result<()> {
     let mut checks = Checks::default();
     checks.password("password", new, &[]);

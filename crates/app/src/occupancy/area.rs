@@ -81,8 +81,8 @@ impl<'a> Areas<'a> {
         Ok(out)
     }
 
-    /// Persons through each gate after the time of a base. Minutes are stored as sums. For the minute of the base, the
-    /// scans themselves are read.
+    /// Persons through each gate after the moment at which an area's count starts, its `base`. Minutes are stored as
+    /// sums. For the minute of that moment, the scans themselves are read.
     fn since(&self, tx: &mut dyn Tx, event_id: &EventId, base: AreaBase) -> Result<Occupancy> {
         let Some(until) = base.until else { return Ok(self.all.clone()) };
         let first = Timestamp::clamped(until.ms().saturating_add(1));

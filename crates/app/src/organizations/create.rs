@@ -25,8 +25,8 @@ pub struct NewOrganization {
     pub password: String,
 }
 
-/// Creates an organisation and its owner. Returns the owner as a caller. Fails with `email_taken`. It hashes a
-/// password, which takes tens of milliseconds of a core.
+/// Creates an organisation and its owner. Returns the owner as a caller. Fails with `email_taken`. Hashing the password
+/// takes tens of milliseconds of a core.
 pub async fn create(app: &App, new: NewOrganization) -> Result<UserCaller> {
     let now = app.clock.now();
     let mut seeded = app.seeded_ids();

@@ -61,7 +61,7 @@ fn checked(checks: &mut Checks, patch: LetterheadPatch) -> LetterheadPatch {
         let text = text.trim().to_ascii_lowercase();
         let digits = text.strip_prefix('#').unwrap_or_default();
         if digits.len() != 6 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            checks.fail("color", "must be a colour such as #1d4ed8");
+            checks.fail("color", "must be a colour such as #0f5c4a");
         }
         text
     };

@@ -52,7 +52,7 @@ pub struct Overview {
     pub checklist: [(Step, State); 7],
 }
 
-/// Reads one consistent snapshot. It only counts, and holds nothing personal.
+/// Reads one consistent snapshot. The answer has only counts, and nothing personal.
 pub async fn show(app: &App, caller: &UserCaller, event_id: EventId) -> Result<Overview> {
     caller.must(Action::ReadEvents)?;
     let now = app.clock.now();

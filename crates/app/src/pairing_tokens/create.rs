@@ -52,8 +52,8 @@ pub async fn create(
     create_for(app, caller, event_id, gate_id, uses, None).await
 }
 
-/// Like [`create`], with a life of `minutes`, 1 to 1,440. If absent, five. A printed sheet needs hours. The end and
-/// `uses` limit what a stolen sheet can do.
+/// Like [`create`], for a token that is valid for `minutes`, 1 to 1,440. If absent, five. A printed sheet with a
+/// pairing code needs hours. The end and `uses` limit what a stolen sheet can do.
 pub async fn create_for(
     app: &App,
     caller: &UserCaller,

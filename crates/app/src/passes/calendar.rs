@@ -49,7 +49,8 @@ fn text(text: &str) -> String {
     plain(text).replace('\\', "\\\\").replace(';', "\\;").replace(',', "\\,")
 }
 
-/// Folds a line: it ends after at most 75 bytes and continues after a space.
+/// Folds a long line as RFC 5545 requires: into lines of at most 75 bytes, of which all but the first begin with a
+/// space.
 fn folded(line: &str) -> String {
     let mut out = String::with_capacity(line.len() + 8);
     let mut bytes = 0;

@@ -103,7 +103,8 @@ async fn insert_qr_code(steps: &mut Steps) -> StepResult<String> {
             expires_at: None,
             created_at: now,
         })?;
-        // A code that was made for another ticket, and came to this event in a file, opens that ticket's page.
+        // A code that was made for another ticket, and was imported into this event from a file, opens the other
+        // ticket's page. So this guest has no pass.
         if !kept {
             return Err(no_pass());
         }

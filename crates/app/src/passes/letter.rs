@@ -1,5 +1,5 @@
-//! Writes the mail that brings a pass, as text and as HTML by templates. It contains the QR code, the code's public address, and a
-//! calendar file. Names and places that people wrote are included as plain text only.
+//! Writes the mail that brings a pass, as text and as HTML, by templates. The mail contains the QR code, the code's
+//! public address, and a calendar file. Names and places that people wrote are included as plain text only.
 
 use admit_core::pass;
 use admit_core::time::Timestamp;
@@ -252,7 +252,7 @@ mod tests {
         };
         let first = letter("Ana", &own, false);
         assert_eq!(first.subject, "Night Ana: you are in");
-        assert!(first.html.contains("background:#ffee00;color:#0f172a"));
+        assert!(first.html.contains("background:#ffee00;color:#14211d"));
         assert_eq!(first.reply_to.map(|one| one.email).as_deref(), Some("office@club.example"));
         let changed = letter("Ana", &own, true);
         assert_eq!(changed.subject, "Changed: your pass for Night Ana", "an update says so");

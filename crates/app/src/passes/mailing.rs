@@ -45,8 +45,8 @@ pub struct Mailing {
     pub at: Option<Timestamp>,
 }
 
-/// The reason that a promoter sees when a step before the mail failed. The step's own text tells where the server
-/// stores things.
+/// The reason that a promoter sees when a step before the mail failed. The step's own text may tell where the server
+/// stores things, which a promoter must not see.
 const NOT_MADE: &str = "the pass cannot be made just now: the organiser sees why";
 
 /// The state of the mail to each of these guests, by the guest's newest run. A guest with an address and no run is left

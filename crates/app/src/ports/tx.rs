@@ -42,8 +42,8 @@ pub trait TxAccounts {
     fn mail_template(&mut self, kind: MailKind) -> Result<MailTemplateRecord>;
     /// Overwrites the organisation's own templates of a kind of mail.
     fn put_mail_template(&mut self, kind: MailKind, template: &MailTemplateRecord) -> Result<()>;
-    /// Locks the organisation until the end of this write. Of two writes that look and then change, the second sees
-    /// what the first did. It is for checks that no constraint of the database makes.
+    /// Locks the organisation until the end of this write. If two writes check something and then change it, the second
+    /// one sees the change of the first one. Use it for checks that no constraint of the database makes.
     fn hold_organization(&mut self) -> Result<()>;
     /// Creates a user and the membership. Fails with `email_taken` if another user has the address.
     fn insert_member(&mut self, user: &UserRecord, role: Role) -> Result<()>;
@@ -115,8 +115,8 @@ pub trait TxEvents {
     /// Adds a line to the ledger of the event (or of the organisation), chained to the line before. Stores the new
     /// head.
     fn append_audit(&mut self, line: NewAudit) -> Result<()>;
-    /// Lines of a ledger, newest first.
-    fn audit(&mut self, event_id: Option<&EventId>, page: &Page) -> Result<Listed<AuditRecord>>;
+    /// Lines of a ledger, newest first. If `action` is given, only lines of that action.
+    fn audit(&mut self, event_id: Option<&EventId>, action: Option<&str>, page: &Page) -> Result<Listed<AuditRecord>>;
     /// Lines of an event's ledger about one guest, ticket or guest list (`entity_type`, `entity_id`), newest first.
     fn audit_of(&mut self, event_id: &EventId, entity: (&str, &str), limit: usize) -> Result<Vec<AuditRecord>>;
     /// Lines of a ledger from place `from` on, oldest first, for verification.
@@ -268,8 +268,8 @@ pub trait TxWalkIns {
 /// Erasing of guests' personal data.
 pub trait TxErasure {
     /// Deletes what is stored about guests outside their rows: names that came with scans, and the keys by which files
-    /// and orders find their tickets. Also deletes the steps and problem texts of the runs that mailed them, and the last
-    /// values of rows of a sender's table.
+    /// and orders find their tickets. Also deletes the steps and problem texts of the runs that mailed them, and the
+    /// last values that webhooks sent of their rows.
     fn forget_guests(&mut self, event_id: &EventId, guests: &[GuestRecord], at: Timestamp) -> Result<()>;
     /// Guests of an event whose personal data is not erased, oldest first.
     fn unerased_guests(&mut self, event_id: &EventId, limit: usize) -> Result<Vec<GuestRecord>>;
@@ -305,8 +305,8 @@ pub trait TxScans {
     fn verdicts(&mut self, event_id: &EventId, subject: &str) -> Result<Vec<ScanVerdict>>;
     /// A page of scans with their verdicts, ordered by arrival, newest first.
     fn scans(&mut self, event_id: &EventId, filter: &ScanFilter, page: &Page) -> Result<Listed<ScanRow>>;
-    /// Tickets that changed after `after` (serial, ticket id), oldest change first. `scans` selects changes by scans,
-    /// otherwise changes by rules after `rules_after` count. The `changes` request uses it.
+    /// Tickets that changed after `after` (serial, ticket id), each with the serial of its last change, oldest change
+    /// first. A ticket changes by scans, and by rules with a serial above `rules_after`. The `changes` request uses it.
     fn changed_tickets(
         &mut self,
         event_id: &EventId,
@@ -336,13 +336,18 @@ pub trait TxStates {
         event_id: &EventId,
         subjects: &[String],
     ) -> Result<Vec<(StateRecord, Vec<ScanVerdict>)>>;
-    /// Every stored state of the event, in order of key, for `rebuild`.
-    fn all_states(&mut self, event_id: &EventId) -> Result<Vec<StateRecord>>;
-    /// Overwrites states and verdicts. A state without scans counts as absent, except for [`TxScans::changed_tickets`].
+    /// The keys of all subjects of the event with a stored state, in order, for `rebuild`. Subjects whose state has no
+    /// scans are among them.
+    fn subjects_with_states(&mut self, event_id: &EventId) -> Result<Vec<String>>;
+    /// Replaces states and verdicts. A state without scans counts as absent, except for [`TxScans::changed_tickets`].
+    /// The serials must be those of this write, or at least not lower than that of any stored state of the event.
     fn put_states(&mut self, event_id: &EventId, states: &[(StateRecord, Vec<ScanVerdict>)]) -> Result<()>;
-    /// Like [`TxScans::put_states`], for subjects that had neither a state nor verdicts. The store need not look for
-    /// them.
+    /// Like [`TxStates::put_states`], for subjects that had neither a state nor verdicts, so no scan of theirs is marked
+    /// as waiting.
     fn insert_states(&mut self, event_id: &EventId, states: &[(StateRecord, Vec<ScanVerdict>)]) -> Result<()>;
+    /// Deletes every state that a write before this serial stored. Only `rebuild` calls it, after it stored all states
+    /// anew.
+    fn delete_states_before(&mut self, event_id: &EventId, serial: u64) -> Result<()>;
     /// Adds to the event's counters.
     fn add_occupancy(&mut self, event_id: &EventId, delta: &Occupancy, serial: u64) -> Result<()>;
     /// The event's counters.
@@ -470,8 +475,8 @@ pub trait TxBatches {
     fn count_quarantined(&mut self, device_id: &DeviceId) -> Result<u64>;
 }
 
-/// Runs of workflows and their steps. A run under way belongs to the worker that took it last. Each taking has a higher
-/// number, its fence. A step may be stored only under the fence of its own taking.
+/// Runs of workflows and their steps. A run under way belongs to the worker that took it last. Each time a worker takes
+/// a run, the run gets a higher number, its fence. A worker may store a step only under the fence that it got.
 pub trait TxJobs {
     /// Creates runs that are due at once. A worker can take them once this transaction is committed, and never if it is
     /// not.
@@ -480,7 +485,7 @@ pub trait TxJobs {
     fn run(&mut self, run_id: &str) -> Result<Option<RunRecord>>;
     /// A page of runs, newest first.
     fn runs(&mut self, filter: &RunFilter, page: &Page) -> Result<Listed<RunRecord>>;
-    /// The subjects of all runs of a kind in an event, each once, in order. If `among` is given, only subjects in it.
+    /// The subjects of all runs of a kind in an event, each once, sorted. If `among` is given, only subjects in it.
     fn run_subjects(&mut self, event_id: &EventId, kind: &str, among: Option<&[String]>) -> Result<Vec<String>>;
     /// The newest run of a kind about each of these subjects. Subjects without a run are left out.
     fn newest_runs(&mut self, event_id: &EventId, kind: &str, subjects: &[String]) -> Result<Vec<RunRecord>>;
@@ -493,9 +498,9 @@ pub trait TxJobs {
     /// Locks a run until the end of this write, and extends its lease to `lease_ms` from now. Returns `false` if
     /// somebody else took the run since.
     fn hold_run(&mut self, run_id: &str, fence: u64, lease_ms: i64) -> Result<bool>;
-    /// Releases a run. It is due again `after_ms` from now, or never by itself.
+    /// Releases a run. The run is due again `after_ms` from now, or never by itself.
     fn release_run(&mut self, run_id: &str, after_ms: Option<i64>) -> Result<()>;
-    /// Releases a run that waits for the mail lane. It is due once the lane is open, as the lane's probe, or at
+    /// Releases a run that waits for the mail lane. The run is due once the lane is open, as the lane's probe, or at
     /// `until`.
     fn park_run(&mut self, run_id: &str, until: Timestamp) -> Result<()>;
     /// Makes a run due at once, if nobody works on it.

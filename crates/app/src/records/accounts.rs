@@ -46,8 +46,8 @@ pub struct MemberRecord {
     pub created_at: Timestamp,
 }
 
-/// The thing that a secret gives access to: an account, a device or an endpoint. It is found only by the secret's SHA-256, before
-/// the organisation is known. So its table is one of three without a tenant policy.
+/// The thing that a secret gives access to: an account, a device or an endpoint. It is found only by the secret's
+/// SHA-256, before the organisation is known. So its table has no row level security policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CredentialRecord {
     /// SHA-256 of the secret's text.
@@ -135,6 +135,6 @@ pub struct LetterheadRecord {
 }
 
 impl LetterheadRecord {
-    /// The default colour of the mail's head.
-    pub const COLOR: &str = "#1d4ed8";
+    /// The default colour of the mail's head and of a pass's page: the main colour of the web apps.
+    pub const COLOR: &str = "#0f5c4a";
 }

@@ -123,7 +123,7 @@ pub struct DeviceHealth {
     pub clock_offset_ms: Option<i64>,
     /// Number of failed syncs in a row.
     pub failed_syncs: u32,
-    /// The new scans that the device brought of late.
+    /// The counts of new scans that the device sent in the present period of an hour.
     pub arrivals: Arrivals,
     /// The id of the last figures that were counted. The same figures are not counted again.
     pub figures_id: Option<i64>,

@@ -30,17 +30,17 @@ pub struct EventRecord {
     pub ends_at: Timestamp,
     /// The event's status.
     pub status: EventStatus,
-    /// Re-entry mode.
+    /// The re-entry mode.
     pub re_entry: ReEntry,
-    /// Gap of `after_gap`, seconds.
+    /// Seconds that must pass before re-entry in the mode `after_gap`.
     pub min_gap_seconds: u32,
     /// When its days begin, by the clocks of its zone.
     pub day_starts_at: ClockTime,
-    /// A staff PIN is set.
+    /// Whether a staff PIN is set.
     pub has_pin: bool,
-    /// Persons expected at once; for the live page.
+    /// Persons expected at the same time, which the live page shows. Absent means no limit.
     pub capacity: Option<u32>,
-    /// Persons whom staff may add at its doors in all; absent: no number.
+    /// Persons whom staff may add at the event's doors altogether. Absent means no limit.
     pub walk_ins: Option<u32>,
     /// The settings of its devices' screens and cameras.
     pub at_door: AtDoor,
@@ -231,7 +231,7 @@ impl MinuteFlow {
     }
 }
 
-/// Persons through each gate per minute: of an event, or the part that some subjects' verdicts have in it.
+/// Persons through each gate per minute, of a whole event or of some subjects only.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Flows(BTreeMap<(i64, GateId), [i64; 4]>);
 
@@ -265,7 +265,7 @@ impl Flows {
     }
 }
 
-/// Which page of a list to read. Lists are ordered newest first.
+/// Which page of a list to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
     /// The most items of the page.

@@ -74,7 +74,7 @@ pub struct MailLaneRecord {
     pub since: Timestamp,
     /// The mail server's last refusal, in plain words.
     pub reason: String,
-    /// When the next letter is tried as a probe. While a probe is under way, when another is tried.
+    /// When the next letter is tried as a probe. While a probe is under way: when another letter becomes the probe.
     pub next_at: Timestamp,
     /// Number of pauses so far. Each is longer than the one before.
     pub pauses: u32,

@@ -11,7 +11,7 @@ impl MailKind {
     /// Every kind.
     pub const ALL: [Self; 1] = [Self::Pass];
 
-    /// The word it is stored and told as.
+    /// The word for the kind, in the database and in answers.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -31,10 +31,10 @@ pub enum MailPart {
 }
 
 impl MailPart {
-    /// All three.
+    /// All three parts.
     pub const ALL: [Self; 3] = [Self::Subject, Self::Text, Self::Html];
 
-    /// The name of its field.
+    /// The name of the part's field in requests and answers.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Subject => "subject",

@@ -60,10 +60,17 @@ pub struct StateRecord {
     pub effective: Vec<EffectiveScan>,
     /// The subject's part in the event's counters.
     pub occupancy: Occupancy,
-    /// SHA-256 over everything that the reducer found. If it is equal, nothing changed.
-    pub digest: [u8; 32],
     /// The serial of the last change.
     pub serial: u64,
+}
+
+impl StateRecord {
+    /// Whether both say the same of their subject, whenever each was stored.
+    pub fn same_as(&self, other: &Self) -> bool {
+        let Self { subject_key, state, effective, occupancy, serial: _ } = self;
+        (subject_key, state, effective, occupancy)
+            == (&other.subject_key, &other.state, &other.effective, &other.occupancy)
+    }
 }
 
 /// An incident.

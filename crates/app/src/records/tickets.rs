@@ -20,15 +20,15 @@ pub struct GuestRecord {
     pub event_id: EventId,
     /// The guest's ticket. Absent if the guest has none.
     pub ticket_id: Option<TicketId>,
-    /// The guest list that the guest is on. Absent if on none.
+    /// The guest list that the guest is on. Absent if the guest is on none.
     pub guest_list_id: Option<GuestListId>,
     /// The guest's entry type. Absent if there is none.
     pub entry_type_id: Option<EntryTypeId>,
     /// The guest's name.
     pub name: String,
-    /// E-mail.
+    /// The guest's e-mail address. Absent if none is known.
     pub email: Option<String>,
-    /// The guest's phone number; absent where none is known.
+    /// The guest's phone number. Absent if none is known.
     pub phone: Option<String>,
     /// Number of persons, with the guest.
     pub party_size: u32,

@@ -69,6 +69,6 @@ pub struct WebhookRowRecord {
     pub changed_us: Option<i64>,
     /// When a message said that the sender deleted the row. Nothing is deleted on the server. Absent if none said so.
     pub deleted_at: Option<Timestamp>,
-    /// The last value of each field, as a short hash.
+    /// The last value that the sender sent of each field, as a short hash.
     pub said: BTreeMap<String, String>,
 }

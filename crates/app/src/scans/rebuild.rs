@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use admit_core::ids::{DeviceId, EventId, OrganizationId, ScanId};
 use admit_core::occupancy::{Occupancy, Recount};
-use admit_core::reduce::{LeftOut, REDUCER_VERSION, Reduced};
+use admit_core::reduce::{LeftOut, REDUCER_VERSION, Reduced, ScanVerdict};
 use admit_core::scan::Digest;
 use admit_core::time::Timestamp;
 
@@ -31,27 +31,27 @@ pub async fn check(app: &App, organization_id: &OrganizationId, event_id: &Event
     read(&*app.store, organization_id, move |tx| differences(tx, &event_id)).await
 }
 
-fn subjects(tx: &mut dyn Tx, event_id: &EventId, stored: &[StateRecord]) -> Result<Vec<String>> {
+fn subjects(tx: &mut dyn Tx, event_id: &EventId) -> Result<Vec<String>> {
     let mut keys: BTreeSet<String> = tx.subjects_with_scans(event_id)?.into_iter().collect();
-    keys.extend(stored.iter().map(|state| state.subject_key.clone()));
+    keys.extend(tx.subjects_with_states(event_id)?);
     Ok(keys.into_iter().collect())
 }
 
 /// Compares inside a transaction. The simulator calls it too.
 pub fn differences(tx: &mut dyn Tx, event_id: &EventId) -> Result<Differences> {
-    let stored = tx.all_states(event_id)?;
-    let keys = subjects(tx, event_id, &stored)?;
-    let held: BTreeMap<&str, &StateRecord> = stored.iter().map(|state| (state.subject_key.as_str(), state)).collect();
+    let keys = subjects(tx, event_id)?;
     let mut out = Differences { subjects: keys.len(), ..Differences::default() };
     let (mut total, mut flow) = (Occupancy::default(), Flows::default());
     let (mut causes, mut waiting, mut recounts) = (BTreeMap::new(), BTreeSet::new(), Vec::new());
     for chunk in keys.chunks(CHUNK) {
+        let held = tx.judged_states(event_id, chunk)?.into_iter();
+        let held: BTreeMap<String, _> = held.map(|found| (found.0.subject_key.clone(), found)).collect();
         for (key, reduced) in reduce_stored(tx, event_id, chunk)? {
             total.add(&Occupancy::of(&reduced), 1);
             flow.add(&reduced.verdicts, 1);
             waiting.extend(waiting_of(&key, &reduced));
             recounts.extend(Recount::of(&reduced.verdicts).into_iter().map(|one| (key.clone(), one)));
-            compare(tx, event_id, &key, &reduced, held.get(key.as_str()).copied(), &mut out)?;
+            out.lines.extend(difference(&key, &reduced, held.get(&key)));
             for cause in &reduced.causes {
                 causes.insert((key.clone(), cause.kind), cause.digest());
             }
@@ -116,28 +116,17 @@ fn is_of_scans(subject_key: &str) -> bool {
     subject_key.starts_with("ticket:") || subject_key.starts_with("unknown:")
 }
 
-fn compare(
-    tx: &mut dyn Tx,
-    event_id: &EventId,
-    key: &str,
-    reduced: &Reduced,
-    held: Option<&StateRecord>,
-    out: &mut Differences,
-) -> Result<()> {
-    let fresh = state_record(key, reduced, 0);
+/// How a stored state differs from the recomputed one. `None` if it does not.
+fn difference(key: &str, reduced: &Reduced, held: Option<&(StateRecord, Vec<ScanVerdict>)>) -> Option<String> {
     match held {
-        None if reduced.verdicts.is_empty() && reduced.causes.is_empty() => {}
-        None => out.lines.push(format!("{key}: no stored state")),
-        Some(held) => {
-            let same_sums = held.state == fresh.state && held.occupancy == fresh.occupancy;
-            if held.digest != fresh.digest || !same_sums || held.effective != fresh.effective {
-                out.lines.push(format!("{key}: stored state differs"));
-            } else if tx.verdicts(event_id, key)? != reduced.verdicts {
-                out.lines.push(format!("{key}: stored verdicts differ"));
-            }
+        None if reduced.verdicts.is_empty() && reduced.causes.is_empty() => None,
+        None => Some(format!("{key}: no stored state")),
+        Some((state, _)) if !state.same_as(&state_record(key, reduced, 0)) => {
+            Some(format!("{key}: stored state differs"))
         }
+        Some((_, verdicts)) if *verdicts != reduced.verdicts => Some(format!("{key}: stored verdicts differ")),
+        Some(_) => None,
     }
-    Ok(())
 }
 
 /// Replaces every derived row of an event by a recomputation from its facts, in one transaction.
@@ -145,8 +134,7 @@ pub async fn rebuild(app: &App, organization_id: &OrganizationId, event_id: &Eve
     let (event_id, now, seeded) = (event_id.clone(), app.clock.now(), app.seeded_ids());
     write(&*app.store, Scope::event(organization_id, &event_id), move |tx| {
         let mut seeded = seeded.clone();
-        let stored = tx.all_states(&event_id)?;
-        let mut keys = subjects(tx, &event_id, &stored)?;
+        let mut keys = subjects(tx, &event_id)?;
         // An incident about a subject that no scan names any more is cleared too.
         let known: BTreeSet<String> = keys.iter().cloned().collect();
         let incidents = tx.all_incidents(&event_id)?.into_iter().map(|one| one.subject_key);
@@ -164,6 +152,7 @@ pub async fn rebuild(app: &App, organization_id: &OrganizationId, event_id: &Eve
                 flow.add(&reduced.verdicts, 1);
             }
         }
+        tx.delete_states_before(&event_id, stamp.serial)?;
         tx.set_occupancy(&event_id, &total, stamp.serial)?;
         tx.set_flow(&event_id, &flow.minutes())?;
         tx.set_reducer_version(&event_id, REDUCER_VERSION)?;

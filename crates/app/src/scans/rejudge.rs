@@ -12,7 +12,6 @@ use admit_core::reduce::{REDUCER_VERSION, Reduced, Resolved, Rules, ScanVerdict,
 use admit_core::review::Review;
 use admit_core::rule::{Change, TicketBook};
 use admit_core::scan::Fact;
-use admit_core::state_digest::state_digest;
 use admit_core::time::Timestamp;
 use admit_core::wire::stored;
 
@@ -97,8 +96,8 @@ pub fn rejudge_touched(
     rejudge_by(tx, event_id, touched, stamp, now, seeded, false)
 }
 
-/// Like [`rejudge_touched`]. With `anew` it also writes if the stored digest says that nothing changed, since a rebuild
-/// trusts no derived row.
+/// Like [`rejudge_touched`]. With `anew` it also writes what is stored already, since a rebuild replaces everything that
+/// is derived.
 pub(super) fn rejudge_by(
     tx: &mut dyn Tx,
     event_id: &EventId,
@@ -125,8 +124,8 @@ pub(super) fn rejudge_by(
     for (key, reduced) in &out.reduced {
         let record = state_record(key, reduced, stamp.serial);
         let old = before.remove(key);
-        let same = !anew && old.as_ref().is_some_and(|(old, _)| old.digest == record.digest);
-        if same || old.is_none() && is_blank(reduced) {
+        let same = |(old, verdicts): &(StateRecord, _)| old.same_as(&record) && *verdicts == reduced.verdicts;
+        if !anew && old.as_ref().map_or_else(|| is_blank(reduced), same) {
             continue;
         }
         let (held, counted) = (old.as_ref().map(|(_, verdicts)| Recount::of(verdicts)), Recount::of(&reduced.verdicts));
@@ -235,14 +234,13 @@ fn is_blank(reduced: &Reduced) -> bool {
     reduced.verdicts.is_empty() && reduced.causes.is_empty()
 }
 
-/// The stored form of the reducer's result. Its digest covers all of the result.
+/// The stored form of the reducer's result.
 pub fn state_record(key: &str, reduced: &Reduced, serial: u64) -> StateRecord {
     StateRecord {
         subject_key: key.to_owned(),
         state: reduced.state.clone(),
         effective: reduced.effective.clone(),
         occupancy: Occupancy::of(reduced),
-        digest: state_digest(reduced),
         serial,
     }
 }

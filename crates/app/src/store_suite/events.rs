@@ -109,7 +109,7 @@ pub async fn places_have_no_holes_and_time_never_goes_back(store: TestStore) {
 
 /// `append_audit` numbers the lines of a ledger from 1, and gives each the serial of its write. Each line's head is
 /// `chain` of the head before and the line. `audit_from` returns the lines oldest first, and `audit` newest first, page
-/// by page.
+/// by page, also of one action alone.
 pub async fn a_ledger_is_one_chain(store: TestStore) {
     with_event(&store).await;
     for name in ["t1", "t2"] {
@@ -141,11 +141,18 @@ pub async fn a_ledger_is_one_chain(store: TestStore) {
         assert_eq!(line.head, prev, "line {}", line.n);
     }
     assert_eq!(look(&store, |tx| tx.head(&id("e"))).await.audit_head, prev);
-    let newest = look(&store, |tx| tx.audit(Some(&id("e")), &page(3))).await;
+    let newest = look(&store, |tx| tx.audit(Some(&id("e")), None, &page(3))).await;
     assert_eq!(newest.items.iter().map(|line| line.n).collect::<Vec<_>>(), [4, 3, 2]);
     let rest = Page { limit: 3, cursor: newest.next_cursor };
-    let rest = look(&store, move |tx| tx.audit(Some(&id("e")), &rest)).await;
+    let rest = look(&store, move |tx| tx.audit(Some(&id("e")), None, &rest)).await;
     assert_eq!((rest.items.len(), rest.items[0].n, rest.next_cursor), (1, 1, None));
+    let other = NewAudit { action: "ticket_restored", ..line(Some("e"), "t1") };
+    on_event(&store, move |tx| tx.append_audit(other.clone())).await.unwrap();
+    for (action, places) in [("ticket_voided", vec![4, 3]), ("ticket_restored", vec![5]), ("nothing_of_it", vec![])] {
+        let some = look(&store, move |tx| tx.audit(Some(&id("e")), Some(action), &page(2))).await;
+        assert_eq!(some.items.iter().map(|line| line.n).collect::<Vec<_>>(), places, "{action}");
+        assert_eq!(some.next_cursor.is_some(), action == "ticket_voided", "{action}");
+    }
 }
 
 /// `append_audit` without an event writes to the organisation's own ledger. `audit_from` returns only the lines of the

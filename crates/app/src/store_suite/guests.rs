@@ -83,8 +83,8 @@ async fn found(store: &TestStore, filter: GuestFilter, sort: GuestSort) -> Vec<S
 }
 
 /// `guests` returns pages that follow each other without a gap, by name, by time of creation, and by newest entry.
-/// Guests who are equal in that order are ordered by id. It fails for a cursor of another order, and for one that it
-/// did not return.
+/// Guests who are equal in that order are ordered by id. `guests` fails for a cursor of another order, and for one that
+/// it did not return.
 pub async fn guests_are_paged_in_each_order(store: TestStore) {
     six(&store).await;
     let all = GuestFilter::default;

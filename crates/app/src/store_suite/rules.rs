@@ -104,8 +104,8 @@ pub async fn versions_follow_what_changed(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.reducer_version(&id("e"))).await, 7);
 }
 
-/// Of writes that share a transaction, each `load_rules` returns the rules as the successful writes before it left
-/// them. A write that failed in between changes nothing of that.
+/// If several writes share a transaction, `load_rules` in each write returns the rules that the successful writes
+/// before it stored. A write that failed leaves no rule behind.
 pub async fn each_write_reads_the_rules_of_those_before_it(store: TestStore) {
     with_event(&store).await;
     on_event(&store, |tx| put(tx, every_kind()).map(|_| ())).await.unwrap();

@@ -4,8 +4,9 @@ use admit_core::occupancy::{GateFlow, Occupancy, Recount, WithoutTicket};
 use admit_core::reduce::{EffectiveScan, Entry, ScanVerdict, TicketState};
 use admit_core::scan::{Digest, Headcount, Outcome, PersonClass, ScanKind};
 
-use super::fixture::{TestStore, at, code, hash, id, look, on_event, ticket, with_event, with_tickets};
-use crate::ports::TicketFilter;
+use super::fixture::{TestStore, at, code, id, look, on_event, ticket, with_event, with_tickets};
+use crate::error::{Error, Result};
+use crate::ports::{TicketFilter, Tx};
 use crate::records::{Flows, MinuteFlow, Page, StateRecord, TicketRecord};
 
 /// A subject's state in which one person is inside.
@@ -37,9 +38,13 @@ pub fn state(subject: &str, serial: u64) -> StateRecord {
         state: TicketState { within: 1, inside_within: 1, entries: vec![entry], ..TicketState::default() },
         effective: vec![effective],
         occupancy: counters(1, &[("north", 1, 0)]),
-        digest: hash(serial as u8),
         serial,
     }
+}
+/// Every state of the event that has scans, in order of subject.
+pub fn all_states(tx: &mut dyn Tx) -> Result<Vec<StateRecord>> {
+    let subjects = tx.subjects_with_states(&id("e"))?;
+    tx.states(&id("e"), &subjects)
 }
 /// A verdict of a scan that let one person in.
 pub fn verdict(scan_id: &str, ticket: &str) -> ScanVerdict {
@@ -87,7 +92,7 @@ fn counters(sign: i64, gates: &[(&str, i64, i64)]) -> Occupancy {
     }
 }
 
-/// `put_states` replaces state and verdicts of a subject. `states`, `all_states` and `verdicts` return the newest, and
+/// `put_states` replaces state and verdicts of a subject. `states` and `verdicts` return the newest, and
 /// nothing for a subject whose state has no scans. `resolve_codes` returns whether the ticket of a code has scans.
 /// `changed_tickets` returns each ticket at the serial of its newest state, and `update_tickets` does not change that.
 pub async fn states_are_replaced_whole(store: TestStore) {
@@ -115,7 +120,7 @@ pub async fn states_are_replaced_whole(store: TestStore) {
     let second = [(state("ticket:t1", 5), vec![verdict("s3", "c"), verdict("s1", "b")]), (gone, vec![])];
     let stored = second.clone();
     on_event(&store, move |tx| tx.put_states(&id("e"), &stored)).await.unwrap();
-    assert_eq!(look(&store, |tx| tx.all_states(&id("e"))).await, [second[0].0.clone()]);
+    assert_eq!(look(&store, all_states).await, [second[0].0.clone()]);
     assert_eq!(look(&store, |tx| tx.verdicts(&id("e"), "ticket:t1")).await, second[0].1);
     assert_eq!(look(&store, move |tx| tx.verdicts(&id("e"), &unknown)).await, []);
     assert_eq!(changed(&store, (0, None), 9, 9).await, [("t1".to_owned(), 5)]);
@@ -125,13 +130,13 @@ pub async fn states_are_replaced_whole(store: TestStore) {
     a_ticket_loses_its_last_scan(&store).await;
 }
 
-/// `put_states` with a state without scans makes `all_states`, `judged_states`, `verdicts` and `tickets` return none
+/// `put_states` with a state without scans makes `states`, `judged_states`, `verdicts` and `tickets` return none
 /// for the ticket. `changed_tickets` still returns the ticket, since phones that counted the scan must learn of it.
 async fn a_ticket_loses_its_last_scan(store: &TestStore) {
     let gone = StateRecord { state: TicketState::default(), effective: vec![], ..state("ticket:t1", 6) };
     on_event(store, move |tx| tx.put_states(&id("e"), &[(gone.clone(), vec![])])).await.unwrap();
     let key = ["ticket:t1".to_owned()];
-    assert_eq!(look(store, |tx| tx.all_states(&id("e"))).await, []);
+    assert_eq!(look(store, all_states).await, []);
     assert_eq!(look(store, move |tx| tx.judged_states(&id("e"), &key)).await, []);
     assert_eq!(look(store, |tx| tx.verdicts(&id("e"), "ticket:t1")).await, []);
     let codes = look(store, |tx| tx.resolve_codes(&id("e"), &[code("t1")])).await;
@@ -146,6 +151,79 @@ async fn a_ticket_loses_its_last_scan(store: &TestStore) {
     on_event(store, move |tx| tx.insert_states(&id("e"), &stored)).await.unwrap();
     let key = ["ticket:t1".to_owned()];
     assert_eq!(look(store, move |tx| tx.judged_states(&id("e"), &key)).await, again);
+}
+
+type Judged = (StateRecord, Vec<ScanVerdict>);
+
+fn many(serial: u64, subjects: std::ops::Range<usize>, verdicts: usize) -> Vec<Judged> {
+    let of = |n: usize| {
+        let verdicts = (0..verdicts).map(|scan| verdict(&format!("s{n}-{scan}"), "a")).collect();
+        (state(&format!("ticket:t{n:03}"), serial), verdicts)
+    };
+    subjects.map(of).collect()
+}
+async fn all_judged(store: &TestStore) -> Vec<Judged> {
+    look(store, |tx| {
+        let subjects = tx.subjects_with_states(&id("e"))?;
+        tx.judged_states(&id("e"), &subjects)
+    })
+    .await
+}
+
+/// `judged_states` returns the newest state of each of many subjects, also of those with hundreds of verdicts, and again
+/// of those that have few after that. `delete_states_before` deletes what earlier writes stored.
+pub async fn the_newest_of_many_states_is_found(store: TestStore) {
+    with_event(&store).await;
+    let mut expected: Vec<Judged> = Vec::new();
+    for (serial, subjects, verdicts) in [(1, 0..200, 1), (2, 50..90, 400), (3, 60..100, 2), (4, 10..20, 0)] {
+        let states = many(serial, subjects, verdicts);
+        expected.retain(|(old, _)| states.iter().all(|(new, _)| new.subject_key != old.subject_key));
+        expected.extend(states.iter().filter(|(_, verdicts)| !verdicts.is_empty()).cloned());
+        expected.sort_by(|(one, _), (other, _)| one.subject_key.cmp(&other.subject_key));
+        on_event(&store, move |tx| tx.put_states(&id("e"), &states)).await.unwrap();
+        assert_eq!(all_judged(&store).await, expected, "after write {serial}");
+    }
+    assert_eq!(look(&store, |tx| tx.subjects_with_states(&id("e"))).await.len(), 200);
+    let anew = many(5, 30..40, 300);
+    let stored = anew.clone();
+    let seen = on_event(&store, move |tx| {
+        tx.put_states(&id("e"), &stored)?;
+        tx.delete_states_before(&id("e"), 5)?;
+        let subjects = tx.subjects_with_states(&id("e"))?;
+        tx.judged_states(&id("e"), &subjects)
+    });
+    assert_eq!(seen.await.unwrap(), anew);
+    assert_eq!(all_judged(&store).await, anew);
+    on_event(&store, |tx| tx.delete_states_before(&id("e"), 6)).await.unwrap();
+    assert_eq!(all_judged(&store).await, []);
+    let last = many(6, 0..3, 1);
+    let stored = last.clone();
+    on_event(&store, move |tx| tx.insert_states(&id("e"), &stored)).await.unwrap();
+    assert_eq!(all_judged(&store).await, last);
+}
+
+/// A write that fails after it stored and read states leaves the former ones valid, and hides none of the next write,
+/// which takes the same place.
+pub async fn states_of_a_failed_write_are_not_found(store: TestStore) {
+    with_event(&store).await;
+    let mut kept = many(1, 0..30, 1);
+    let stored = kept.clone();
+    on_event(&store, move |tx| tx.put_states(&id("e"), &stored)).await.unwrap();
+    for serial in 2..5 {
+        let failed: Result<()> = on_event(&store, move |tx| {
+            let lost = many(serial, 10..40, 2);
+            tx.put_states(&id("e"), &lost)?;
+            assert_eq!(tx.judged_states(&id("e"), &["ticket:t035".to_owned()])?.len(), 1);
+            Err(Error::not_found("the end"))
+        })
+        .await;
+        assert!(failed.is_err());
+        assert_eq!(all_judged(&store).await, kept);
+        let new = many(serial, 0..5, serial as usize);
+        kept.splice(0..5, new.clone());
+        on_event(&store, move |tx| tx.put_states(&id("e"), &new)).await.unwrap();
+        assert_eq!(all_judged(&store).await, kept);
+    }
 }
 
 /// `add_occupancy` adds a difference to the counters of an event. When a gate's numbers of persons in and out are both

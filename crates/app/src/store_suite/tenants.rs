@@ -62,7 +62,7 @@ pub async fn two_organizations_with_the_same_ids_do_not_meet(store: TestStore) {
     let other = read(&*store, &id("p"), |tx| {
         Ok((
             tx.facts(&id("e"), &["ticket:t1".to_owned()])?.len(),
-            tx.all_states(&id("e"))?.len(),
+            super::states::all_states(tx)?.len(),
             tx.head(&id("e"))?.serial,
         ))
     })

@@ -27,8 +27,8 @@ pub async fn a_failed_operation_leaves_nothing(store: TestStore) {
     assert_eq!(look(&store, |tx| tx.head(&id("e"))).await.serial, 0);
 }
 
-/// Of operations that share a commit, the successful ones are kept and get serials without holes, whatever happens to
-/// the others.
+/// If several operations share a commit, the store keeps the successful ones and gives them serials without holes, even
+/// if others fail.
 pub async fn others_of_its_group_are_kept(store: TestStore) {
     with_event(&store).await;
     with_tickets(&store, &["taken"]).await;

@@ -54,9 +54,9 @@ pub struct NewTicket {
 pub struct NewGuest {
     /// The guest's name.
     pub name: String,
-    /// E-mail.
+    /// The guest's e-mail address. Absent if none is known.
     pub email: Option<String>,
-    /// The guest's phone number; absent where none is known.
+    /// The guest's phone number. Absent if none is known.
     pub phone: Option<String>,
     /// Number of persons. Absent means the ticket's limit, otherwise 1.
     pub party_size: Option<u32>,
@@ -68,7 +68,7 @@ pub struct NewGuest {
     pub fields: Fields,
     /// The organiser's own id of the guest. Absent if there is none.
     pub external_id: Option<String>,
-    /// The guest list that the guest is on. Absent if on none.
+    /// The guest list that the guest is on. Absent if the guest is on none.
     pub guest_list_id: Option<GuestListId>,
 }
 
@@ -126,7 +126,7 @@ pub async fn create(
         no_code_twice(&mut checks, &fresh);
         with_keys(tx, &mut checks, &by, &new, &mut fresh)?;
         checks.finish()?;
-        // 2. Store the tickets, judge the scans that waited for them, and write one line.
+        // 2. Store the tickets, judge the earlier scans of their codes, and write one line.
         let stamp = tx.stamp(&id)?;
         let made: Vec<_> = fresh
             .iter()
@@ -214,9 +214,9 @@ fn told(made: &[(TicketRecord, Option<GuestRecord>)]) -> (&'static str, String, 
     }
 }
 
-/// Gives tickets the keys by which imports find them again. If the server made the code, a guest with an id of their
-/// own is found by that id, as a row of a file is. A guest with a given code is found by the code. Several such guests
-/// may share an id, that of their order.
+/// Gives tickets the keys by which imports find them again. If the server made the code, the key is made of the guest's
+/// external id. A ticket with a given code gets no key, since an import finds it by the code. Several guests with given
+/// codes may share an external id, such as that of their order.
 fn with_keys(
     tx: &mut dyn Tx,
     checks: &mut Checks,

@@ -442,7 +442,7 @@ fn put_plan(
     let names = if plan.new_types.is_empty() { None } else { Some(door::zone_names(&tx.entry_types(event_id)?)) };
     let changes = plan.changes.into_iter().map(|(ticket_id, change)| Change::Ticket(ticket_id, change)).chain(names);
     let changes = changes.map(|change| (when, change)).collect();
-    // Store the new tickets, and judge all scans that are touched or that waited for these codes.
+    // Store the new tickets. Judge the scans that the changes touch, and the earlier scans of the new codes.
     let brought = put_new(tx, event_id, plan.create, (changes, scanned), stamp, now, seeded)?;
     // Enqueue the passes.
     passes::enqueue(tx, event, &plan.passes, now, seeded)?;

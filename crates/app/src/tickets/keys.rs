@@ -37,8 +37,8 @@ const ID: &str = "id:";
 const GUEST: &str = "guest:";
 /// The character between the parts of a guest's key. It cannot stand in a name, since control characters are refused.
 const BETWEEN: char = '\u{1f}';
-/// Longest name that a key holds, in bytes. For a longer name the key holds its hash. Some characters stand for a whole
-/// word, and PostgreSQL refuses keys of more than 2,704 bytes.
+/// Longest name that a key holds, in bytes. For a longer name the key holds its hash. Normalizing can make a name
+/// longer, since some characters stand for a whole word, and PostgreSQL refuses keys of more than 2,704 bytes.
 const NAME_BYTES: usize = 4 * NAME_CHARS;
 
 /// The key of a row that has an id of the sender's own.

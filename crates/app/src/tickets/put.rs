@@ -1,4 +1,4 @@
-//! Stores new tickets: rows, codes, guests, first rules. Then judges the scans that waited for their codes. Creating
+//! Stores new tickets: rows, codes, guests, first rules. Then judges the earlier scans of their codes. Creating
 //! tickets, importing and the demo all use it.
 
 use std::collections::BTreeSet;
@@ -59,8 +59,8 @@ pub(crate) fn put_new(
     put(tx, event_id, stamp, rules, &subjects, now, seeded)
 }
 
-/// The unknown codes with scans that belong to these tickets, and those tickets. Both must be judged again. It reads
-/// only the new codes, never the event's history.
+/// The unknown codes with scans that belong to these tickets, and those tickets. Both must be judged again. The
+/// function reads only the new codes, never the event's history.
 pub(crate) fn waiting(
     tx: &mut dyn Tx,
     event_id: &EventId,

@@ -200,7 +200,7 @@ fn record(tx: &mut dyn Tx, by: &WebhookCaller, status: WebhookStatus, ticket: Op
     })
 }
 
-/// The newest known change of the row, with this message.
+/// The newest known change of the row, after this message.
 fn reached(by: &WebhookCaller, row: &Row, known: Option<WebhookRowRecord>, now: Timestamp) -> WebhookRowRecord {
     let (sequence, changed_us, mut said) =
         known.map_or_else(Default::default, |known| (known.sequence, known.changed_us, known.said));

@@ -193,7 +193,7 @@ fn every_act_has_a_line_in_the_organisations_ledger() {
     now(members::update(&world.app, &world.owner, door.user_id.clone(), Role::Viewer)).unwrap();
     now(members::update(&world.app, &world.owner, door.user_id.clone(), Role::Viewer)).unwrap();
     now(members::delete(&world.app, &world.owner, door.user_id)).unwrap();
-    let page = now(audits::list(&world.app, &world.owner, None, whole_page())).unwrap();
+    let page = now(audits::list(&world.app, &world.owner, None, None, whole_page())).unwrap();
     let actions: Vec<&str> = page.items.iter().rev().map(|line| line.line.action.as_str()).collect();
     let expected = [
         "organization_created",
@@ -206,5 +206,5 @@ fn every_act_has_a_line_in_the_organisations_ledger() {
     assert_eq!(actions, expected, "the same role again leaves no trace");
     assert!(page.items.iter().all(|line| !line.line.changes.contains(&token.token)), "no secret in the ledger");
     let viewer = world.member(Role::Viewer);
-    assert_eq!(code(now(audits::list(&world.app, &viewer, None, whole_page()))), "forbidden");
+    assert_eq!(code(now(audits::list(&world.app, &viewer, None, None, whole_page()))), "forbidden");
 }

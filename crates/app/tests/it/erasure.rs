@@ -36,7 +36,7 @@ fn everything(world: &World) -> String {
     let tickets = now(page).unwrap().items;
     let event = world.event.clone();
     let kept = now(read(&*world.app.store, &world.owner.organization_id, move |tx| tx.imports_with_kept(&event)));
-    let ledger = now(admit_app::audits::list(&world.app, &world.owner, Some(world.event.clone()), whole_page()));
+    let ledger = now(admit_app::audits::list(&world.app, &world.owner, Some(world.event.clone()), None, whole_page()));
     format!("{tickets:?} {:?} {:?}", kept.unwrap(), ledger.unwrap().items)
 }
 

@@ -126,7 +126,7 @@ fn a_pin_is_set_changed_and_taken_away_and_never_told() {
     assert!(!check_pin(&rules(&world, When::Newest).staff_pin.unwrap(), "4711"));
     assert!(!set(None));
     let lines =
-        now(admit_app::audits::list(&world.app, &world.owner, Some(world.event.clone()), whole_page())).unwrap();
+        now(admit_app::audits::list(&world.app, &world.owner, Some(world.event.clone()), None, whole_page())).unwrap();
     assert!(lines.items.iter().all(|line| !line.line.changes.contains("471")));
 }
 
@@ -171,8 +171,8 @@ fn another_re_entry_mode_holds_for_scans_from_then_on() {
     world.tickets(&["A"]);
     let phone = world.phone("p", "main");
     phone.scan("s1", "A", "valid", at(0));
-    // A phone whose clock runs ahead has uploaded this scan already. It is judged again when the rule in force then is
-    // made.
+    // A phone whose clock runs ahead has uploaded this scan already. The scan is judged again when the rule that is in
+    // force at its time is made.
     phone.scan("s2", "A", "valid", at(HOUR));
     assert_eq!(world.occupancy().over, 1);
     world.pass(HOUR / 2);

@@ -1,5 +1,5 @@
-//! Exports of other ticketing systems, unchanged: the samples of `docs/samples`. Their README says whose headers these
-//! are.
+//! Exports of other ticketing systems, unchanged: the samples of `docs/samples`. Their README says from where each
+//! header was taken.
 
 use admit_app::entry_types::{self, NewEntryType};
 use admit_app::guests::{self, GuestPatch};

@@ -73,7 +73,7 @@ impl Home {
         };
         Self::Memory(Sqlite::memory(options).unwrap())
     }
-    /// The store behind the port that the use cases know.
+    /// The store, as the port that use cases get.
     pub fn store(&self) -> Arc<dyn Store> {
         match self {
             Self::Memory(store) => Arc::new(store.clone()),

@@ -1,5 +1,5 @@
-//! Organisations are isolated. A thing of another organisation does not exist for the one that names it, and nothing of
-//! the other's changes (I13).
+//! Organisations are isolated. If one organisation names a thing of another, the answer is that it does not exist, and
+//! nothing of the other changes (I13).
 
 use admit_app::api_tokens::{self, ApiTokenWish};
 use admit_app::error::Error;
@@ -76,7 +76,7 @@ fn whatever_is_named_of_another_organisation_is_not_there() {
     gone("occupancy", now(occupancy::show(app, &stranger, event.clone())));
     gone("statistics", now(occupancy::flow(app, &stranger, event.clone())));
     gone("scans", now(scans::list::list(app, &stranger, event.clone(), ScanFilter::default(), whole_page())));
-    gone("audit", now(audits::list(app, &stranger, Some(event.clone()), whole_page())));
+    gone("audit", now(audits::list(app, &stranger, Some(event.clone()), None, whole_page())));
     gone("member", now(members::update(app, &stranger, world.owner.user_id.clone(), Role::Viewer)));
     gone("member removal", now(members::delete(app, &stranger, world.owner.user_id.clone())));
     gone("api token", now(api_tokens::revoke(app, &stranger, &token.api_token_id)));

@@ -127,7 +127,7 @@ impl Bench {
         self.outside.answers.lock().unwrap().extend(answers);
     }
     fn greetings(&self) -> usize {
-        let page = now(admit_app::audits::list(&self.world.app, &self.world.owner, None, whole_page())).unwrap();
+        let page = now(admit_app::audits::list(&self.world.app, &self.world.owner, None, None, whole_page())).unwrap();
         page.items.iter().filter(|line| line.line.action == "greeted").count()
     }
     /// Asserts that the run is done: each step ran once with its own output, and had its effect in the database once.
@@ -335,7 +335,7 @@ fn all_runs_of_an_event_that_gave_up_are_tried_again_at_once() {
     let mut retried = 0;
     let mut page = whole_page();
     loop {
-        let lines = now(admit_app::audits::list(app, owner, None, page)).unwrap();
+        let lines = now(admit_app::audits::list(app, owner, None, None, page)).unwrap();
         retried += lines.items.iter().filter(|line| line.line.action == "run_retried").count();
         let Some(cursor) = lines.next_cursor else { break };
         page = Page { limit: 500, cursor: Some(cursor) };

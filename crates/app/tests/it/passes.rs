@@ -10,13 +10,15 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use admit_app::events::{self, EventPatch};
-use admit_app::guests::{self, GuestPatch, Wanted};
+use admit_app::guest_lists::{self, NewGuestList};
+use admit_app::guests::{self, GuestPatch, GuestState, Resent, Wanted, Whom};
 use admit_app::jobs::{self, Ended, Workflows, carry_out};
 use admit_app::passes::{self, Delivery, SetUp};
 use admit_app::ports::{Letter, Mail, Mailbox, Objects, RunFilter, Unable, Unsent, read};
 use admit_app::records::*;
 use admit_app::tickets::{self, HowToImport, NewGuest, NewTicket, TicketPatch};
 use admit_core::event::EventStatus;
+use admit_core::ids::GuestId;
 use admit_core::job::RunState;
 use admit_core::limits::{JOB_LEASE_MS, JOB_TRIES};
 use admit_core::pass::{PassStanding, is_token};
@@ -24,7 +26,7 @@ use admit_core::ticket::TicketStatus;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
-use crate::world::{HOUR, World, at, code, new_event, now, whole_page};
+use crate::world::{HOUR, World, at, code, new_event, now, whole_page, wrong_field};
 
 const NODE: &str = "node";
 

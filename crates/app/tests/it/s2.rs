@@ -94,7 +94,7 @@ fn set_event(world: &World, status: EventStatus) {
 
 /// The changes and metadata of the newest line in the event's ledger.
 fn last_line(world: &World) -> (String, Value, Value) {
-    let page = admit_app::audits::list(&world.app, &world.owner, Some(world.event.clone()), whole_page());
+    let page = admit_app::audits::list(&world.app, &world.owner, Some(world.event.clone()), None, whole_page());
     let line = now(page).unwrap().items.remove(0).line;
     let parsed = |text: &str| serde_json::from_str(text).unwrap();
     (line.action.clone(), parsed(&line.changes), parsed(&line.metadata))

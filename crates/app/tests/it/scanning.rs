@@ -39,7 +39,7 @@ pub fn scan_of(world: &World, phone: &Phone<'_>, scan_id: &str, seq: u64, code: 
     }
 }
 
-/// The same without the key and the epoch, which a store must be asked for.
+/// Like [`scan_of`], without the key and the epoch, which are read from the store.
 fn unsigned(event_id: &EventId, device_id: &DeviceId, scan_id: &str, seq: u64, code: &str, at: Timestamp) -> Scan {
     Scan {
         form: Form::V2,

@@ -254,7 +254,7 @@ impl World {
     }
     /// The actions of the event's ledger, oldest first.
     pub fn ledger(&self) -> Vec<String> {
-        let page = now(audits::list(&self.app, &self.owner, Some(self.event.clone()), whole_page())).unwrap();
+        let page = now(audits::list(&self.app, &self.owner, Some(self.event.clone()), None, whole_page())).unwrap();
         page.items.into_iter().rev().map(|line| line.line.action).collect()
     }
     /// Asserts that every derived row is what `reduce` computes from the stored facts (I7), and that each change has
@@ -262,7 +262,7 @@ impl World {
     pub fn is_consistent(&self) {
         let found = now(scans::rebuild::check(&self.app, &self.owner.organization_id, &self.event)).unwrap();
         assert_eq!(found.lines, Vec::<String>::new());
-        let page = now(audits::list(&self.app, &self.owner, Some(self.event.clone()), whole_page())).unwrap();
+        let page = now(audits::list(&self.app, &self.owner, Some(self.event.clone()), None, whole_page())).unwrap();
         let event = self.event.clone();
         let head = now(read(&*self.app.store, &self.owner.organization_id, move |tx| tx.head(&event))).unwrap();
         let serials: Vec<u64> = page.items.iter().rev().map(|line| line.serial).collect();

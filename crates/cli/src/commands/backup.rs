@@ -153,8 +153,8 @@ impl Restore {
             return Err(error);
         }
         let mut kept = None;
-        // This includes the rest of an interrupted restore, because a file beside the database must not meet another
-        // database.
+        // This also moves what an interrupted restore left. A journal file must never lie beside a database that it
+        // does not belong to.
         if parts_of(data_dir).iter().any(|part| part.exists()) {
             let aside = beside(&database, ASIDE)?;
             fs::create_dir(&aside).with_context(|| format!("making {}", aside.display()))?;
@@ -199,7 +199,8 @@ impl Restore {
     }
 }
 
-/// Begins an epoch in a restored database. It is later than `given_up`, the epoch of the database that is replaced.
+/// Begins an epoch in a restored database. The new epoch is later than `given_up`, the epoch of the database that is
+/// replaced.
 async fn begin_epoch(place: &Place, given_up: Option<Epoch>) -> anyhow::Result<()> {
     let app = parts::open_app(place).await?;
     if app.store.organizations().await?.is_empty() {
@@ -226,7 +227,8 @@ fn move_database(from: &Path, to: &Path) -> anyhow::Result<()> {
     sync_folder(Some(to))
 }
 
-/// The epoch of the database that will be replaced; `None` if it cannot be read. The new epoch must be later.
+/// The epoch of the database that will be replaced; `None` if it cannot be read. The new epoch must be later than this
+/// one.
 async fn epoch_of(database: &Path) -> Option<Epoch> {
     if !database.exists() {
         return None;

@@ -191,7 +191,7 @@ impl Export {
         let mut rows = Rows::begin(self.format, &AUDIT, file)?;
         let mut page = Page { limit: PAGE_MAX, cursor: None };
         loop {
-            let listed = audits::list(app, caller, Some(self.event.clone()), page).await?;
+            let listed = audits::list(app, caller, Some(self.event.clone()), None, page).await?;
             for one in listed.items {
                 rows.add(&routes::audit::as_json(one)?)?;
             }

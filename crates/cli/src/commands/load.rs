@@ -1,9 +1,10 @@
 //! `admit load`: virtual phones with real keys and real signatures use a real server over HTTP. It measures what that
 //! costs.
 //!
-//! 1. It makes an event with as many tickets as there will be scans, and pairs the phones with it. 2. The phones scan
-//!    and upload, and wait as long as the server tells them. 3. Every scan is verified at the server: each phone asks
-//!    about its log, and the organiser for the persons let in.
+//! 1. It makes an event with as many tickets as there will be scans, and pairs the phones with it.
+//! 2. The phones scan and upload, and wait as long as the server tells them.
+//! 3. It verifies every scan at the server: each phone asks about its log, and the organiser asks for the number of
+//!    persons let in.
 
 mod cost;
 mod link;

@@ -73,8 +73,8 @@ impl Relay {
         loop {
             match carry_on(&self.database_url, &carrier, self.once, &mut wait, &mut worked).await {
                 Ok(()) => return Ok(()),
-                // Before the first success a person is watching, so the error ends the command. Later a person may
-                // correct the database meanwhile.
+                // Before the first success a person is watching, so the error ends the command. Later the command keeps
+                // trying, because a person may correct the database meanwhile.
                 Err(error @ Error::Invalid { .. }) if !worked => return Err(in_our_words(&error)),
                 Err(error) => {
                     let ms = wait.next(None);
@@ -207,8 +207,8 @@ impl Carrier {
         }
         drop(under_way);
         for (line, why, wait_ms) in turned_away {
-            // If Admit answers other lines meanwhile, the refusal is about this line alone. So it is if an earlier try
-            // showed that.
+            // If Admit answers other lines meanwhile, the refusal is about this line alone. The same holds if an
+            // earlier try showed that.
             if reached || line.tries > 0 {
                 put_off(outbox, &line, &why).await?;
             } else {

@@ -1,5 +1,5 @@
-//! The disk fails at a commit. The system is told to refuse every further byte of the process's files. For SQLite this
-//! is an unexplained I/O error.
+//! The disk fails at a commit. The test makes the operating system refuse every further byte that the process writes to
+//! files. For SQLite this is an unexplained I/O error.
 
 use std::time::Duration;
 

@@ -57,8 +57,8 @@ pub async fn ready(client: &Client, server: &Server) {
     }
 }
 
-/// Checks that the server lacks no acknowledged scan of any device. Of a batch without an answer it has all scans or
-/// none.
+/// Checks that the server lacks no acknowledged scan of any device. If a batch has no answer, the server has all of its
+/// scans or none.
 pub async fn nothing_lost(client: &Client, server: &Server, devices: &[Hammer], when: &str) {
     for device in devices {
         let missing = device.missing(client, &server.url()).await;

@@ -1,6 +1,6 @@
-//! PostgreSQL is killed and stopped under load, while the server goes on. It ends by `kill -9` of all its processes,
-//! by an immediate stop, or by a stop that does not wait for clients. The variable `ADMIT_KILLS` says how often; 3
-//! without it.
+//! PostgreSQL is killed and stopped under load, while the server goes on. PostgreSQL ends by `kill -9` of all its
+//! processes, by an immediate stop, or by a stop that does not wait for clients. The variable `ADMIT_KILLS` says how
+//! often; 3 without it.
 
 use admit_store_postgres::testing;
 use tokio::task::block_in_place;

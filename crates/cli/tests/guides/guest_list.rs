@@ -65,7 +65,7 @@ async fn from_an_empty_event_to_a_pass_in_the_inbox() {
     assert!(letter.text("text/html").contains("#0f766e"));
     assert!(letter.header("Reply-To").contains("office@example.org"));
 
-    // One's own texts stand in the next one; null brings back the server's own.
+    // The next mail has the organisation's own texts. Null restores the server's default.
     let change = with(&guide.take("sh", "/api/mail-templates/pass"), &[(SERVER, &office.url)]);
     assert_eq!(shell.answer(&change).await["own"]["html"], json!(null));
     let el = shell.answer(&with(&add, &[("Ana Silva", "El Ito"), ("ana@example.org", "el@example.org")])).await;

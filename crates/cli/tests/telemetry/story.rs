@@ -188,7 +188,7 @@ impl Story {
 
     /// Stops the server, and gives its log.
     pub async fn end(mut self) -> Told {
-        // Its last heartbeat is under way.
+        // The scanner's last heartbeat may still be under way.
         self.metrics_with("admit_devices{").await;
         let Self { folder, server, problems, secrets, .. } = self;
         server.kill().await;

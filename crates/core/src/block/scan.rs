@@ -297,7 +297,7 @@ fn take_codes(from: &mut Reader<'_>, scans: &mut [Scan]) -> Result<(), BlockErro
     })?;
     set(scans, from.texts("ticket_id")?, |scan| &mut scan.ticket_id, |text| some_id(text, "ticket_id"))
 }
-/// The hash that was written in this way: see [`ABSENT`].
+/// The hash that a column states as [`ABSENT`], as [`BESIDE`] (equal to the hash beside it), or as [`OWN`].
 fn standing<T>(
     stands: Option<i64>,
     beside: Option<T>,

@@ -1,8 +1,8 @@
 //! Pairing by way (b) of decision D11: this phone asks by itself, shows a code, and waits until an organiser approves
 //! it.
 //!
-//! A phone whose log is intact can come back in this way. The answer to its pairing may have been lost, or it was
-//! revoked and is wanted again. Its name, its log and its place in the log stay the same.
+//! A phone whose log is intact can be paired again in this way. The answer to its pairing may have been lost, or it was
+//! revoked and the organiser wants it back. Its name, its log and its place in the log stay the same.
 
 use super::net::Answer;
 use super::state::{After, Ask, Own, Pairing, State};

@@ -22,7 +22,8 @@ impl State {
         self.list.as_ref().map(|list| list.others_of_group(ticket_id)).unwrap_or_default()
     }
 
-    /// The booking that is offered with a ticket. `None` if the ticket belongs to no booking, or nobody more may go in.
+    /// The booking that is offered after an entry that is valid or a duplicate. `None` after any other scan, or if the
+    /// ticket's booking has no other tickets.
     pub fn booking_of(&self, scan: &Scan) -> Option<Booking> {
         let entry = scan.kind == ScanKind::Entry && matches!(scan.outcome, Outcome::Valid | Outcome::Duplicate);
         let ticket_id = scan.ticket_id.as_ref().filter(|_| entry && self.direction() == Direction::In)?;

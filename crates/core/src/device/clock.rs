@@ -36,7 +36,7 @@ pub struct Stamp {
 pub struct Anchor {
     /// The wall clock, in milliseconds since 1970.
     pub wall_ms: i64,
-    /// The estimate of true time at that moment, in milliseconds since 1970.
+    /// The estimate of true time at the moment of the reading, in milliseconds since 1970.
     pub at_ms: i64,
     /// Half the width of the estimate's interval, in milliseconds.
     pub uncertainty_ms: u64,
@@ -51,15 +51,16 @@ pub struct Exchange {
     pub received_ms: i64,
     /// The server's clock when the answer left.
     pub answered_ms: i64,
-    /// [`Clock::gaps_ms`] when the request was made. If it has changed since, the phone slept and the exchange measured
-    /// nothing.
+    /// [`Clock::gaps_ms`] when the request was made. If it has changed since, the phone slept or its clock was set, and
+    /// the exchange measured nothing.
     pub gaps_ms: i64,
 }
 
 const NS: u64 = 1_000_000;
 /// The rounding error of four timestamps in whole milliseconds.
 const ROUNDING_MS: i64 = 2;
-/// The lowest sum of small gaps. It allows for the rounding of both clocks, and keeps no reserve against later sleep.
+/// The lowest value of `hidden_ms`. Rounding of the two clocks may take the sum a little below zero. A lower sum would
+/// hide a later sleep.
 const HIDDEN_FLOOR_MS: i64 = -5;
 
 #[derive(Debug, Clone, Copy)]
@@ -145,8 +146,9 @@ impl Clock {
         }
     }
 
-    /// The anchor to journal after a jump of the wall clock. It is returned once per jump. From the older anchor the
-    /// next session would count a clock that was set as time that passed, or treat a long sleep as certain.
+    /// The anchor to journal after a jump of the wall clock. It is returned once per jump. Without it, the next session
+    /// would start from the older anchor. It would then take a clock that somebody set forward for elapsed time, and
+    /// would lose the uncertainty of a long sleep.
     pub fn jumped(&mut self) -> Option<Anchor> {
         let carried = self.carried.filter(|_| std::mem::take(&mut self.jumped))?;
         let Reading { at_ms, uncertainty_ms } = self.read();
@@ -204,8 +206,9 @@ impl Clock {
         self.carried.map(|carried| carried.at_ms.saturating_sub(carried.wall_ms))
     }
 
-    /// The time of the scan that follows one at `last` in its log. It is later than `last`. A backward correction of at
-    /// most [`limits::SLEW_MS`] is slewed. A larger one is applied and flagged.
+    /// The time of the scan that follows one at `last` in its log. If the clock was put back by at most
+    /// [`limits::SLEW_MS`], the scan gets one millisecond after `last`. If it was put back further, the scan gets the
+    /// earlier time and is flagged.
     pub fn stamp(&self, last: Option<Timestamp>) -> Stamp {
         let Reading { at_ms, uncertainty_ms } = self.read();
         let at = Timestamp::clamped(at_ms);

@@ -39,7 +39,8 @@ impl State {
             return self.refuse(code, message);
         }
         if text == SAMPLE_CODE || other == Some(SAMPLE_CODE) {
-            // The sample's text is known, so it shows the reader's layout before the first ticket is scanned.
+            // The text of the sample code is known. So reading it shows how the reader's keyboard is set, before the
+            // first ticket.
             self.other_layout = text != SAMPLE_CODE;
             return self.show_sample(method);
         }
@@ -91,9 +92,9 @@ impl State {
         self.record(scan, shown, about, &asked);
     }
 
-    /// Whether the server may not know of a door that this device opened to this ticket, or of an undo of such a scan.
-    /// The server has not received that scan yet, or could not read it. The server's answer would lack the scan, so
-    /// this device's own answer is better. `but` is the scan that the question is about.
+    /// Whether the server may lack a scan of this ticket by which this device opened a door, or undid that. The server
+    /// lacks a scan that it has not received yet or could not read. Then this device's own answer is better than the
+    /// server's. The scan `but` is left out, because the caller asks the server about that scan.
     pub fn knows_more(&self, about: &About, but: Option<&ScanId>) -> bool {
         let hashes: Vec<BarcodeHash> = about.hash.into_iter().collect();
         let id = about.ticket.as_ref().map(|(id, _)| id);

@@ -270,7 +270,8 @@ impl State {
 
     fn after_append(&mut self) {
         if self.journal.revoked {
-            // Nobody answers a revoked device's questions. So it offers the scans of a former epoch again.
+            // The server answers no questions of a revoked device. So the device offers the scans of a former epoch
+            // again.
             for seq in self.journal.asked.clone() {
                 self.journal.lacking(seq);
             }

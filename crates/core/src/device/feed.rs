@@ -55,7 +55,7 @@ pub struct Feed {
     incoming: Option<Known>,
     pages: u64,
     first_page: u64,
-    /// Number of pages that the last fold wrote.
+    /// Number of pages that the last call of `fold_pages` wrote.
     folded: u64,
     saved: Option<Cursor>,
 }
@@ -130,8 +130,8 @@ impl Feed {
         let page = CachedPage { from, body: body.to_owned(), part: None, serials: Vec::new() };
         self.saved = self.active.cursor.clone();
         self.pages += 1;
-        // A fold writes everything again. So the next fold comes only after as many new pages as the last one wrote, at
-        // least `CHANGES_PAGES`.
+        // `fold_pages` writes everything again. So it is called only after as many new pages as it wrote the last time,
+        // at least `CHANGES_PAGES`.
         if self.pages - self.first_page - self.folded > limits::CHANGES_PAGES.max(self.folded) {
             return self.fold_pages();
         }
@@ -283,7 +283,7 @@ mod tests {
                 assert!(self.cache.insert(number, page).is_none(), "page {number} is written over");
             }
             for number in forget {
-                // A page that led to a fold was never written.
+                // A page that led to `fold_pages` was never written.
                 assert!(self.cache.remove(&number).is_some() || number == kept.end() + 1, "page {number} is not there");
             }
             assert!(self.cache.keys().copied().eq(self.feed.kept_pages()), "{:?}", self.feed.kept_pages());

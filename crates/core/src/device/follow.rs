@@ -144,7 +144,8 @@ impl State {
             self.feed = Feed::default();
             self.head_named = None;
         }
-        // Names that may not stay on the device are dropped in the same input, as they are when their time ends.
+        // `Engine::handle` then drops names that may not stay on the device (`names_follow_time`), still for the same
+        // input.
     }
 
     fn forget_event(&mut self, event_id: &EventId) {
@@ -181,7 +182,7 @@ impl State {
         } else if !self.clock.exchanged() {
             return self.failed(&ask);
         }
-        // If the phone slept in between, the exchange measured nothing and is repeated at once.
+        // If the phone slept or its clock was set in between, the exchange measured nothing and is repeated at once.
         let slept = gaps_ms != self.clock.gaps_ms();
         self.done(&ask, if slept { 0 } else { limits::CLOCK_EVERY_MS });
     }
@@ -310,9 +311,9 @@ impl State {
 
     // ----------------------------------------------------------------------------------------------------- changes
 
-    /// Whether the device may ask for changes. The server leaves out rules that the device's list has. So the list must
-    /// belong to the epoch that is asked about. Otherwise the changes since a roll-back, whose serials are as low as
-    /// that list's, would be in neither.
+    /// Whether the device may ask for changes. The server leaves out rule changes that the list named in the request
+    /// has. So the list must not be of an older epoch than the cursor. After a roll-back, serials as low as that list's
+    /// are given out again. The server would leave out rule changes that the list does not have.
     pub fn may_follow(&self) -> bool {
         let asked = self.feed.ask_from().map(|cursor| cursor.epoch);
         self.list.as_ref().is_some_and(|list| asked.is_none_or(|epoch| list.epoch >= epoch))

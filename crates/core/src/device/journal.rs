@@ -24,7 +24,7 @@ use crate::wire::scanning::Named;
 pub enum Delivery {
     /// No receipt names the scan.
     Waiting,
-    /// A former epoch of the server had the scan. The present one has not said yet whether it does.
+    /// The server had the scan in a former epoch. In the present epoch it has not said yet whether it still has it.
     Asked,
     /// The server cannot read the scan, for this reason. The device offers it rarely.
     Poison(String),
@@ -46,7 +46,7 @@ impl Delivery {
     pub fn lacks(&self) -> bool {
         matches!(self, Self::Waiting | Self::Asked | Self::Poison(_))
     }
-    /// Whether the server could not read the scan. The server has the bytes, but counts none of the persons it let in.
+    /// Whether the server refused the scan for ever. It then counts none of the persons whom the scan let in.
     pub fn is_unread(&self) -> bool {
         matches!(self, Self::Rejected { .. })
     }
@@ -262,8 +262,8 @@ impl Journal {
     }
 
     fn pair(&mut self, paired: Paired) {
-        // A person paired the device with the server they meant, so that server's epoch holds. That is so even if this
-        // phone met a younger database at the same address before. What that database acknowledged must be confirmed
+        // A person paired the device with the server they meant, so that server's epoch holds. The phone may have seen
+        // a later epoch of another database at the same address. What that database acknowledged must be confirmed
         // again.
         if let Some(epoch) = paired.epoch.filter(|epoch| self.epoch != Some(*epoch)) {
             self.lists.retain(|_, mark| mark.epoch <= epoch);
@@ -390,8 +390,8 @@ impl Journal {
         self.unsent = if lacks { self.unsent + 1 } else { self.unsent - 1 };
     }
 
-    /// Begins a new epoch: every receipt of another epoch must be confirmed. The receipts stay until then, as long as
-    /// the changes of their epoch are what this device knows.
+    /// Begins a new epoch: every receipt of another epoch must be confirmed. Until then each scan keeps its old
+    /// receipt. The device needs the old receipts as long as it uses the changes of the former epoch.
     fn begin_epoch(&mut self, epoch: Epoch) {
         self.epoch = Some(epoch);
         for place in 0..self.scans.len() {

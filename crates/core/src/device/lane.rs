@@ -71,7 +71,7 @@ impl Lane {
         let spread = (for_ms / 4).min(longest) * i64::from(self.jitter) / 1_000;
         self.hold(now_ms, for_ms.saturating_add(spread));
     }
-    /// Waits at least `for_ms`, unless news makes an earlier try worthwhile.
+    /// Waits at least `for_ms`. [`Lane::hurry`] may shorten this wait.
     pub fn pause(&mut self, now_ms: i64, for_ms: i64) {
         self.next_at = self.next_at.max(now_ms.saturating_add(for_ms));
     }

@@ -92,7 +92,8 @@ impl List {
     }
 
     /// Reads the cache at start: the whole list, then each delta that continues it. Returns the list and the versions
-    /// of the deltas taken. `None` if the list does not verify, or is older than one already used.
+    /// of the deltas taken. `None` if the cache has no list. Fails if the list does not verify, or is older than one
+    /// already used.
     pub fn open(
         caches: &BTreeMap<String, Vec<u8>>,
         keys: &[&str],
@@ -163,8 +164,8 @@ fn owned(found: Found<'_>) -> Option<(TicketId, TicketRules)> {
     Some((TicketId::new(found.ticket_id).ok()?, found.rules.clone()))
 }
 
-/// Reads a cached list. Without its header, only the signature in the body is checked. It must be under the present key
-/// or the one before the last rotation (spec D5).
+/// Reads a cached list. The cache does not have its `X-Signature` header, so only the signature in the body is checked.
+/// It must be under the present key or the one before the last rotation (spec D5).
 fn read_cached(body: &[u8], keys: &[&str], expected: Expected<'_>) -> Result<Manifest, ManifestError> {
     let mut result = Err(ManifestError::BodySignature);
     for key in keys {

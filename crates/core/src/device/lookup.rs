@@ -66,8 +66,8 @@ impl State {
     fn rules_of(&self, id: &TicketId, listed: Option<TicketRules>) -> Option<TicketRules> {
         let list = self.list.as_ref()?;
         let same_epoch = self.feed.cursor().is_some_and(|cursor| cursor.epoch == list.epoch);
-        // Items of a long page carry the serial before their own. So an item at the list's version is as new as the
-        // list.
+        // If one serial changed more tickets than a page holds, the items of the page carry the serial before it. So an
+        // item with the list's version may be newer than the list, and is at least as new.
         let ahead = self.feed.ticket(id).filter(|item| same_epoch && item.serial >= list.version);
         ahead.map(|item| item.changed.rules.clone()).or(listed).or_else(|| self.made_here(id))
     }
@@ -111,8 +111,8 @@ impl State {
         let own = self.journal.of_ticket(&paired.event_id, Some(id), &hashes);
         let own: Vec<&Scan> = own
             .into_iter()
-            // The server sends nobody's practice scans. So this device's own count here, whether they were received or
-            // not.
+            // The server sends no practice scans. So this device counts its own practice scans here, whether or not the
+            // server has received them.
             .filter(|own| (own.scan.practice || !self.covered(own)) && but != Some(&own.scan.scan_id))
             .map(|own| &own.scan)
             .collect();

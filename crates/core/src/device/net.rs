@@ -105,7 +105,8 @@ impl State {
         // The server answers these requests without a key.
         let keyless = matches!(ask, Ask::Pair | Ask::Time { .. } | Ask::Ping);
         if !keyless && self.key_unknown.is_some_and(|asked| self.answering > asked) {
-            // The server knows the key again, after it went back and forth. Lanes that waited for a new pairing go on.
+            // The server knows the key again. Its database was an older copy for a while, which lacked the key. Lanes
+            // that waited for a new pairing go on.
             self.key_unknown = None;
             self.lanes.all().into_iter().filter(|lane| lane.failures() > 0).for_each(|lane| lane.hurry(now));
         }
@@ -169,8 +170,8 @@ impl State {
             self.lanes.of(ask).turned_away(now, wait);
         }
         let Some(problem) = answer.problem() else {
-            // The answer is neither an error nor Admit's: it comes from a captive portal or another service. RFC 6585
-            // gives portals a status of their own: 511, Network Authentication Required.
+            // The answer is no problem in Admit's form: it comes from a captive portal, a proxy or another service. RFC
+            // 6585 gives portals a status of their own: 511, Network Authentication Required.
             self.captive |= answer.status < 400 || answer.status == 511;
             self.online = false;
             return;

@@ -184,7 +184,8 @@ impl State {
         let gate = self.gate_name(word.last_gate_id.as_ref()?);
         // The answer says when and where. The device is known if the changes have told of the entry.
         let told = word.ticket_id.as_ref().and_then(|id| self.feed.ticket(id));
-        // A claim that the changes told of has become its final since, a moment later.
+        // The changes may still list the entry's claim. Its final is a moment later, and the answer names the final's
+        // time.
         let is_it = |scan: &&EffectiveScan| {
             scan.at == at || scan.claim && scan.at < at && Some(&scan.gate_id) == word.last_gate_id.as_ref()
         };

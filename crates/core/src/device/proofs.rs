@@ -1,9 +1,10 @@
-//! The witnesses that this device holds as proof of how far the server's ledger once was (spec §3 "Epoch and witness").
+//! The witnesses that this device holds. They prove where the server's ledger ended at some moment (spec §3 "Epoch and
+//! witness").
 //!
 //! A newer witness alone is no reason to drop an older one. The server may have been rolled back between the two, and
-//! then the older one is the only proof. So the device drops a witness only when the server, asked with it, continued
-//! in the same epoch. Requests carry the oldest first. Few requests are under way at a time, so there are never many
-//! witnesses.
+//! then the older one is the only proof. So each request carries the oldest witness. The device drops that witness only
+//! when the server has answered the request in the same epoch. Few requests are under way at a time, so there are never
+//! many witnesses.
 
 use crate::ids::EventId;
 use crate::limits;
@@ -13,8 +14,8 @@ use crate::wire::scanning::Witness;
 /// Witnesses of one event and epoch.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Proofs {
-    /// Witnesses by rising serial, with the text that the server wrote. The last one is the newest. The server has not
-    /// been asked with those before it.
+    /// Witnesses by rising serial, with the text that the server wrote. The last one is the newest. The server has
+    /// confirmed none of those before it.
     held: Vec<(Witness, String)>,
 }
 
@@ -55,7 +56,8 @@ impl Proofs {
             let at = self.held.partition_point(|(held, _)| held.serial <= witness.serial);
             self.held.insert(at, (witness, text.to_owned()));
         }
-        // The server has confirmed the witness that it was asked with, so it is dropped, unless it is the newest.
+        // The server has answered a request that carried this witness, so the witness is dropped, unless it is the
+        // newest.
         let older = self.held.len() - 1;
         if let Some(at) = self.held[..older].iter().position(|(_, text)| carried == Some(text.as_str())) {
             self.held.remove(at);

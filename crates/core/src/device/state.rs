@@ -44,8 +44,8 @@ pub(super) enum After {
     Ask(ScanId),
     /// Ask to be paired: this phone has its own name now.
     Pair,
-    /// Begin to use a pairing or a new assignment, first by fetching the list. Holds the event of before, if there was
-    /// one.
+    /// Begin to use a pairing or a new assignment, first by fetching the list. Holds the event that the device scanned
+    /// for before, if there was one.
     Settled(Option<EventId>),
 }
 
@@ -54,7 +54,7 @@ pub(super) enum After {
 pub(super) struct Flight {
     pub append: u64,
     pub entries: Vec<Entry>,
-    /// How many of the entries, from the first, nobody waits for.
+    /// Number of entries at the beginning that nobody waits for.
     pub noted: usize,
     pub after: Vec<After>,
 }
@@ -64,7 +64,7 @@ pub(super) struct Flight {
 pub(super) struct Writer {
     pub appends: u64,
     pub flight: Option<Flight>,
-    /// Rows that nobody waits for. They are written with the next append.
+    /// Rows on which no answer to staff depends. They are written with the next append.
     pub rows: Vec<Entry>,
     /// Staff's inputs that wait until the append under way is done.
     pub inputs: VecDeque<Input>,
@@ -161,7 +161,8 @@ pub(super) struct Way {
     /// The monotonic clock when the answer came.
     pub at_mono_ms: i64,
     pub round_ms: i64,
-    /// [`Clock::gaps_ms`] at that time. If it has changed since, the phone slept and no longer knows its round trip.
+    /// [`Clock::gaps_ms`] at that time. If it has changed since, the phone slept or its clock was set, and it no longer
+    /// knows its round trip.
     pub gaps_ms: i64,
 }
 
@@ -171,8 +172,8 @@ pub(super) struct Pairing {
     pub token: String,
     pub server: Option<String>,
     pub name: String,
-    /// Present if this phone asked by itself (spec D11 way (b)). In that case the token is empty until the server gives
-    /// one.
+    /// This phone's own request to be paired (spec D11 way (b)). While it waits, the token is empty until the server
+    /// gives one. Absent if staff gave the phone a pairing code.
     pub own: Option<Own>,
 }
 
@@ -432,10 +433,10 @@ impl State {
         self.writer.rows = flight.entries;
         self.writer.probe_at = self.mono() + limits::STORAGE_PROBE_MS;
         if flight.after.contains(&After::Pair) {
-            self.pairing = None; // Without an id it cannot ask: staff begin again once storage works.
+            self.pairing = None; // A device without an id cannot ask. Staff begin again once storage works.
         }
         if self.pairing.is_some() && flight.after.iter().any(|after| matches!(after, After::Settled(_))) {
-            self.failed(&Ask::Pair); // The key was not stored: it is asked for again, after a pause.
+            self.failed(&Ask::Pair); // The key was not stored, so the device asks for it again after a pause.
         }
         if !flight.after.is_empty() {
             self.refuse("storage_blocked", "Nothing was recorded: this device's storage refuses. Admit nobody on it.");

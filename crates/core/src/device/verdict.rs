@@ -159,8 +159,8 @@ pub(super) fn verdict_of(word: &OnlineAnswer) -> Verdict {
     Verdict { outcome, reason, ..Verdict::valid(may_admit) }
 }
 
-/// Notes in the scan what the device knew when it used the server's answer, and whose code it is. The device knew
-/// everything up to the answer's serial (spec §3 "Rules at a scan").
+/// Notes two things in the scan: what the device knew when it used the server's answer, and the ticket that the answer
+/// names. The device knew everything up to the answer's serial (spec §3 "Rules at a scan").
 pub(super) fn learned(scan: &mut Scan, word: &OnlineAnswer) {
     scan.cursor = scan.cursor.max(word.cursor.serial);
     scan.ticket_id = scan.ticket_id.take().or_else(|| word.ticket_id.clone());

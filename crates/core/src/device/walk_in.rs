@@ -33,7 +33,7 @@ impl State {
         told.map_or(0, |told| told.inside).saturating_add(own)
     }
 
-    /// The first rules of a ticket that this device made and no list has yet. `None` for any other ticket.
+    /// The first rules of a ticket that this device made for an added guest. `None` for any other ticket.
     pub fn made_here(&self, id: &TicketId) -> Option<TicketRules> {
         let own = self.journal.of_ticket(&self.paired()?.event_id, Some(id), &[]);
         own.into_iter().find_map(|own| own.scan.walk_in.as_ref()).map(WalkIn::rules)

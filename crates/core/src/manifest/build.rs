@@ -19,9 +19,9 @@ pub struct Code<'a> {
     pub hash: BarcodeHash,
     /// The ticket that holds the code.
     pub ticket_id: &'a TicketId,
-    /// The newest rules of that ticket.
+    /// The ticket's newest rules.
     pub rules: &'a TicketRules,
-    /// The booking of that ticket. Absent if it has none.
+    /// The ticket's booking. Absent if it has none.
     pub group: Option<Group>,
 }
 
@@ -53,7 +53,8 @@ pub struct Large {
     pub content_hash: [u8; 32],
 }
 
-/// Builds the large part of a whole list. Fails if two codes share a prefix, which the creation of tickets refuses.
+/// Builds the large part of a whole list. Fails if two codes have hashes with the same first
+/// bytes, because the list has room for those bytes only. No ticket is made with such a code.
 pub fn large_part(input: &Input<'_>) -> Result<Large, IndexError> {
     let (codes, content_hash) = put_codes(&sorted(input.codes)?);
     let bytes = [&head(input, content_hash), b",\"tickets\":".as_slice(), &codes].concat();
@@ -78,7 +79,8 @@ pub fn delta_part(
 }
 
 /// Makes the rest of the body for one device, with its signature, and the value of `X-Signature` for the whole body.
-/// The body is `large` followed by this rest. As two pieces, the large one is never copied or compressed again.
+/// The body is `large` followed by this rest. The caller sends them as two pieces, so the large one is never copied or
+/// compressed again.
 pub fn signed_tail(large: &[u8], tail: &ManifestTail, api_key: &str) -> (Vec<u8>, String) {
     sign_behind(large, &to_text(tail), api_key)
 }

@@ -37,7 +37,7 @@ pub struct Found<'a> {
     pub ticket_id: &'a str,
     /// The ticket's rules.
     pub rules: &'a TicketRules,
-    /// The booking of that ticket. Absent if it has none.
+    /// The ticket's booking. Absent if it has none.
     pub group: Option<Group>,
 }
 
@@ -50,7 +50,7 @@ pub struct Upsert {
     pub ticket_id: String,
     /// The ticket's rules.
     pub rules: TicketRules,
-    /// The booking of that ticket. Absent if it has none.
+    /// The ticket's booking. Absent if it has none.
     pub group: Option<Group>,
 }
 
@@ -94,7 +94,7 @@ impl Default for Index {
 }
 
 impl Index {
-    /// Builds an index from codes in any order. Fails if two codes share a prefix.
+    /// Builds an index from codes in any order. Fails if the hashes of two codes have the same prefix.
     pub fn from_records<'a>(records: impl IntoIterator<Item = Found<'a>>) -> Result<Self, IndexError> {
         let mut builder = Builder::default();
         for record in records {

@@ -1,4 +1,4 @@
-//! Finds what a person must look at, and whether doors that stayed shut were right to.
+//! Finds what a person must look at, and judges the scans at which the door stayed shut.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use crate::incident::{Cause, CauseScan, CauseSubject, IncidentKind, Role, Subjec
 use crate::limits;
 use crate::scan::{Form, Outcome, ScanKind, Stage};
 
-/// Judges the scans at which the door stayed shut: was that right? The answer depends on every entry, later ones too,
-/// so this step follows the fold.
+/// Judges the scans at which the door stayed shut: whether the refusal was right. The answer depends on every entry,
+/// later ones too, so this step follows the fold.
 pub(super) fn settle_refusals(order: &[Folding<'_>], state: &TicketState, verdicts: &mut [ScanVerdict]) {
     for (scan, verdict) in order.iter().zip(verdicts) {
         let fact = &scan.chosen.fact;
@@ -25,8 +25,8 @@ pub(super) fn settle_refusals(order: &[Folding<'_>], state: &TicketState, verdic
         };
         let near = || state.entries.iter().any(|entry| overlap(entry, scan));
         match (said, verdict.outcome) {
-            // The outcome was valid and the door stayed shut: staff refused by choice, after a look at an ID. The list
-            // made no error.
+            // The outcome was valid and the door stayed shut. Staff refused the guest, for example after a look at an
+            // ID, so the list made no error.
             (Outcome::Valid, _) => {}
             (Outcome::Duplicate, Outcome::Duplicate) => duplicate(verdict),
             (Outcome::Duplicate, Outcome::Valid) if near() => duplicate(verdict),

@@ -35,12 +35,12 @@ pub(super) struct Folding<'a> {
     pub(super) at: Timestamp,
     implausible: bool,
     when: When,
-    /// Like `when`, without the serial at which the server was asked. An end of the event that came after the device's
-    /// own knowledge closed no door (spec D17).
+    /// Like `when`, without what the server knew when it was asked. The event's status is taken from these rules. So an
+    /// end of the event that the device did not know of, and that came after the scan, refuses nobody (spec D17).
     own_when: When,
     pub(super) kind: ScanKind,
     count: u32,
-    /// Whether the scan's gate let staff add guests at that time.
+    /// Whether the scan's gate let staff add guests at the scan's time.
     adds_guests: bool,
 }
 
@@ -116,8 +116,8 @@ impl<'a> Folding<'a> {
         matches!(self.kind, ScanKind::Entry | ScanKind::Exit)
     }
 
-    /// The scan's headcount after undos. `None` if nothing is left. A recount with an implausible time is left out: as
-    /// the base of later counts it would hold for ever.
+    /// The scan's headcount after undos. `None` if nothing is left. A recount with an implausible time is left out. If
+    /// its time lay in the future, it would hold against all later counts.
     fn counted(&self) -> Option<Headcount> {
         let left = self.chosen.fact.scan.headcount?.of_which(self.count)?;
         (!self.implausible || matches!(left, Headcount::Change { .. })).then_some(left)
@@ -248,8 +248,8 @@ impl<'a> Fold<'a> {
         gate.is_none_or(|gate| gate.entry_rules.contains(&EntryRule::CheckNotDuplicate))
     }
 
-    /// Whether this is S2's double read: the same device read the same code within five minutes of the ticket's last
-    /// entry.
+    /// Whether the same device made the ticket's last entry less than five minutes before or after. S2 calls this a
+    /// double read.
     fn double_read(&self, scan: &Folding<'_>) -> bool {
         self.state.entries.last().is_some_and(|entry| {
             entry.device_id == scan.chosen.fact.scan.device_id && scan.at.since(entry.at).abs() < limits::DOUBLE_READ_MS
@@ -300,9 +300,9 @@ fn basis_mismatch(scan: &Folding<'_>, rules: Rules<'_>) -> bool {
     };
     let known = rules.event.epochs.known(source.epoch, source.known_serial());
     if known != source.known_serial() {
-        return false; // The device used rules of a lost future, so its decision cannot be repeated.
+        return false; // The device used rules that a restore threw away.
     }
-    // A device gets a ticket's rules through `changes` too. It gets event and gates with the list alone.
+    // The device takes a ticket's newer rules from `changes`, but those of the event and its gates from the list alone.
     let list = When::Known(source.manifest_version);
     let Some(event) = rules.event.event(list) else { return false };
     let ticket = rules.ticket.and_then(|book| book.get(When::Known(known)));

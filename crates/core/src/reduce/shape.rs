@@ -1,4 +1,4 @@
-//! The reducer's input and output, with the small questions that every step asks of them.
+//! The reducer's input and output, and the small functions over them that every step uses.
 
 use crate::decide::{LastEntry, Reason, Standing};
 use crate::event::{EventRules, Measure, ReEntry};
@@ -221,10 +221,11 @@ pub struct EffectiveScan {
     pub opened: bool,
     /// The gate of the scan.
     pub gate_id: GateId,
-    /// Whether the scan came in S2's form. Double reads of S2 scans are folded away.
+    /// Whether the scan came in S2's form. A double read of such a scan counts nobody beyond the limit
+    /// ([`limits::DOUBLE_READ_MS`]).
     pub s2: bool,
-    /// Whether this is a claim that the server answered, whose final has not arrived. The device that made it may know
-    /// better.
+    /// Whether this is a claim that the server answered, whose final has not arrived. The device that made the claim
+    /// may already have stored a final that says something else.
     pub claim: bool,
 }
 

@@ -59,7 +59,7 @@ tagged! { "type" "Input":
             /// The body's key.
             key: String,
         },
-        /// Storage is read. The engine verifies its list and says what to show.
+        /// The page has read its storage. The engine verifies its list and says what to show.
         Started,
         /// Pair with the server by a pairing link, or by a token alone. In that case the server is the page's own
         /// origin.
@@ -152,7 +152,7 @@ tagged! { "type" "Input":
             /// The count: `{"change": {"class", "delta"}}` or `{"recount": {"inside"}}`.
             headcount: Headcount,
         },
-        /// Undo a scan of this device, wholly or but for some persons (spec D9).
+        /// Undo a scan of this device, wholly or except for some persons (spec D9).
         Undo {
             /// The scan. `None` means the last one that let somebody in or out.
             scan_id: Option<ScanId>,
@@ -216,7 +216,7 @@ tagged! { "type" "Input":
         },
         /// Hide a row of the problem list. The scan stays in the journal.
         HideProblem {
-            /// The scan of that row.
+            /// The scan of the row to hide.
             scan_id: ScanId,
         },
         /// Staff ask for the unsent scans as a file. [`Effect::Export`] answers.
@@ -451,9 +451,9 @@ pub struct LastEntryView {
     pub gate: String,
     /// The device of the entry. Absent if only the server knows of the entry.
     pub device_id: Option<DeviceId>,
-    /// The name that staff use for that device. Empty if unknown here.
+    /// The name that staff use for the device of the entry. Empty if unknown here.
     pub device: String,
-    /// Whether that device is this one.
+    /// Whether this device made the entry.
     pub own: bool,
 }
 
@@ -530,7 +530,7 @@ pub struct View {
     pub last_sync_at: Option<Timestamp>,
     /// Estimated server time minus the wall clock, in milliseconds. Absent before the first input.
     pub clock_offset_ms: Option<i64>,
-    /// Half the width of that estimate's interval, in milliseconds.
+    /// Half the width of the interval of estimated server time, in milliseconds.
     pub clock_uncertainty_ms: Option<u64>,
     /// Persons whom this device let in, after reverts.
     pub own_admitted: u32,
@@ -540,7 +540,8 @@ pub struct View {
     /// The event's status in the list. A draft's scans are practice, and an event that ended admits nobody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event_status: Option<EventStatus>,
-    /// When an organiser last looked for this device, if that was a moment ago. The app rings once for each such time.
+    /// When an organiser last looked for this device, if that was within two minutes of the last heartbeat. The app
+    /// rings once for each such time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rung_at: Option<Timestamp>,
     /// The data with which the screen adds guests. Absent if this gate adds none.

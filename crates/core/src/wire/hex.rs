@@ -15,7 +15,7 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>, const N: usize>(deserialize
         .ok_or_else(|| D::Error::custom(format_args!("must be {} lower-case hexadecimal digits", N * 2)))
 }
 
-/// The same form for `Option<[u8; N]>`. `null` or an absent member is `None`.
+/// Hexadecimal text for `Option<[u8; N]>`. `null` or an absent member is `None`.
 pub(crate) mod option {
     use super::{Deserialize, Deserializer, Serializer};
 

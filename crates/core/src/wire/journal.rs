@@ -72,7 +72,7 @@ tagged! { "t" "Entry":
         },
         /// The server began a new epoch. Receipts of older epochs must be confirmed (spec §3).
         Epoch {
-            /// The new one.
+            /// The new epoch.
             epoch: Epoch,
         },
         /// The server's newest witness for an event, as the server wrote it.
@@ -81,7 +81,7 @@ tagged! { "t" "Entry":
             event_id: EventId,
             /// The text of the header.
             text: String,
-            /// Older witnesses that the server has not been asked with, oldest first.
+            /// Older witnesses, oldest first. The server has not confirmed them.
             #[serde(default, skip_serializing_if = "Vec::is_empty")]
             also: Vec<String>,
         },
@@ -111,7 +111,7 @@ tagged! { "t" "Entry":
         },
         /// Staff hid a row of the problem list.
         Hidden {
-            /// The scan of that row.
+            /// The scan of the hidden row.
             scan_id: ScanId,
         },
         /// The estimate of true time, together with the wall clock.
@@ -227,10 +227,10 @@ pub struct Summary {
     pub log_id: LogId,
     /// The `seq` of the last purged scan. The log's next scan has the seq after it. 0 if none was purged yet.
     pub seq: u64,
-    /// The content digest of that scan, in hexadecimal. Absent if none was purged yet.
+    /// The content digest of the last purged scan, in hexadecimal. Absent if none was purged yet.
     #[serde(default, with = "hex::option", skip_serializing_if = "Option::is_none")]
     pub head: Option<[u8; 32]>,
-    /// The signed time of that scan, in milliseconds since 1970.
+    /// The signed time of the last purged scan, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_ms: Option<i64>,
     /// The newest pairing, with the event and gate assigned since.
@@ -335,7 +335,7 @@ pub struct CachedPage {
     /// for a page as the server sent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<(u64, u64)>,
-    /// For such a part: the serial of each item's rules.
+    /// For a part of a whole: the serial of each item's rules.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub serials: Vec<u64>,
 }

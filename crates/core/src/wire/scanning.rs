@@ -104,9 +104,9 @@ impl<'de> Deserialize<'de> for Cursor {
     }
 }
 
-/// The server's statement about how far an event's ledger once was. Devices keep the newest and send it with every
-/// request, so that a server that was rolled back notices (spec §3 "Epoch and witness"). In a header it is one line of
-/// compact JSON.
+/// The server's statement about where an event's ledger ended at some moment. Devices keep witnesses, and each request
+/// carries one: the oldest that the server has not confirmed, otherwise the newest. So a server whose database was put
+/// back to an older copy notices that (spec §3 "Epoch and witness"). In a header it is one line of compact JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Witness {
     /// The server's epoch.
@@ -115,7 +115,7 @@ pub struct Witness {
     pub event_id: EventId,
     /// The event's head serial.
     pub serial: u64,
-    /// Head of the event's audit chain at that serial.
+    /// Head of the event's audit chain at `serial`.
     #[serde(with = "hex")]
     pub audit_head: [u8; 32],
     /// The proof that the server made this statement.

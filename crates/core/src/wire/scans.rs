@@ -118,7 +118,7 @@ pub enum OnlineRequest {
 }
 
 impl OnlineRequest {
-    /// Reads a body. An object with `ticket_code` has S2's form. Any other must be a signed claim in ours.
+    /// Reads a body. A body with neither `stage` nor `scan_id` has S2's form. Any other must be a signed claim in ours.
     pub fn read(json: &[u8]) -> Result<Self, FieldError> {
         let keys: Keys = problem::read(json)?;
         if keys.stage.is_none() && keys.scan_id.is_none() {

@@ -1,7 +1,8 @@
 //! Reads shapes from a JSON tree.
 //!
-//! `serde_json` can do this too, but it compiles more code for each shape: it accepts arrays for objects, and can
-//! borrow. A phone fetches the code of every shape it reads, so this reader is as small as possible.
+//! `serde_json` can do this too, but compiles more code for each shape, because it also reads a struct from an array
+//! and can borrow from its input. A phone downloads the code of every shape it reads, so this reader is as small as
+//! possible.
 
 use serde::de::value::StringDeserializer;
 use serde::de::{
@@ -176,8 +177,8 @@ impl<'de> MapAccess<'de> for Members {
 
 /// An enum's variant by its tag, with the variant's content.
 ///
-/// Serde's own reader for tagged objects compiles the code of every shape inside them a second time, for a source of
-/// its own.
+/// Serde's own reader for tagged objects has a deserializer type of its own. So it compiles the code of every shape
+/// inside the object a second time.
 pub(crate) struct Tagged {
     tag: String,
     content: Value,

@@ -1,4 +1,5 @@
-//! Scans of a phone that the server may not have. The server's answer lacks them, so it must not open a second door.
+//! Scans of a phone that the server may not have. The server's answer lacks them, so the phone must not open a second
+//! door by it.
 
 use admit_core::decide::Screen;
 use admit_core::limits;

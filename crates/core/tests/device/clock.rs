@@ -195,7 +195,7 @@ fn a_new_session_carries_on_by_the_wall_clock_with_more_doubt() {
     second.observe();
     assert!(second.honest() && second.clock.read().at_ms.abs_diff(second.at_ms) < 50);
     assert!(second.uncertainty() >= 60_000);
-    // A wall clock that went back while the app was closed: time does not.
+    // The wall clock went back while the app was closed. The estimate of the true time must not go back.
     let mut third = Clocks { clock: Clock::default(), at_ms: first.at_ms + 1_000, wall_off_ms: -7_200_000, mono_ms: 7 };
     third.clock.remember(anchor);
     third.observe();
@@ -212,7 +212,7 @@ fn exact() -> Clocks {
 
 #[test]
 fn a_gap_is_a_sleep_or_a_step_from_50_ms_and_what_a_system_may_slew_and_is_kept_from_a_second() {
-    // A second, in which a wall clock may be slewed by half a millisecond; 100 s, by 50 ms; 2,000 s, by a second.
+    // An operating system may slew a wall clock by half a millisecond in 1 s, by 50 ms in 100 s, and by 1 s in 2,000 s.
     for (passed_ms, gap_ms, counts, kept) in [
         (1_000, 50, false, false),
         (1_000, 51, true, false),
@@ -252,7 +252,8 @@ fn a_new_session_doubts_by_a_minute_what_the_wall_clock_lost_and_the_drift_of_th
 
 #[test]
 fn the_servers_own_time_is_taken_off_the_round() {
-    // 140 ms, of which the server took 100: the way back took 20 ± 20, 2 for rounding and 1 for the phone's own drift.
+    // The exchange took 140 ms, of which the server took 100. So the way back took 20 ± 20 ms. Rounding adds 2 ms, and
+    // the drift of the phone's own clock 1 ms.
     let mut clocks = Clocks::new(0);
     let sent_mono_ms = clocks.mono_ms;
     clocks.pass(140);
@@ -280,7 +281,8 @@ fn stamps_that_no_clock_of_a_server_gives_measure_nothing() {
 
 #[test]
 fn a_worse_exchange_is_believed_if_its_interval_and_the_carried_one_do_not_meet_an_equal_one_always() {
-    // Carried: ± 3, after 20 ms of drift. A round of so long gives ± 13, so 16 ms apart they still meet.
+    // After 20 ms of drift the estimate is exact to ± 3 ms. An exchange that takes 20 ms gives ± 13 ms. So at 16 ms
+    // apart the two intervals still meet.
     for (apart_ms, taken) in [(16, false), (17, true), (-16, false), (-17, true)] {
         let mut clocks = exact();
         let sent_mono_ms = clocks.mono_ms;
@@ -348,7 +350,7 @@ fn what_a_session_saw_of_a_clock_set_or_a_long_sleep_outlives_it() {
         let mut phone = Phone::ready(1, &mut server);
         phone.wall_off_ms += set_by;
         phone.sleep(slept);
-        phone.pass_offline(30_000); // It is seen, and that is all that happens.
+        phone.pass_offline(30_000); // The engine sees the jump or the sleep, and gets no other input.
         phone.start();
         phone.scan("A-1");
         let scan = phone.scans().pop().unwrap();

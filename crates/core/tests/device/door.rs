@@ -235,7 +235,8 @@ fn of_two_readings_of_one_code_the_one_that_a_ticket_holds_is_the_only_scan() {
     assert_eq!(phone.scans()[1].barcode_hash, Some(BarcodeHash::of("Y-1")));
     phone.input(by_keys("\u{0}", "\u{1}"));
     assert_eq!((phone.last_shown().screen, phone.scans().len()), (Screen::NotATicket, 3));
-    // Both are tickets: the layout that found one last decides, and another reader is learnt again.
+    // Both readings are tickets: the layout that found a ticket last decides. Then a reader with the other layout is
+    // used, and the phone learns its layout.
     phone.input(by_keys("A-1", "V-1"));
     assert_eq!(phone.last_shown().reason.as_deref(), Some("ticket_voided"));
     phone.input(by_keys("V-1", "Y-1"));
@@ -325,7 +326,7 @@ fn typed(phone: &mut Phone, text: &str) {
     phone.input(Input::Code { text: text.into(), other: None, method: Method::Manual });
 }
 
-/// The code of a pass is too long to type: its short code means the ticket, offline too (issue 41 "By hand").
+/// The code of a pass is too long to type. Its short code means the ticket, offline too.
 #[test]
 fn a_short_code_that_staff_type_is_the_ticket_itself() {
     let (mut phone, mut server) = ready();

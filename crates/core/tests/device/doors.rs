@@ -28,7 +28,8 @@ fn a_drafts_scans_are_practice_and_the_screen_says_what_the_night_will() {
     assert!(phone.scans().iter().all(|scan| scan.practice), "signed as what it is");
     assert_eq!(phone.view().own_admitted, 0, "and counts nowhere");
     assert!(phone.view().history.iter().all(|row| row.practice));
-    // The same holds once the server has the scan: the server tells no device about practice scans.
+    // The phone still remembers its practice scan once the server has it. The server tells no device about practice
+    // scans.
     phone.settle(&mut server);
     phone.pass_online(&mut server, 61_000);
     assert_eq!(phone.view().unsent, 0);

@@ -197,8 +197,8 @@ fn the_state_after_a_restart_is_the_state_before_it() {
         (after.unsent, after.own_admitted, after.operator),
         (before.unsent, before.own_admitted, before.operator)
     );
-    // The journal has no row for the time at which the server confirmed the list as the newest: the server says it
-    // again.
+    // The journal has no row for the time at which the server confirmed the list as the newest. After a restart the
+    // phone does not know it until the server says it again.
     let list = before.list.map(|list| ListView { checked_at: list.generated_at, ..list });
     assert_eq!((after.history, after.list, after.phase), (before.history, list, before.phase));
     assert_eq!(phone.scan("P-4").already_in, 3, "what the server told is in the cache");

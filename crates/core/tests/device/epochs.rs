@@ -204,8 +204,8 @@ fn a_newer_witness_is_no_reason_to_give_up_one_the_server_was_not_asked_about() 
         let receipt = server.answer(&sent, phone.at_ms).unwrap();
         let proof = server.witness();
         assert!(carried(&poll).serial < proof.serial);
-        // Now the server is restored to a state before A-2, and nobody knows. When it answers the poll, its ledger is
-        // the longer.
+        // Now the server is restored to a state before A-2, and no device knows. By the time it answers the poll, it
+        // has written more lines than the phone's witness counts.
         let other = Witness::new(b"secret", server.epoch, &server.event_id, proof.serial + 3, [2; 32]);
         let later = Reply::problem(503, "later").with(WITNESS_HEADER, other.clone());
         if overtaken {
@@ -227,15 +227,15 @@ fn a_newer_witness_is_no_reason_to_give_up_one_the_server_was_not_asked_about() 
         }
         let places: Vec<_> = [&proof, &other].map(|it| seen.iter().position(|held| held == it)).to_vec();
         assert!(places[0].is_some() && places[0] < places[1], "first the proof that A-2 was acknowledged: {places:?}");
-        // The same holds after a restart: the phone kept the witness beside the receipt.
+        // A restarted phone shows that witness too, because it kept the witness beside the receipt.
         std::mem::swap(&mut phone.rows, &mut restarted);
         phone.start();
         assert!(phone.requests.iter().any(|sent| carried(sent) == proof));
     }
 }
 
-/// A person chooses the server by pairing. A phone that was tried out with a younger database at the same address works
-/// with the older one that is meant, and keeps its unsent scans.
+/// A person chooses the server by pairing. A phone that was tried out with a database of a later epoch at the same
+/// address works with the older one that is meant. It keeps its unsent scans.
 #[test]
 fn a_phone_that_knew_a_younger_epoch_works_where_it_is_paired_next() {
     let mut trial = Server::new();
@@ -299,9 +299,9 @@ fn pass_but(slow: &[&str], phone: &mut Phone, server: &mut Server, seconds: usiz
     }
 }
 
-/// Found by the simulator, level 1, seed 9110168: the server leaves rules out of the changes if the phone's list has
-/// them already. A new epoch reuses the version numbers of the lost one. A ticket voided since was in neither, and went
-/// in.
+/// Found by the simulator, level 1, seed 9110168. The server leaves rules out of the changes if the phone's list has
+/// them already. A new epoch gives version numbers of the lost part again. So a ticket that was voided since was
+/// neither in the list nor in the changes, and its guest went in.
 #[test]
 fn what_is_voided_after_a_restore_is_not_missed_by_who_has_a_list_of_before() {
     for pages_lost in [false, true] {

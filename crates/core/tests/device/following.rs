@@ -233,7 +233,7 @@ fn a_newer_list_outranks_what_changes_told_before_it() {
     other.scan("P-4");
     other.pass_online(&mut server, 7_000);
     phone.at_ms = other.at_ms;
-    phone.pass_online(&mut server, 2_000); // Changes told of P-4, as it was.
+    phone.pass_online(&mut server, 2_000); // The changes bring P-4, still active.
     server.change_ticket("P-4", TicketChange::Status(TicketStatus::Voided), phone.at_ms);
     // The list arrives first. The changes then leave out each change that the device's list has.
     for _ in 0..80 {
@@ -345,7 +345,8 @@ fn a_ticket_of_a_page_inside_a_change_is_known_before_the_list_that_holds_it() {
     assert_eq!([phone.screen("A-1"), phone.screen("A-2")], [Screen::Refuse, Screen::Refuse], "over a restart too");
 }
 
-/// The heartbeat's answer says that the organiser looks for the device. The sign goes with the first answer without it.
+/// The heartbeat's answer says that the organiser looks for the device. The screen shows it until an answer no longer
+/// says so.
 #[test]
 fn an_organiser_who_looks_for_the_device_is_told_on_its_screen() {
     let mut server = Server::new();

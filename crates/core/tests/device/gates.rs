@@ -15,7 +15,7 @@ impl Server {
     pub fn change_gate(&mut self, gate_id: &str, change: GateChange) {
         self.rule(Change::Gate(GateId::new(gate_id).unwrap(), change), Effective::Start);
     }
-    /// Drops every rule above this serial, as a restored backup does that lacks them.
+    /// Drops every rule above this serial, like the restore of a backup that lacks these rules.
     pub fn forget_rules(&mut self, serial: u64) {
         self.rules.retain(|rule| rule.serial <= serial);
         self.changed.retain(|_, of| *of <= serial);

@@ -74,8 +74,8 @@ fn the_newest_list_ever_used_is_remembered_by_its_row_or_by_a_scan_that_it_decid
     }
 }
 
-/// A person who pairs chooses the server. A list of a younger database at the same address does not belong to that
-/// server.
+/// A person who pairs chooses the server. A list of a later epoch, from another database at the same address, does not
+/// belong to that server.
 #[test]
 fn a_pairing_forgets_the_lists_of_later_epochs_than_its_own_and_keeps_the_others() {
     let rows = || [list("before", 1, 3, "a"), list("same", 2, 3, "b"), list("later", 3, 3, "c")];

@@ -133,7 +133,8 @@ fn a_list_that_could_not_be_stored_is_fetched_whole_and_stored_a_while_later() {
     assert_eq!((asked(&phone), phone.view().message.clone()), (before + 2, None));
 }
 
-/// Trust I15: this holds also where the cache was lost and only the journal remembers how new the list was.
+/// Trust I15: a phone refuses an older list even if it lost its cache and only the journal remembers how new its list
+/// was.
 #[test]
 fn a_list_older_than_one_ever_used_is_refused_also_by_a_phone_that_lost_its_own() {
     let mut server = Server::new();
@@ -382,7 +383,7 @@ fn after_a_key_rotation_the_kept_list_still_opens_until_one_under_the_new_key_is
 
 #[test]
 fn every_scan_is_what_decide_says_of_the_rules_it_claims_to_know() {
-    // I25 holds in whatever order rule changes, changes and lists arrive.
+    // I25 holds in whatever order rule changes, pages of `changes` and lists arrive.
     let mut server = Server::new();
     let mut phone = Phone::ready(1, &mut server);
     for round in 0..12_usize {

@@ -1,5 +1,5 @@
 //! Tests of the scanner engine by its rules. The tests give it a phone whose disk may lose unflushed writes, a clock
-//! that may be wrong, and a network that may fail. The test server is only the sets of facts and `reduce`.
+//! that may be wrong, and a network that may fail. The test server consists only of sets of facts and `reduce`.
 
 mod phone;
 mod reply;

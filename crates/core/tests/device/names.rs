@@ -394,7 +394,7 @@ fn a_verdict_shows_the_fields_that_the_organiser_chose_and_no_others() {
     let texts: Vec<String> = held.map(|(_, body)| String::from_utf8_lossy(body).into_owned()).collect();
     assert!(texts.iter().any(|text| text.contains("ACME")));
     assert!(!texts.iter().any(|text| text.contains("Table") || text.contains("vegan")), "{texts:?}");
-    // The fields go as the names do, where the gate does not allow names any more.
+    // The phone drops the fields together with the names when the gate no longer allows names.
     server.allow_names("north", false);
     phone.pass_online(&mut server, 60_000);
     assert_eq!(fields(&mut phone, "A-1"), wanted(&[]));

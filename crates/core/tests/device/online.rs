@@ -32,7 +32,7 @@ fn another(seed: u64, server: &mut Server) -> Phone {
 fn code(phone: &mut Phone, text: &str) {
     phone.input(Input::code(text));
 }
-/// Shows a code and returns the question that left. The screen shows nothing yet.
+/// Shows a code to the phone, and returns the question that the phone asks the server. The screen shows nothing yet.
 fn asked(phone: &mut Phone, text: &str) -> Sent {
     let before = phone.shown.len();
     code(phone, text);
@@ -160,7 +160,8 @@ fn an_answer_too_late_that_let_somebody_in_gives_way_to_the_final_that_did_not()
     assert_eq!(phone.last_shown().screen, Screen::Refuse);
     told(&mut phone, &mut server, &sent);
     assert_eq!(within(&server, "V-1"), (1, 0), "the claim alone stands for its answer");
-    // Before its own upload is through, the phone hears of the ticket and of a person in on it. It uses what it knows.
+    // Before its own upload is answered, the phone learns two things from the changes: the ticket is active, and one
+    // person is in with it. It decides by these.
     let upload = phone.take(SYNC);
     phone.pass(limits::CHANGES_PAUSE_MS - limits::ASK_WAIT_MS);
     phone.settle(&mut server);
@@ -370,7 +371,8 @@ fn a_party_that_only_the_server_knows_is_counted_after_its_word() {
     }
 }
 
-/// The server counts an answered claim as one person until it has the final. The phone that counted two knows better.
+/// The server counts an answered claim as one person until it has the final. The phone itself counted two, and goes by
+/// its own count.
 #[test]
 fn a_party_counted_here_is_not_the_one_person_of_its_claim() {
     let (mut phone, mut server) = quick();
@@ -386,8 +388,8 @@ fn a_party_counted_here_is_not_the_one_person_of_its_claim() {
     assert_eq!((shown.decided_by, shown.may_admit), (DecidedBy::Device, 1), "two of three are in");
 }
 
-/// The same code is shown again while staff count. The server, asked about both, lets each in as one person. The
-/// count of the first one then leaves out the second.
+/// The same code is shown again while staff count. The phone asks the server about both showings, and the server counts
+/// one person for each. So fewer persons are left for the count of the first showing.
 #[test]
 fn a_party_is_counted_without_whom_the_server_let_in_since() {
     for told in [false, true] {

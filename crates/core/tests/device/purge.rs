@@ -108,7 +108,8 @@ fn a_new_epoch_asks_for_nothing_of_what_was_purged_and_the_proof_of_the_old_one_
     assert_eq!((server.ids().len(), phone.view().unsent, phone.view().phase), (1, 0, Phase::Ready));
 }
 
-/// The rows that may go, seen from `OVER`, of a log of three scans: the first received, then as the table says.
+/// Which scans may go at the time `OVER`. The log has three scans. The first is received; the table says what becomes
+/// of the other two.
 #[test]
 fn a_scan_without_a_receipt_stays_whatever_its_age_and_all_after_it() {
     let epoch = Some(Epoch { restored_at_ms: 1, random: 1 });
@@ -192,7 +193,8 @@ fn thirty_days_count_from_the_newest_end_that_a_list_told_and_from_the_scan_and_
     for (ends_at_ms, at_ms, goes) in [
         (Some(EVENING), EVENING + keep, false),
         (Some(EVENING), EVENING + keep + 1, true),
-        // The scans were signed 1, 2 and 3 ms after 1970: whoever wrote the year 1 as the end of the event was wrong.
+        // The scans were signed 1, 2 and 3 ms after the beginning of 1970. The organiser entered the year 1 as the
+        // event's end by mistake.
         (Some(-62_135_596_800_000), keep + 3, false),
         (Some(-62_135_596_800_000), keep + 4, true),
         (None, i64::MAX, false),
@@ -213,7 +215,8 @@ fn thirty_days_count_from_the_newest_end_that_a_list_told_and_from_the_scan_and_
 
 #[test]
 fn a_wall_clock_that_was_set_forward_purges_nothing() {
-    // While the app was closed: with no network nobody says what time it is, with one the server does.
+    // The clock is set while the app is closed. Without a network nobody tells the phone the time; with one the server
+    // does.
     let (mut phone, mut server) = evening();
     phone.wall_off_ms = 40 * 24 * HOUR;
     phone.effects.clear();
@@ -222,7 +225,8 @@ fn a_wall_clock_that_was_set_forward_purges_nothing() {
     assert_eq!(purges(&phone), 0);
     phone.pass_online(&mut server, 90_000);
     assert_eq!((purges(&phone), phone.scans().len()), (0, 8));
-    // While it runs: in steps that might be sleep, and then at once. The server says the time at first and not again.
+    // The clock is set while the app runs: first in steps that may be sleep, then by a thousand hours at once. The
+    // server tells the time at the beginning and then not again.
     phone.wall_off_ms = 80 * 24 * HOUR;
     phone.start();
     phone.pass_online(&mut server, 10_000);
@@ -299,7 +303,7 @@ fn a_phone_back_at_its_event_still_refuses_who_was_let_in_and_at_another_event_d
     assert_eq!(expected[..2], [Screen::AlreadyIn; 2]);
 }
 
-/// The rows of an evening with everything a journal knows, but for undoing what was purged.
+/// The rows of an evening with every kind of row that a journal has, except an undo of a purged scan.
 fn eventful() -> Vec<Row> {
     let mut server = Server::new();
     let mut phone = Phone::ready(9, &mut server);

@@ -1,4 +1,4 @@
-//! About which scans the phone asks the server before the door opens, to the millisecond and the scan (S2 §2 "online
+//! Tests about which scans the phone asks the server before the door opens, and until which millisecond (S2 §2 "online
 //! first").
 
 use admit_core::decide::Screen;
@@ -95,7 +95,7 @@ fn let_in_alone(phone: &mut Phone, server: &mut Server) -> (Sent, SyncAnswer) {
 }
 
 /// Found by the simulator (seed 60003337 of level 0). The server could not read the scan of the first guest, and said
-/// that the second may go in. The phone showed that answer over its own log.
+/// that the second may go in. The phone showed that answer although its own log said otherwise.
 #[test]
 fn what_the_server_could_not_read_is_received_and_its_word_knows_nothing_of_it() {
     let (mut phone, mut server) = quick();

@@ -268,8 +268,8 @@ fn a_poison_scan_is_isolated_listed_and_kept_and_the_rest_drains() {
         settle_with_poison(&mut phone, &mut server, poison.as_str(), path, 60_000);
         let offered = syncs(&phone).iter().filter(|sent| sent.body.as_ref().unwrap().contains(poison.as_str())).count();
         assert_eq!((server.ids().len(), offered), (20, refusals), "that another was taken says nothing of it");
-        // The phone offers it again at long intervals, also after a restart. It is delivered once the server can read
-        // it.
+        // The phone offers the unreadable scan again at long intervals, also after a restart. The scan is delivered
+        // once the server can read it.
         phone.start();
         phone.settle(&mut server);
         assert_eq!((server.ids().len(), phone.view().unsent, phone.view().problems.len()), (21, 0, 0));
@@ -412,8 +412,8 @@ fn after_a_pairing_with_another_event_the_log_goes_on_and_each_batch_holds_one_e
     assert!(phone.caches.keys().all(|key| key.contains("second")), "the former event's list is gone");
     phone.input(Input::Undo { scan_id: None, keep: 0 });
     assert_eq!(phone.refused(), Some("nothing_to_undo"), "of this event nobody was let in yet");
-    // A scan of the former event is undone there, by its id. The revert names nothing that the phone knows of the
-    // present event.
+    // Staff can undo a scan of the former event by its id. The revert belongs to the former event, and states nothing
+    // that the phone knows of the present one.
     let former = phone.scans()[2].clone();
     phone.input(Input::Undo { scan_id: Some(former.scan_id), keep: 0 });
     let revert = phone.scans().pop().unwrap();

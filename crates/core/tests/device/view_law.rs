@@ -1,6 +1,7 @@
-//! A property of the device's view (spec §4). The view of a ticket at a cursor has two parts. One is the server's
-//! prefix and scans at that cursor. The other is the device's own scans that have no receipt at or below it. The view
-//! uses the device's rules. The test compares it with `reduce` over generated histories.
+//! A property of the device's view (spec §4). The view of a ticket at a cursor has two parts. One is the server's sum
+//! (the prefix) and its list of scans at that cursor. The other is the device's own scans that have no receipt with a
+//! serial at or below it. The view uses the device's rules. The test compares it with `reduce` over generated
+//! histories.
 
 use std::collections::BTreeSet;
 
@@ -147,8 +148,8 @@ fn mode() -> impl Strategy<Value = ReEntry> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
-    /// Without a folded prefix, the phone's view is exactly the server's state over the union of both logs. It does not
-    /// matter which scans the server has already.
+    /// If the server lists every scan, and sums none up in a prefix, the phone's view is exactly the server's state
+    /// over the union of both logs. It does not matter which scans the server has already.
     #[test]
     fn a_devices_view_is_the_servers_state_over_what_both_have(
         history in prop::collection::vec(told(), 1..12),
@@ -205,8 +206,8 @@ proptest! {
         prop_assert_eq!(seen, expected);
     }
 
-    /// With a folded prefix, the same holds for own scans later than the prefix. Older own scans fold right after the
-    /// prefix.
+    /// If the server sums older scans up in a prefix, the phone's view still equals the server's state for own scans
+    /// later than the prefix. Older own scans count right after the prefix.
     #[test]
     fn a_folded_prefix_changes_nothing_for_scans_after_it(
         history in prop::collection::vec(told(), 2..12),

@@ -56,12 +56,12 @@ fn told(reduced: &Reduced) -> impl PartialEq + std::fmt::Debug + use<> {
     (deeds.collect::<Vec<_>>(), reduced.state.clone(), listed.collect::<Vec<_>>())
 }
 
-fn for_all(law: impl Fn(&mut Rng)) {
+fn for_all(property: impl Fn(&mut Rng)) {
     let seeds: u64 = std::env::var("ADMIT_LAWS").ok().map_or(2_000, |n| n.parse().expect("a whole number"));
     for seed in 0..seeds {
-        let run = std::panic::AssertUnwindSafe(|| law(&mut Rng::new(seed)));
+        let run = std::panic::AssertUnwindSafe(|| property(&mut Rng::new(seed)));
         if let Err(panic) = std::panic::catch_unwind(run) {
-            eprintln!("the law broke at seed {seed}");
+            eprintln!("the property broke at seed {seed}");
             std::panic::resume_unwind(panic);
         }
     }

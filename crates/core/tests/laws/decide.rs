@@ -186,7 +186,8 @@ fn the_window_is_open_at_its_end_and_absent_bounds_bind_nothing() {
     }
 }
 
-/// Decision 034: this check comes after unknown and status, and before gate. Exits still work.
+/// Decision 034: the check whether the event is over comes after those of code and status, and before that of the gate.
+/// Exits still work.
 #[test]
 fn an_event_that_is_over_lets_nobody_in_and_everybody_out() {
     for status_of in [EventStatus::Ended, EventStatus::Archived] {

@@ -132,7 +132,7 @@ fn a_scan_of_implausible_time_finds_no_day_unused() {
     assert_eq!((verdict(&reduced, "b", "2").within, verdict(&reduced, "b", "2").over), (0, 1));
 }
 
-/// One of two clocks is wrong, and nobody can tell which.
+/// One of two clocks is wrong, and nobody can tell which. So the entry takes a place today too.
 #[test]
 fn at_a_door_an_entry_of_tomorrow_leaves_todays_place_taken() {
     let case =

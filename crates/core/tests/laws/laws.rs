@@ -20,18 +20,18 @@ struct Seed(u64);
 impl Drop for Seed {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            eprintln!("the law broke at seed {}: {:#?}", self.0, history(self.0).case);
+            eprintln!("the property broke at seed {}: {:#?}", self.0, history(self.0).case);
         }
     }
 }
 
 /// Checks a property on 2,000 histories, or as many as `ADMIT_LAWS` says.
-fn for_all(law: impl Fn(&mut Rng, History)) {
+fn for_all(property: impl Fn(&mut Rng, History)) {
     let number = |name| std::env::var(name).ok().map(|n| n.parse().expect("a whole number"));
     let (from, n) = (number("ADMIT_LAWS_FROM").unwrap_or(0), number("ADMIT_LAWS").unwrap_or(2_000));
     for seed in from..from + n {
         let named = Seed(seed);
-        law(&mut Rng::new(seed ^ 0xfeed), history(seed));
+        property(&mut Rng::new(seed ^ 0xfeed), history(seed));
         drop(named);
     }
 }
@@ -142,8 +142,8 @@ fn what_a_scan_did_depends_on_no_later_one_so_folding_on_equals_re_folding() {
     for_all(|rng, History { case, .. }| {
         for (subject, whole) in case.reduce_all() {
             let order: Vec<&ScanVerdict> = counted(&whole).collect();
-            // A revert changes the result of earlier scans. The store then folds the subject again, so this property
-            // leaves reverts out.
+            // A revert changes the result of earlier scans. The store then reduces all scans of the subject again, so
+            // this property leaves reverts out.
             if order.is_empty() || order.iter().any(|verdict| verdict.kind == ScanKind::Revert) {
                 continue;
             }
@@ -384,7 +384,8 @@ fn occupancy_of_the_parts_is_that_of_the_whole_and_deltas_take_back_what_they_ad
         assert_eq!((entered, exited), (whole.entered + whole.over, whole.exited));
         assert_eq!(entered - exited, whole.inside + whole.inside_over);
         assert!(whole.inside >= 0 && whole.inside_over >= 0 && whole.inside_over <= whole.over);
-        // The server adds new − stored for each scan. If all is taken out again, nothing is left.
+        // After each scan the server adds a subject's new counters and takes off those that it had stored. If all
+        // subjects are taken off again, nothing is left.
         let mut grown = Occupancy::default();
         let (mut some, mut stored) = (Case { facts: vec![], ..case.clone() }, BTreeMap::new());
         let mut facts = case.facts.clone();

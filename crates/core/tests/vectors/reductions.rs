@@ -278,7 +278,7 @@ fn added_at_the_door() -> Vec<Value> {
     vec![as_fact(&scan, json!({})), undo, again]
 }
 
-/// Headcounts have no subject of their own. Here they share one, so that the vectors show each of them.
+/// Each headcount is a subject of its own. Here they share one, so that one vector shows all of them.
 fn counted_by_hand() -> Vec<Value> {
     let by_hand =
         json!({ "-barcode_hash": null, "-raw_hash": null, "-basis": null, "method": "manual", "ticket_id": TICKET_ID });

@@ -62,7 +62,7 @@ impl Store {
 }
 
 fn s3(bucket: &Bucket) -> Result<object_store::aws::AmazonS3, Error> {
-    // The run waits, not the request. After a few quick tries the step's own pause follows.
+    // After one quick retry the request fails. The run then waits and tries its step again.
     let retry = RetryConfig { max_retries: 1, retry_timeout: Duration::from_secs(5), ..RetryConfig::default() };
     let plain = bucket.endpoint.as_ref().is_some_and(|endpoint| endpoint.starts_with("http://"));
     let client = ClientOptions::new()

@@ -71,7 +71,8 @@ pub struct RecentScans {
     metrics: Arc<Metrics>,
 }
 
-/// Scans of one event on their way to Redis, each with whether this process remembered its code.
+/// Scans of one event on their way to Redis. The flag of a scan says whether this process already remembered another
+/// scan of the same code.
 struct Chunk {
     organization_id: OrganizationId,
     event_id: EventId,

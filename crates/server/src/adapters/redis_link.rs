@@ -29,7 +29,8 @@ pub struct Link {
 impl Link {
     /// Opens the link, which connects in the background. Call it inside a runtime. Fails if `url` is no address.
     ///
-    /// With TLS a connection takes several round trips. So it is not made within [`WAIT`] of the first request.
+    /// With TLS a connection takes several round trips, which may be longer than [`WAIT`]. So the first request must
+    /// not be the one that connects.
     pub fn open(url: &str) -> RedisResult<Self> {
         // `rediss://` is TLS. The machine's authorities are trusted, or those of the file that SSL_CERT_FILE names.
         install_crypto();

@@ -16,8 +16,8 @@ type Logs = BTreeMap<(OrganizationId, DeviceId), SlidingLog>;
 
 /// Counts the syncs of every device, at both sync endpoints together.
 ///
-/// This node always keeps its own log. It also holds while Redis is unreachable or was emptied. Redis adds the syncs
-/// that other nodes allowed.
+/// This node always keeps its own log, so the limit also holds while Redis is unreachable or was emptied. Redis adds
+/// the syncs that other nodes allowed.
 #[derive(Debug)]
 pub struct SyncLimit {
     limit: u32,

@@ -1,5 +1,5 @@
-//! Authentication of webhook messages. A message is signed over its bytes as Standard Webhooks says (spec §5 "Guests
-//! and webhooks").
+//! Authentication of webhook messages. The signature of a message covers its bytes, as Standard Webhooks says (spec §5
+//! "Guests and webhooks").
 
 use admit_app::caller::WebhookCaller;
 use admit_app::error::Error;

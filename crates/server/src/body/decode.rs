@@ -38,7 +38,7 @@ pub enum Refused {
     NotDecodable,
     /// The decoded body exceeds the size limit or the ratio.
     TooLarge,
-    /// It is nested deeper than [`BODY_DEPTH`].
+    /// The JSON is nested deeper than [`BODY_DEPTH`].
     TooDeep,
 }
 

@@ -10,8 +10,8 @@ use utoipa::openapi::{ContentBuilder, OpenApi, Ref, RefOr, Required, Response, R
 
 use crate::error::PROBLEM_JSON;
 
-/// The extension of an organiser's route with words of [`Action`]. The caller's role must allow one of them. It is
-/// empty if any member may call the route.
+/// The extension of an organiser's route with words of [`Action`]. The caller's role must allow one of them. The list
+/// is empty if any member may call the route.
 pub const ACTIONS: &str = "x-actions";
 /// The extension with the roles that may call the route, derived from [`ACTIONS`].
 pub const ROLES: &str = "x-roles";

@@ -1,5 +1,5 @@
-//! Core's types that are a text in JSON stand in the document as texts, in the place where they are used. A reader needs
-//! no name such as `TicketId` for a string.
+//! Describes core's types that are strings in JSON, such as `TicketId`, as plain strings at each place of use. So the
+//! document has no named schemas for them.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use utoipa::openapi::path::Operation;
 use utoipa::openapi::schema::{AdditionalProperties, ArrayItems, Object, SchemaType, Type};
 use utoipa::openapi::{OpenApi, RefOr, Schema};
 
-/// Texts by the address that refers to them.
+/// The string schemas by the `$ref` that names them.
 type Texts = BTreeMap<String, Object>;
 
-/// Puts each named text into the places that refer to it, and drops its name.
+/// Puts each named string schema into the places that refer to it, and drops its name.
 pub fn inline(document: &mut OpenApi) {
     let Some(components) = document.components.as_mut() else { return };
     let mut texts = Texts::new();
@@ -77,7 +77,7 @@ fn put(schema: &mut RefOr<Schema>, texts: &Texts) {
     }
 }
 
-/// An optional text: null, or a text.
+/// The string of a choice between null and a string. `None` for any other choice.
 fn text_or_null(choices: &[RefOr<Schema>]) -> Option<Object> {
     let [RefOr::T(Schema::Object(one)), RefOr::T(Schema::Object(other))] = choices else { return None };
     let is = |object: &Object, kind: Type| object.schema_type == SchemaType::Type(kind);

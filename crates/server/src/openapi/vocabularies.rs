@@ -1,5 +1,6 @@
 //! Closed vocabularies in the document. The words come from core, so that document and code cannot differ.
 
+use admit_app::audits::ACTIONS;
 use admit_core::access::Role;
 use admit_core::event::{BarcodeKind, EventStatus, ReEntry};
 use admit_core::gate::{Direction, EntryRule};
@@ -43,6 +44,8 @@ const MEMBERS: &[(&str, &str, &[&str])] = &[
     ("TicketRequest", "status", TicketStatus::WORDS),
     ("TicketPatchRequest", "status", TicketStatus::WORDS),
     ("TicketPatchRequest", "effective", &["now", "start"]),
+    ("GuestFilterRequest", "state", GUEST_STATES),
+    ("GuestFilterRequest", "mail", PASS_MAILS),
     ("StandingGuestView", "status", &["pending", "checked_in", "no_show"]),
     ("StandingGuestView", "ticket_status", TicketStatus::WORDS),
     ("ArrivalView", "kind", &["entry", "exit", "refused"]),
@@ -95,11 +98,14 @@ const PARAMETERS: &[(&str, &str, &[&str])] = &[
     ("/api/events/{id}/scans", "outcome", Outcome::WORDS),
     ("/api/events/{id}/tickets", "status", TicketStatus::WORDS),
     ("/api/events/{id}/runs", "state", RunState::WORDS),
-    ("/api/events/{id}/guests", "state", &["inside", "to_come", "came", "no_show", "voided"]),
-    ("/api/events/{id}/guests", "mail", &["refused", "waiting", "sent"]),
+    ("/api/audit", "action", ACTIONS),
+    ("/api/events/{id}/guests", "state", GUEST_STATES),
+    ("/api/events/{id}/guests", "mail", PASS_MAILS),
     ("/api/events/{id}/guests", "sort", &["name", "last", "added"]),
 ];
 
+const GUEST_STATES: &[&str] = &["inside", "to_come", "came", "no_show", "voided"];
+const PASS_MAILS: &[&str] = &["refused", "waiting", "sent"];
 const DEVICE_STATES: &[&str] = &["active", "suspended", "revoked"];
 const DEVICE_TYPES: &[&str] = &["ipad", "phone", "desktop", "terminal"];
 const INCIDENT_STATES: &[&str] = &["open", "resolved", "cleared"];
@@ -164,7 +170,7 @@ fn put(object: &mut Object, words: &[&str]) {
 /// The schema of a member, or of its items if it is an array.
 fn member<'a>(document: &'a mut OpenApi, shape: &str, member: &str) -> Option<&'a mut Object> {
     let shape = document.components.as_mut()?.schemas.get_mut(shape)?;
-    // A shape that includes another's members is described as all of both.
+    // The document describes a shape with another's members as `allOf` of both.
     let own = match shape {
         RefOr::T(Schema::Object(shape)) => shape,
         RefOr::T(Schema::AllOf(all)) => all.items.iter_mut().find_map(|one| match one {

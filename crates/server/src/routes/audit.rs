@@ -16,8 +16,9 @@ use utoipa_axum::routes;
 use super::shape::{List, page};
 use crate::auth::user::User;
 use crate::body::Query;
-use crate::error::Result;
+use crate::error::{ApiError, Result};
 use crate::state::AppState;
+use crate::strict;
 
 /// The routes.
 pub fn routes() -> OpenApiRouter<AppState> {
@@ -76,11 +77,17 @@ pub fn as_json(record: AuditRecord) -> serde_json::Result<Value> {
     serde_json::to_value(AuditView::from(record))
 }
 
+/// Reads an action. The error names the nearest known one.
+fn action(name: &str) -> Result<&'static str> {
+    audits::action(name).ok_or_else(|| ApiError::field("action", strict::unknown_word(name, "action", audits::ACTIONS)))
+}
+
 #[derive(Default, Deserialize)]
 struct AuditQuery {
     limit: Option<usize>,
     cursor: Option<String>,
     event_id: Option<EventId>,
+    action: Option<String>,
 }
 
 /// Lines of an event's ledger, or of the organisation's, newest first.
@@ -88,6 +95,7 @@ struct AuditQuery {
         ("limit" = Option<usize>, Query, description = "1–500, 50 by default", minimum = 1, maximum = 500),
         ("cursor" = Option<String>, Query),
         ("event_id" = Option<String>, Query, description = "The event whose ledger is read. If absent, the organisation's own ledger"),
+        ("action" = Option<String>, Query, description = "Only lines of this action"),
     ), extensions(("x-actions" = json!(["read_audit"]))), responses(
     (status = 200, description = "A page", body = List<AuditView>),
     (status = 404, description = "No such event"),
@@ -97,6 +105,7 @@ async fn list(
     User(caller): User,
     Query(query): Query<AuditQuery>,
 ) -> Result<Json<List<AuditView>>> {
-    let listed = audits::list(&state.app, &caller, query.event_id, page(query.limit, query.cursor)?).await?;
+    let action = query.action.as_deref().map(action).transpose()?;
+    let listed = audits::list(&state.app, &caller, query.event_id, action, page(query.limit, query.cursor)?).await?;
     Ok(Json(List::of(listed, AuditView::from)))
 }

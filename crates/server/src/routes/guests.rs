@@ -309,9 +309,14 @@ async fn list(
     Ok(Json(List::of(listed, StandingGuestView::from)))
 }
 
-/// Parses a query parameter that must be one of a few words. `words` lists them for the error; `None` without the
+/// Parses a query parameter or field that must be one of a few words. `words` lists them for the error; `None` without the
 /// parameter.
-fn one_of<T>(name: &str, text: Option<String>, read: fn(&str) -> Option<T>, words: &str) -> Result<Option<T>> {
+pub(super) fn one_of<T>(
+    name: &str,
+    text: Option<String>,
+    read: fn(&str) -> Option<T>,
+    words: &str,
+) -> Result<Option<T>> {
     let unknown = || ApiError::field(name, format!("must be one of: {words}"));
     text.map(|text| read(&text).ok_or_else(unknown)).transpose()
 }

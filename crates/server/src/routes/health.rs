@@ -1,4 +1,5 @@
-//! `/healthz` and `/readyz`, and `/metrics` on a listener of its own: for machines that watch. They tell nothing about guests.
+//! `/healthz` and `/readyz`, and `/metrics` on a listener of its own: for machines that watch. They tell nothing about
+//! guests.
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};

@@ -1,4 +1,4 @@
-//! `/api/events/{id}/tickets/import` and `/api/events/{id}/imports`: files into an event, and out of it again.
+//! `/api/events/{id}/tickets/import` and `/api/events/{id}/imports`: imports files into an event, and undoes imports.
 
 use admit_app::records::ImportRecord;
 use admit_app::tickets::import::{
@@ -67,7 +67,7 @@ struct ImportResult {
     unchanged: usize,
     /// Number of rows that repeat another row. Their guest is created once.
     joined: usize,
-    /// Number of rows whose ticket a person voided or refunded here, while the file calls it good. The person's
+    /// Number of rows whose ticket a person voided or refunded here, while the file says that it is valid. The person's
     /// decision stays.
     kept: usize,
     /// Number of rows that were not imported because of their content, such as declined guests and totals.
@@ -283,23 +283,23 @@ impl From<RowReport> for RowView {
 
 /// Imports tickets and guests from a file: CSV with any delimiter, TSV or XLSX.
 ///
-/// The file is the body, or the part `file` of a form whose part `mapping` says what its columns are. A mapping is a JSON
-/// object with these members:
+/// The file is the body, or the part `file` of a form whose part `mapping` says what its columns are. A mapping is a
+/// JSON object with these members:
 ///
-/// - `columns`: a header, or `#` and a column's number, to `barcode`, `name`, `first_name`, `last_name`, `email`,
+/// - `columns` maps a header, or `#` and a column's number, to `barcode`, `name`, `first_name`, `last_name`, `email`,
 ///   `other_email`, `phone`, `party_size`, `zone`, `entry_type`, `gate_ids`, `guest_list`, `order_id`, `position`,
 ///   `external_id`, `valid_from`, `expires_at`, `status`, `note`, `flag` or `ignore`.
-/// - `statuses`: a word to `active`, `used`, `voided` or `refunded`.
-/// - `day_first`, `encoding` and `sheet`.
+/// - `statuses` maps a status word to `active`, `used`, `voided` or `refunded`.
+/// - `day_first`, `encoding` and `sheet` say how to read the file.
 /// - `missing_codes`: `make` or `leave_out`.
 /// - `empty_words_in_names`: `empty` or `name`.
 /// - `new_entry_types`: `create`, `first` or `leave_out`.
 ///
-/// Missing parts are guessed from the header, or asked about in `questions`. The last mapping of a file with the same header
-/// is remembered. A row is known again by its code, else the source's
-/// row id, else order and position, else everything that names the person: the same file twice changes nothing. Lines
-/// with a wrong field are left out and told; the others go in together. Nobody gets a mail unless `mail_passes` says
-/// so.
+/// The server guesses missing parts from the header, or asks about them in `questions`. It remembers the last mapping
+/// of a file with the same header. It recognises a row by its code, otherwise by the source's row id, otherwise by
+/// order and position, otherwise by everything that names the person. So importing a file twice changes nothing. Lines
+/// with a wrong field are left out and listed in `errors`. All other lines are imported together. Nobody gets a mail
+/// unless `mail_passes` says so.
 #[utoipa::path(post, path = "/api/events/{id}/tickets/import", tag = "organisers",
     request_body(content(
         (String = "text/csv"),

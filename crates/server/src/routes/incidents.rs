@@ -362,7 +362,7 @@ async fn show(
     Ok(Json(view(incidents::show(&state.app, &caller, incident_id).await?, caller.sees_contacts())?))
 }
 
-/// Answers an incident. It is resolved for its present cause only.
+/// Answers an incident. The answer resolves the incident for its present cause only.
 ///
 /// `restore` takes back the decisions and the answer, even if the decision itself cleared the incident. The incident is
 /// then open if its cause holds.

@@ -1,4 +1,4 @@
-//! `/api/mail-templates`: the texts of the organisation's mails. `/mail-preview` shows one as a page that runs nothing.
+//! `/api/mail-templates`: the texts of the organisation's mails. `/mail-preview` shows one as a page without scripts.
 
 use admit_app::mail_templates::{self, Draft, MailTemplate, MailTemplatePatch, RenderedMail, default_template};
 use admit_app::records::{MailKind, MailPart, MailTemplateRecord};
@@ -20,7 +20,8 @@ use crate::error::{ApiError, Result};
 use crate::openapi::ProblemDoc;
 use crate::state::AppState;
 
-/// The policy of a preview: styles and pictures of its own, no script, no network, and no frame but one of our own pages'.
+/// The content security policy of a preview. It allows styles and pictures inside the page, no script and no network.
+/// Only our own pages may frame it.
 const PREVIEW_POLICY: &str = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; \
     form-action 'none'; frame-ancestors 'self'";
 
@@ -29,7 +30,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(update)).routes(routes!(preview))
 }
 
-/// The page of a preview: a form's answer, not part of the document.
+/// The route of the preview page. It answers a form and is not part of the OpenAPI document.
 pub fn pages() -> Router<AppState> {
     Router::new().route("/mail-preview", post(preview_page))
 }
@@ -188,7 +189,7 @@ async fn preview(
     Ok(Json(mail_templates::preview(&state.app, &caller, MailKind::Pass, request.into()).await?.into()))
 }
 
-/// The fields of the preview's form. A text that it leaves out is as it is saved.
+/// The fields of the preview's form. For an absent text the saved template is used.
 #[derive(Deserialize)]
 struct PreviewForm {
     html: Option<String>,
@@ -196,7 +197,8 @@ struct PreviewForm {
     changed: bool,
 }
 
-/// The HTML of a preview as a page of its own, for a frame of the organiser's app. The app's policy would forbid its styles.
+/// The HTML of a preview as a page of its own, for a frame of the organiser's app. The app's policy would forbid its
+/// styles.
 async fn preview_page(
     State(state): State<AppState>,
     User(caller): User,

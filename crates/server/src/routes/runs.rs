@@ -1,4 +1,4 @@
-//! `/api/events/{id}/runs`: passes on their way, and why one is not.
+//! `/api/events/{id}/runs`: the runs that mail passes, and why a run waits or gave up.
 
 use admit_app::jobs;
 use admit_app::ports::RunFilter;

@@ -73,14 +73,19 @@ pub fn flag(name: &str, text: Option<&str>) -> Result<bool> {
 /// The search text `?q=`, trimmed; `None` if it is empty. Fails for a text of more than `most` characters, the longest
 /// value that it could match, because the two databases have different limits.
 pub fn sought(q: Option<String>, most: usize) -> Result<Option<String>> {
+    sought_in("q", q, most)
+}
+
+/// Like [`sought`], for a text in the field `path` of a body.
+pub fn sought_in(path: &str, q: Option<String>, most: usize) -> Result<Option<String>> {
     let text = q.unwrap_or_default();
     let chars = text.chars().count();
     if chars > most {
-        return Err(ApiError::field("q", format!("must have at most {most} characters, not {chars}")));
+        return Err(ApiError::field(path, format!("must have at most {most} characters, not {chars}")));
     }
     let text = text.trim();
     if text.chars().any(char::is_control) {
-        return Err(ApiError::field("q", "must not hold control characters"));
+        return Err(ApiError::field(path, "must not hold control characters"));
     }
     Ok((!text.is_empty()).then(|| text.to_owned()))
 }

@@ -1,4 +1,5 @@
-//! `/api/events/{id}/statistics`: persons a minute per gate, for the last hour; `…/quarters`: a quarter hour, for the event.
+//! `/api/events/{id}/statistics`: persons per gate and minute in the last hour. `…/quarters`: persons per gate and
+//! quarter hour of the whole event.
 
 use admit_app::occupancy;
 use admit_app::records::MinuteFlow;

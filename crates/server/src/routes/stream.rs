@@ -54,8 +54,8 @@ pub fn routes() -> OpenApiRouter<AppState> {
 /// uploads only.
 ///
 /// In `occupancy`, `gate_occupancy` belongs to the gate of the newest upload. It is the number of persons who entered
-/// there minus those who left there, and never below 0. A gate with direction `out` has no `gate_occupancy`. People may leave by
-/// another gate than they came, so `total_occupancy` is the number inside.
+/// there minus those who left there, and never below 0. A gate with direction `out` has no `gate_occupancy`. People may
+/// leave by another gate than they came, so `total_occupancy` is the number inside.
 #[utoipa::path(get, path = "/api/events/{id}/stream", tag = "live",
     params(
         ("id" = String, Path, description = "Event"),
@@ -75,7 +75,7 @@ async fn stream(
     if matches!(viewer, Viewer::Person { .. }) {
         check.0?;
     }
-    // The subscription begins before the first snapshot is read, so no change between is lost.
+    // The subscription begins before the first snapshot is read, so no change in between is lost.
     let hints = state.live.subscribe(&organization_id, &event_id);
     let asked = event_id.clone();
     let head = read(&*state.app.store, &organization_id, move |tx| tx.head(&asked)).await?;

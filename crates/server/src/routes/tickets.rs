@@ -157,7 +157,7 @@ struct ShownCodeView {
 }
 
 impl TicketView {
-    /// A ticket as it is listed; `shows_end`: the caller may know the end of its code.
+    /// A ticket as a list shows it. `shows_end` says whether the caller may see the end of its code.
     pub(super) fn of((ticket, guest, state): Listing, shows_end: bool) -> Self {
         let state = state.map(|record| record.state).unwrap_or_default();
         let last = state.entries.last();
@@ -185,7 +185,7 @@ impl TicketView {
     }
 }
 
-/// Tickets to be, not all read where they are too many.
+/// The new tickets of a request. If there are more than [`TICKETS_PER_REQUEST`], reading stops there.
 #[derive(Deserialize)]
 struct Tickets(#[serde(deserialize_with = "tickets_to_be")] Vec<TicketRequest>);
 

@@ -1,6 +1,7 @@
 //! Finds the known name that the writer of an unknown one most likely meant.
 
-/// Names that other programs use for names of this API. They are offered only where ours is known.
+/// Names that other programs use, each with this API's name for the same thing. This API's name is suggested only where
+/// the operation knows it.
 const SYNONYMS: [(&str, &str); 21] = [
     ("query", "q"),
     ("search", "q"),

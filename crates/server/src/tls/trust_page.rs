@@ -52,3 +52,20 @@ async fn to_https(request: Request) -> Response {
         Err(_) => (StatusCode::BAD_REQUEST, "this server speaks https\n").into_response(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The page uses the colours of the web apps, by day and by night.
+    #[test]
+    fn the_colours_are_those_of_the_web_apps() {
+        let tokens = include_str!("../../../../web/shared/ui/tokens.css");
+        let style = PAGE.split("</style>").next().unwrap();
+        let colours: Vec<&str> = style.match_indices('#').map(|(at, _)| &style[at..at + 7]).collect();
+        assert!(colours.len() > 8, "{colours:?}");
+        for colour in colours {
+            assert!(tokens.contains(colour), "{colour} is no colour of tokens.css");
+        }
+    }
+}

@@ -99,8 +99,8 @@ async fn a_cursor_of_another_epoch_begins_anew() {
     assert_eq!(answer["resync"], true);
 }
 
-/// The requirement that voids reach online devices within 10 s through `changes`. The test uses the scanner's real
-/// engine, which only gets answers of the server. Its next verdict on the ticket is a refusal.
+/// Tests the requirement that voids reach online devices within 10 s through `changes`. The test uses the scanner's
+/// real engine, which only gets answers of the server. Its next verdict on the ticket is a refusal.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_void_reaches_an_online_scanner_within_ten_seconds_and_the_next_scan_is_refused() {
     let server = TestServer::start().await;

@@ -61,7 +61,7 @@ async fn s0_every_attempt_by_code_or_by_name_is_in_the_log_with_who_when_what_an
     assert_eq!((scanned.opened, scanned.name.as_deref()), (true, Some("Łukasz Ördög")));
     all_sent(&mut scanners).await;
     let log = get(&server, "/api/events/{event}/scans?limit=50").await;
-    // The question to the server and the final scan share an id, because they are one attempt.
+    // A claim and its final share an id, because they are one attempt.
     let finals: Vec<&Value> = log["items"].as_array().unwrap().iter().filter(|scan| scan["stage"] == "final").collect();
     assert_eq!(finals.len(), 3);
     for scan in &finals {
@@ -141,7 +141,8 @@ async fn s0_two_devices_let_different_guests_in_and_then_see_each_others_check_i
     assert_eq!(get(&server, "/api/events/{event}/incidents?status=open").await["items"], json!([]));
 }
 
-/// S0 "Authorization": an operator's phone reads no e-mail and no phone number, and no person without a right gets names.
+/// S0 "Authorization": an operator's phone reads no e-mail and no phone number, and no person without a right gets
+/// names.
 #[tokio::test]
 async fn s0_the_door_gets_no_address_and_nobody_gets_guests_without_a_right() {
     let (server, guests) = venue().await;

@@ -240,8 +240,9 @@ async fn rotate_key_over_http_gives_a_bound_token_and_the_old_queue_verifies() {
     assert_eq!(old.send().await.unwrap().status(), 200, "the overlap");
 }
 
-/// spec D19: only authenticated 400 and 409 answers count; five in a row suspend; a suspended device's upload answers 403
-/// `device_suspended` with `kept`; one click counts them.
+/// spec D19: only the answers 400 and 409 to authenticated requests count against a device. Five in a row suspend it.
+/// The server then answers its upload with 403 `device_suspended` and `kept`. One request counts the scans that were
+/// kept.
 #[tokio::test]
 async fn d19_over_http_five_refused_syncs_suspend_and_one_click_counts_what_was_held() {
     let server = TestServer::with(admit_server::Settings { syncs_per_minute: 1_000, ..Default::default() }).await;

@@ -47,7 +47,7 @@ async fn s2_4_a_batch_is_answered_repeated_and_not_confused() {
     problem(post(&server, &phone, BATCH, &other).await, 401, "device_mismatch").await;
 }
 
-/// S2 §5 step 9: 400, with the path.
+/// S2 §5 step 9: a malformed scan is answered 400 with its path.
 #[tokio::test]
 async fn s2_5_9_a_malformed_scan_refuses_the_batch_and_is_named() {
     let server = TestServer::start().await;
@@ -64,7 +64,7 @@ async fn s2_5_9_a_malformed_scan_refuses_the_batch_and_is_named() {
     assert_eq!(listed["items"], json!([]), "nothing of it was taken");
 }
 
-/// S2 §5 step 10: no key, no batch.
+/// S2 §5 step 10: a batch with an unknown key is answered 401.
 #[tokio::test]
 async fn s2_5_10_an_unknown_key_is_401() {
     let server = TestServer::start().await;
@@ -103,7 +103,7 @@ async fn a_batch_may_be_compressed_and_no_bomb() {
     problem(request.body(long).send().await.unwrap(), 413, "body_too_large").await;
 }
 
-/// Spec §5 "Rate limit": both sync endpoints together; `/api/scans` is outside it.
+/// Spec §5 "Rate limit": the limit counts both sync endpoints together. Requests to `/api/scans` do not count.
 #[tokio::test]
 async fn both_sync_endpoints_share_one_limit_and_online_scans_do_not_count() {
     let server = TestServer::with(Settings { syncs_per_minute: 2, ..Settings::default() }).await;

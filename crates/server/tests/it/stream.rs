@@ -190,7 +190,7 @@ async fn what_was_uploaded_while_the_stream_was_away_is_told_when_it_is_back() {
         let missed = [upload(&server, &mut phone, 1).await, upload(&server, &mut phone, 2).await];
         let mut back = open(&server, &key, Some(&seen.id)).await;
         let mut told = Vec::new();
-        // The id of a message that a hint brought is the one before it. So that upload may come twice, but none is
+        // A message that a hint brought has the id of the message before it. So its upload may come twice, but none is
         // missing.
         while told.last() != Some(&missed[1]) {
             told.push(back.until("batch").await.data["batch_id"].clone());

@@ -1,4 +1,4 @@
-//! TLS on the server's own listener (S1 §7, issue "Run it anywhere").
+//! TLS on the server's own listener (S1 §7).
 
 use std::time::Duration;
 

@@ -40,7 +40,7 @@ async fn the_same_batch_sent_to_two_nodes_at_once_is_processed_once() {
     let organization_id = &nodes.first.home.owner.organization_id;
     let (lines, inside, entered) = read(&*nodes.second.app.store, organization_id, move |tx| {
         let page = admit_app::records::Page { limit: 500, cursor: None };
-        let lines = tx.audit(Some(&event_id), &page)?.items;
+        let lines = tx.audit(Some(&event_id), None, &page)?.items;
         let done = lines.iter().filter(|line| line.line.action == "batch_sync_completed").count();
         let counters = tx.occupancy(&event_id)?;
         Ok((done, counters.inside, counters.entered + counters.over))

@@ -164,7 +164,7 @@ impl ModelServer {
         };
         let found = self.state.orgs.iter().position(|org| org.tokens.contains_key(&asked.pairing_token));
         let Some(place) = found else { return problem(404, "unknown_token", "This pairing code is not known.") };
-        // A phone whose key was lost in a roll-back can show its witness only here. It also believes no older epoch.
+        // A phone whose key was lost in a roll-back cannot use any other route, so its witness is checked here.
         self.check_witness(now_ms, place, request);
         let epoch = self.state.epoch;
         let org = &mut self.state.orgs[place];

@@ -22,8 +22,8 @@ use serde_json::{Value, json};
 use super::{Place, RealServer, now};
 use crate::config::{BEGINNING_MS, Config};
 use crate::coverage::Coverage;
-use crate::ledger::Violation;
 use crate::mutants::{Mutant, Planted};
+use crate::record::Violation;
 use crate::rng::Rng;
 use crate::server::Server;
 use crate::trace::{Trace, short};
@@ -91,7 +91,7 @@ struct Office {
     workers: Vec<Worker>,
     /// How often each run was taken.
     takings: BTreeMap<String, u64>,
-    /// For each run, how often a worker mailed and could not store it. So many more letters may go out.
+    /// For each run, how often a worker mailed and could not store that it had. Each such case may add one more letter.
     cut_short: BTreeMap<String, usize>,
     trace: Trace,
     coverage: Coverage,

@@ -143,7 +143,7 @@ impl RealServer {
     fn pair(&mut self, request: &Request) -> Result<Response> {
         let asked: PairRequest = body(request)?;
         let org = self.texts.get(&asked.pairing_token).copied();
-        // A phone whose key was lost in a roll-back can show its witness only here. It also believes no older epoch.
+        // A phone whose key was lost in a roll-back cannot use any other route, so its witness is checked here.
         if let Some(org) = org {
             let organization_id = self.owners[org].caller.organization_id.clone();
             self.check_witness(&organization_id, request)?;

@@ -112,9 +112,9 @@ fn collect(tx: &mut dyn Tx, event_id: &EventId, tickets: &[TicketId]) -> Result<
     let known: Vec<TicketId> = known.into_iter().collect();
     let LoadedRules { book, tickets: ticket_rules } = tx.load_rules(event_id, &known)?;
     let mut derived = BTreeMap::new();
-    for state in tx.all_states(event_id)? {
+    let judged = tx.subjects_with_states(event_id)?;
+    for (state, verdicts) in tx.judged_states(event_id, &judged)? {
         let subject = subject(&state.subject_key)?;
-        let verdicts = tx.verdicts(event_id, &state.subject_key)?;
         let reduced = Reduced { state: state.state, verdicts, effective: state.effective, ..Reduced::default() };
         derived.insert(subject, reduced);
     }

@@ -5,7 +5,8 @@ use admit_app::store_suite::fixture::*;
 use super::{drive, open};
 use crate::testing::shared;
 
-/// This includes a read without prefetch keys, which sends no query before its closure is consumed.
+/// A read without prefetch keys sends no query before its closure is consumed. It too must find out in time that its
+/// connection is gone.
 #[test]
 fn a_read_finds_out_that_its_connection_went_while_nobody_used_it() {
     let server = shared();

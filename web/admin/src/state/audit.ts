@@ -1,23 +1,36 @@
-/** Lines of the organisation's audit ledger in words: who did what, and to which of the things that have a name. */
-import type { AuditView } from "../../../shared/api/types";
+/** Lines of an audit ledger in words: who did what, and to which of the things that have a name. */
+import type { AuditAction, AuditView } from "../../../shared/api/types";
 import { words } from "../../../shared/words/organiser/index.ts";
 
 const { audit: said } = words.organisation;
 
-/** Names by id: of members, tokens, webhooks. What is gone has none. */
+/** Names by id: of members, tokens, webhooks, phones. What is gone has none. */
 export type Names = Readonly<Record<string, string>>;
 type Line = Pick<AuditView, "action" | "entity_id" | "user_id" | "device_id">;
 
 /** `known`: the names were read, so who has none is no member any more. */
 export function whoOf(line: Line, names: Names, known: boolean): string {
-  if (line.user_id === null) return line.device_id === null ? said.server : said.phone;
+  if (line.user_id === null) return line.device_id === null ? said.server : (names[line.device_id] ?? said.phone);
   return names[line.user_id] ?? (known ? said.formerMember : words.frame.none);
 }
 
-/** What was done, and to what; whoever did it to themselves is named once. */
+/** What was done, and to what; whoever did it to themselves is named once. A word of another version is told as it is. */
 export function whatOf(line: Line, names: Names): string {
   const own = line.action.replaceAll("_", " ");
-  const done = said.actions[line.action] ?? own.charAt(0).toLocaleUpperCase() + own.slice(1);
-  const to = line.entity_id === line.user_id ? undefined : names[line.entity_id];
-  return [done, to].filter(Boolean).join(" · ");
+  const done = said.actions[line.action as AuditAction] ?? own.charAt(0).toLocaleUpperCase() + own.slice(1);
+  const itself = line.entity_id === line.user_id || line.entity_id === line.device_id;
+  return [done, itself ? undefined : names[line.entity_id]].filter(Boolean).join(" · ");
+}
+
+/** What is recorded in the organisation's own ledger. All else is recorded in an event's. */
+const OWN: ReadonlySet<string> = new Set<AuditAction>([
+  "api_token_created", "api_token_revoked", "device_mismatch", "event_ledgers_anchored", "key_rotated", "letterhead_updated", "mail_template_updated",
+  "member_created", "member_removed", "member_updated", "organization_created", "password_changed", "run_retried", "signed_in", "signed_out",
+  "webhook_endpoint_created", "webhook_endpoint_updated", "webhook_id_reused", "webhook_secret_rotated",
+]);
+
+/** The actions that a ledger may have, by their words. */
+export function actionsOf(ledger: "organisation" | "event"): { id: AuditAction; name: string }[] {
+  const all = Object.entries(said.actions).map(([id, name]) => ({ id: id as AuditAction, name }));
+  return all.filter(({ id }) => OWN.has(id) === (ledger === "organisation")).sort((a, b) => a.name.localeCompare(b.name));
 }

@@ -33,10 +33,10 @@ const result = (over: Partial<ImportResult> = {}): ImportResult => ({
 });
 
 test("a file is told by its name, rows, export and encoding, or by its sheet", () => {
-  expect(aboutFile("luma-harbour.csv", result())).toBe("luma-harbour.csv · 1,212 rows · looks like a Luma export · UTF-8, commas");
+  expect(aboutFile("luma-harbour.csv", result())).toBe("luma-harbour.csv · 1,212 rows · looks like a Luma export · UTF\u20118, commas");
   const book = { format: "workbook", encoding: null, delimiter: null, sheet: "Gäste", other_sheets: [], preamble: [], rows: 1 } as const;
   expect(aboutFile("a.xlsx", result({ export: null, file: { ...book, other_sheets: [] , preamble: []} }))).toBe("a.xlsx · 1 row · Excel, sheet “Gäste”");
-  expect(aboutFile("a.csv", result({ export: "Eventbrite", file: { ...result().file, delimiter: "\u00a7" } }))).toContain("an Eventbrite export · UTF-8, columns end with “§”");
+  expect(aboutFile("a.csv", result({ export: "Eventbrite", file: { ...result().file, delimiter: "\u00a7" } }))).toContain("an Eventbrite export · UTF\u20118, columns end with “§”");
 });
 
 test("a status column says which words come in and which stay out; of guests who are here already only the latter", () => {

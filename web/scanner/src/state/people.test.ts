@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { bookingTargets, canUndo, codeLabel, nameless, type People, personOf, undoTargetOf, withoutNames, withPerson } from "./people.ts";
+import { bookingTargets, canUndo, codeLabel, forgetPeople, keepPeople, keptPeople, nameless, type People, personOf, undoTargetOf, withoutNames, withPerson } from "./people.ts";
 import { base } from "./verdicts.fixture.ts";
 
 const EMPTY: People = new Map();
@@ -17,7 +17,12 @@ test("where the gate allows names no more, only the ticket's type is left", () =
 });
 
 test.each([
-  ["4b1c7d7e-8b1c-4f5e-9a10-0123456789ab", "K7QF-2M9D"],
+  // A pass prints the short code alone; a ticket from elsewhere may have a code of the same form.
+  ["4b1c7d7e-8b1c-4f5e-9a10-0123456789ab", "K7QF-2M9D (…\u206089ab)"],
+  // None of these does Admit draw: large letters, no hyphens, another version.
+  ["4B1C7D7E-8B1C-4F5E-9A10-0123456789AB", "…\u206089AB"],
+  ["4b1c7d7e8b1c4f5e9a100123456789ab", "…\u206089ab"],
+  ["4b1c7d7e-8b1c-1f5e-9a10-0123456789ab", "…\u206089ab"],
   ["TICKET-0042", "…\u20600042"],
   [" ab1 ", "ab1"],
   ["", ""],
@@ -31,6 +36,28 @@ test("the code that was read stays with its scan when a question about it is ans
   // A code that no list knows has neither ticket nor type.
   const unknown = withPerson(EMPTY, { ...base, ticket_id: null, zone: null }, "TICKET-0043");
   expect(personOf(unknown, { scan_id: "s1", ticket_id: null })).toEqual({ name: "", type: "", code: "…\u20600043" });
+});
+
+test("a later start knows type and code of the scans in the history, and no name", () => {
+  const kept = new Map<string, string>();
+  const storage = () => ({ getItem: (key: string) => kept.get(key) ?? null, setItem: (key: string, text: string) => void kept.set(key, text), removeItem: (key: string) => void kept.delete(key) });
+  let people = withPerson(EMPTY, { ...base, name: "Ana Botha" }, "TICKET-0042");
+  people = withPerson(people, { ...base, scan_id: "gone", ticket_id: "t9" }, "TICKET-0043");
+  keepPeople(people, [{ scan_id: "s1" }, { scan_id: "never-shown" }], storage);
+  expect([...kept.values()].join()).not.toContain("Ana");
+  expect([...keptPeople(storage)]).toEqual([["s1", { name: "", type: "general", code: "…\u20600042" }]]);
+  for (const damaged of ["{", "{}", '[["s1"],["s2","general",7],null]']) {
+    for (const key of kept.keys()) kept.set(key, damaged);
+    expect(keptPeople(storage).size).toBe(0);
+  }
+  forgetPeople(storage);
+  expect(kept.size).toBe(0);
+  const blocked = () => {
+    throw new Error("site data is blocked");
+  };
+  keepPeople(people, [], blocked);
+  forgetPeople(blocked);
+  expect(keptPeople(blocked).size).toBe(0);
 });
 
 test("a booking let in at once has an Undo of each guest, and none that would take the last one back alone", () => {

@@ -18,18 +18,18 @@ const MOST = 200;
 
 /** Last characters of a code that are shown. A word joiner keeps them on one line with the ellipsis. */
 const CODE_END = 4;
-/** A code that Admit drew. Its pass has the short code printed below it. */
-const DRAWN = /^[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$/i;
+/** A code as Admit draws it (a UUID of version 4 in small letters). Its pass has the short code printed below it. */
+const DRAWN = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /**
- * What a guest can find on their ticket: of a code that Admit drew its short code, of any other its last characters.
- * The short code of a code from elsewhere is on no ticket.
+ * What a guest can find on their ticket: the last characters of its code. Of a code that Admit may have drawn the short
+ * code too, because a pass prints that alone; a ticket from elsewhere may have a code of the same form.
  */
 export function codeLabel(code: string, shortCode: string): string {
   const text = code.trim();
-  if (DRAWN.test(text)) return shortCode;
   const characters = [...text];
-  return characters.length <= CODE_END ? text : `…\u2060${characters.slice(-CODE_END).join("")}`;
+  const end = characters.length <= CODE_END ? text : `…\u2060${characters.slice(-CODE_END).join("")}`;
+  return DRAWN.test(text) && shortCode !== "" ? `${shortCode} (${end})` : end;
 }
 
 /** With one more verdict, and the `code` that led to it; the oldest go. */
@@ -51,6 +51,52 @@ export function withPerson(people: People, verdict: VerdictView, code = ""): Peo
   }
   while (next.size > MOST) next.delete(next.keys().next().value as string);
   return next;
+}
+
+/** As much of the people as a later start may know: by the scan, and no name. */
+export type Kept = [scanId: string, type: string, code: string][];
+
+const KEY = "admit-history-labels";
+
+/**
+ * Types and ends of codes of the last scans, for the history of a later start: the journal has neither. Names are not
+ * among them, because they are kept sealed alone. `storage` is a function: where site data is blocked, even naming it throws.
+ */
+export function keepPeople(people: People, history: readonly Pick<HistoryRow, "scan_id">[], storage: () => Pick<Storage, "setItem"> = () => localStorage): void {
+  const kept: Kept = [];
+  for (const { scan_id } of history) {
+    const person = people.get(scan_id);
+    if (person !== undefined && (person.type !== "" || person.code !== "")) kept.push([scan_id, person.type, person.code]);
+  }
+  try {
+    storage().setItem(KEY, JSON.stringify(kept));
+  } catch {
+    // Full or forbidden: the history of the next start says less.
+  }
+}
+
+/** What an earlier start kept; entries of another shape are left out. */
+export function keptPeople(storage: () => Pick<Storage, "getItem"> = () => localStorage): People {
+  try {
+    const kept: unknown = JSON.parse(storage().getItem(KEY) ?? "[]");
+    const people = new Map<string, Person>();
+    for (const entry of Array.isArray(kept) ? kept.slice(0, MOST) : []) {
+      const [scanId, type, code] = Array.isArray(entry) ? entry : [];
+      if ([scanId, type, code].every((text) => typeof text === "string")) people.set(scanId, { name: "", type, code });
+    }
+    return people;
+  } catch {
+    return new Map();
+  }
+}
+
+/** They belong to an event that is no longer this device's. */
+export function forgetPeople(storage: () => Pick<Storage, "removeItem"> = () => localStorage): void {
+  try {
+    storage().removeItem(KEY);
+  } catch {
+    // Nothing was kept there.
+  }
 }
 
 /** A verdict without anything of its guests: this gate's devices carry no names any more. */

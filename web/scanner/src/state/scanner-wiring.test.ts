@@ -62,3 +62,23 @@ test("a paired phone that comes to scan learns whether its storage is kept, once
   expect(storage.persisted).toHaveBeenCalledTimes(1);
   expect(storage.persist).not.toHaveBeenCalled();
 });
+
+test("at a gate without names the sheet stays open while a code is typed, whatever the engine says meanwhile", () => {
+  const scanner = new Scanner();
+  scanner.start(false);
+  tell({ kind: "view", view: { ...ready, names: { state: "held", guests: 3 } } });
+  scanner.sheets.open("search");
+  tell({ kind: "view", view: ready });
+  expect(scanner.sheets.current, "what it shows may be names").toBeNull();
+  scanner.sheets.open("search");
+  for (const unsent of [1, 0]) tell({ kind: "view", view: { ...ready, unsent } });
+  expect(scanner.sheets.current).toBe("search");
+});
+
+test("a removed gate is told by the name that the list before gave it", () => {
+  const scanner = new Scanner();
+  scanner.start(false);
+  tell({ kind: "view", view: { ...ready, gates: [{ id: "tent", name: "Tent", direction: "in" }] } });
+  tell({ kind: "view", view: { ...ready, gates: [] } });
+  expect(scanner.gateNames.get("tent")).toBe("Tent");
+});

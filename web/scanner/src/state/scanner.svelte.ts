@@ -47,6 +47,8 @@ export class Scanner {
   /** Set while the browser offers to install the app. */
   install = $state.raw<InstallOffer | null>(null);
   settings = $state<Settings>(loadSettings());
+  /** What the gates of the lists so far were called: one that was removed is told by its name. */
+  readonly gateNames = new Map<string, string>();
   /** Wall clock, milliseconds, refreshed each second for countdowns. What the engine dates is compared with `serverNow`. */
   now = $state(Date.now());
 
@@ -241,12 +243,14 @@ export class Scanner {
   #onView(view: View): void {
     const before = this.view;
     if (before !== null && before.event_id !== null && before.event_id !== view.event_id) this.#onOtherEvent();
+    for (const gate of view.gates ?? []) this.gateNames.set(gate.id, gate.name);
     this.#offset.take(view);
     this.view = view;
     this.camera.readFormats();
     this.sync = syncProgress(this.sync, view);
     this.viewAt = Date.now();
-    if (view.phase === "revoked" || view.names.state === "off") this.#forgetNames();
+    // Once: whoever types a code at a gate without names keeps the sheet, whatever the engine says meanwhile.
+    if (view.phase === "revoked" || (view.names.state === "off" && before?.names.state !== "off")) this.#forgetNames();
     if (view.phase !== "first_sync") this.progress = null;
     if (view.phase === "ready" && before?.phase !== "ready") {
       navigator.serviceWorker?.controller?.postMessage({ kind: "ready" });

@@ -2,7 +2,7 @@ import type { HistoryRow, VerdictView, View } from "../../../shared/core/engine.
 import { words } from "../../../shared/words/scanner/index.ts";
 import type { PageInput } from "../engine/messages.ts";
 import { KIOSK_MS, kioskAnswer } from "./guard.ts";
-import { bookingTargets, isSent, nameless, type People, type Person, personOf, undoTargetOf, withoutNames, withPerson } from "./people.ts";
+import { bookingTargets, forgetPeople, isSent, keepPeople, keptPeople, nameless, type People, type Person, personOf, undoTargetOf, withoutNames, withPerson } from "./people.ts";
 import type { Settings } from "./settings.ts";
 import type { Sheets } from "./sheets.svelte.ts";
 import { FRESH_MS, passes, type Shown, UNDO_MS } from "./showing.ts";
@@ -28,6 +28,9 @@ export interface VerdictsHost {
   note(text: string): void;
 }
 
+/** So long after a verdict its type and code are kept for the history, milliseconds. */
+const KEEP_MS = 300;
+
 /** The verdict on the screen, the one in the strip, and what staff do about them. */
 export class Verdicts {
   /** Fills the screen. */
@@ -42,7 +45,8 @@ export class Verdicts {
   fresh = $state(false);
 
   /** Who the last scans were about. */
-  #people = $state.raw<People>(new Map());
+  #people = $state.raw<People>(keptPeople());
+  #keeping: ReturnType<typeof setTimeout> | undefined;
   /** How many were shown: the key of the last. */
   #count = 0;
   #dwell: ReturnType<typeof setTimeout> | undefined;
@@ -109,6 +113,13 @@ export class Verdicts {
     if (!this.#tooSoon()) this.host.sheets.open("override");
   }
 
+  /** Staff look by name for the guest whose code nobody knows. */
+  openSearch(): void {
+    if (this.#tooSoon()) return;
+    this.#leave();
+    this.host.sheets.open("search");
+  }
+
   /** Takes the last scan back: within ten seconds at once, later with a question. */
   undoLast(): void {
     const ready = this.undoable;
@@ -171,6 +182,9 @@ export class Verdicts {
   /** They were about tickets of another event: none of them can be answered any more. */
   clear(): void {
     this.shown = this.strip = this.undoable = null;
+    clearTimeout(this.#keeping);
+    this.#people = new Map();
+    forgetPeople();
   }
 
   /** This gate's devices carry no names any more: none stays on the screen either. */
@@ -183,8 +197,15 @@ export class Verdicts {
 
   #showing(verdict: VerdictView, again: boolean, code?: string): Shown {
     this.#people = withPerson(this.#people, verdict, code);
+    this.#keepSoon();
     this.#count += 1;
     return { verdict, key: this.#count, at: Date.now(), again };
+  }
+
+  /** Not while a verdict is on its way to the screen. */
+  #keepSoon(): void {
+    clearTimeout(this.#keeping);
+    this.#keeping = setTimeout(() => keepPeople(this.#people, this.host.view?.history ?? []), KEEP_MS);
   }
 
   #fill(shown: Shown): void {

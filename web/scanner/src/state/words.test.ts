@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Headcount, Screen, VerdictView } from "../../../shared/core/engine.ts";
 import { signalOf } from "./signals.ts";
 import { base } from "./verdicts.fixture.ts";
-import { asksCount, faceOf, ofSameTicket, problemCause, readerFaultWords, spoken, title, wordsOf } from "./words.ts";
+import { asksCount, faceOf, isSample, ofSameTicket, problemCause, readerFaultWords, spoken, title, wordsOf } from "./words.ts";
 
 const source = readFileSync(new URL("../../../../crates/core/src/decide.rs", import.meta.url), "utf8");
 const SCREENS = [...(/Screen \{([\s\S]*?)\n {4}\}/.exec(source)?.[1] ?? "").matchAll(/= "(\w+)"/g)].map((m) => m[1] as Screen);
@@ -151,6 +151,16 @@ test("a problem without a text of its own still says the server's word", () => {
 test("a full area says how many places are left of how many that are asked", () => {
   const full = (places_left: number) => wordsOf({ ...base, opened: false, screen: "full", entry_limit: 3, may_admit: 3, places_left }).lines;
   expect([full(0), full(1), full(2)]).toEqual([["Hold the queue."], ["1 place left, 3 asked."], ["2 places left, 3 asked."]]);
+});
+
+test("before a nearly full room no number is read as its places", () => {
+  const party: VerdictView = { ...base, opened: false, count: 0, screen: "full", entry_limit: 3, may_admit: 3, places_left: 1 };
+  expect(wordsOf(party)).toMatchObject({ headline: "Nearly full", party: null, lines: ["1 place left, 3 asked."] });
+  expect(wordsOf({ ...party, places_left: 0 })).toMatchObject({ headline: "Area full", party: null });
+});
+
+test("the sample of the check before doors is told from a draft's ticket, and both from a ticket that counts", () => {
+  expect([{ ...base, practice: true, scan_id: null }, { ...base, practice: true }, { ...base, scan_id: null }, { ...base, practice: true, scan_id: null, screen: "not_a_ticket" as const }].map(isSample)).toEqual([true, false, false, false]);
 });
 
 test("who was let in today hears that the next entry is tomorrow's", () => {

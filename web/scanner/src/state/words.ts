@@ -51,6 +51,11 @@ export function ofSameTicket(one: VerdictView, other: VerdictView): boolean {
 /** What a verdict looks like now: its screen, until the question it asked is answered. */
 export type Face = Screen | "nobody";
 
+/** The sample ticket of the check before doors: nothing is written for it. */
+export function isSample(verdict: VerdictView): boolean {
+  return verdict.practice === true && verdict.scan_id === null && verdict.screen === "admit";
+}
+
 /** Why a code was not looked at: a sheet is open, something is asked, or the verdict before it stood there too short a time. */
 export function heldWords(sheet: boolean, asking: boolean): string {
   if (sheet) return words.scan.closeFirst;
@@ -78,6 +83,8 @@ export function wordsOf(verdict: VerdictView, now: number = Date.parse(verdict.a
 
 function partyOf(verdict: VerdictView): string | null {
   if (verdict.entry_limit <= 1) return null;
+  // "3 left" would be read as places in a room that has none.
+  if (verdict.screen === "full" && asksCount(verdict)) return null;
   if (asksCount(verdict)) return words.verdict.left(verdict.may_admit);
   return faceOf(verdict) === "admit" ? words.verdict.inParty(verdict.already_in + verdict.count, verdict.entry_limit) : null;
 }
@@ -135,7 +142,7 @@ function said(verdict: VerdictView, now: number): Said {
         shape: "question-diamond",
       };
     case "full":
-      return { headline: words.verdict.full, lines: [words.verdict.fullWhy(verdict.places_left ?? 0, verdict.may_admit)], next: words.verdict.fullNext, shape: "bars-top" };
+      return { headline: (verdict.places_left ?? 0) > 0 ? words.verdict.nearlyFull : words.verdict.full, lines: [words.verdict.fullWhy(verdict.places_left ?? 0, verdict.may_admit)], next: words.verdict.fullNext, shape: "bars-top" };
     case "same_ticket":
       return {
         headline: words.verdict.sameTicket(span((verdict.same_ticket_ms ?? 0) + Math.max(0, now - Date.parse(verdict.at)))),

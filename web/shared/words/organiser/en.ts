@@ -1,4 +1,4 @@
-/** English: the language that the others are typed by. */
+/** English. Its type is the type of every other language. */
 import { devices } from "./en/devices.ts";
 import { events } from "./en/events.ts";
 import { frame, network, session, times } from "./en/frame.ts";
@@ -8,7 +8,7 @@ import { importing } from "./en/importing.ts";
 import { live, needs } from "./en/live.ts";
 import { counting } from "./en/numbers.ts";
 import { organisation } from "./en/organisation.ts";
-import { overview } from "./en/overview.ts";
+import { overview, readiness } from "./en/overview.ts";
 import { passes, tickets } from "./en/passes.ts";
 import { report } from "./en/report.ts";
 import { review } from "./en/review.ts";
@@ -23,6 +23,7 @@ export const en = {
   times,
   events,
   overview,
+  readiness,
   live,
   needs,
   review,

@@ -1,6 +1,6 @@
 /**
- * The words of the organiser's app in the language that is active. A language is a file beside `en.ts` that has the type
- * `Words`; the compiler names every word it lacks.
+ * The words of the organiser's app in the active language. A further language is another file next to `en.ts`, with the type
+ * `Words`. The compiler names every word that the file lacks.
  */
 import { en } from "./en.ts";
 

@@ -1,7 +1,7 @@
 /**
- * The scanner in English: a section for each screen, and in it a text under each name. A text with numbers, names or
- * times in it is a function of them. Not here: the messages of the core (`message` of its effects and views), which
- * come from Rust, and those of the browser.
+ * The texts of the scanner in English, with a section for each screen. A text that contains numbers, names or times is a
+ * function of them. The messages of the core (`message` in its effects and views) are not here, because they come from Rust.
+ * Messages of the browser are not here either.
  */
 export * as app from "./en/app.ts";
 export * as booking from "./en/booking.ts";

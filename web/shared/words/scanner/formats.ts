@@ -1,15 +1,15 @@
-/** The texts of one number: the form for `one`, `few` and so on where the language has it, else `other`. */
+/** The forms of a counted noun: `one`, `few` and so on, as far as the language has them. `other` is used for all further forms. */
 export type Forms = Partial<Record<Intl.LDMLPluralRule, string>> & { other: string };
 
-/** The text before and after the one part that a screen marks up. */
+/** The texts before and after the one part that the screen formats in another way. */
 export type Around = [before: string, after: string];
 
-/** How a language writes numbers and times and chooses plurals, by the browser's own tables. `tag` is a BCP 47 tag. */
+/** Functions that write numbers and times and choose plurals in one language, by the browser's `Intl`. `tag` is a BCP 47 tag. */
 export function formats(tag: string) {
   const number = new Intl.NumberFormat(tag);
   const decimal = new Intl.NumberFormat(tag, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
   const plurals = new Intl.PluralRules(tag);
-  // Dates come with the local time in their UTC fields: a browser may lack the event's zone, but none lacks UTC.
+  // Each `Date` that comes here has the event's local time in its UTC fields, because a browser may lack the event's time zone.
   const hours = { hour: "2-digit", minute: "2-digit", timeZone: "UTC" } as const;
   const clock = new Intl.DateTimeFormat(tag, hours);
   const day = new Intl.DateTimeFormat(tag, { weekday: "short", day: "numeric", month: "long", ...hours });
@@ -20,9 +20,9 @@ export function formats(tag: string) {
     tenths: (n: number): string => decimal.format(n),
     /** The form that belongs to `n`. */
     plural: (n: number, forms: Forms): string => forms[plurals.select(n)] ?? forms.other,
-    /** A time of the day, of a date with the local time in its UTC fields: `19:42`. */
+    /** The time of day of such a date: `19:42`. */
     clock: (at: Date): string => clock.format(at),
-    /** A day and a time, likewise: `Sun 7 June, 19:30`. */
+    /** The day and time of such a date: `Sun 7 June, 19:30`. */
     day: (at: Date): string => day.format(at),
   };
 }

@@ -1,5 +1,5 @@
-//! Reads one cell by the meaning of its column. Guards are removed, words for nothing become empty, and damage by
-//! spreadsheets is reported.
+//! Reads one cell by the meaning of its column. Guards that exporters put around codes (`'0030611`) are removed. Words
+//! that mean an empty cell (`n/a`) become empty text. Damage by spreadsheets is reported.
 
 use std::borrow::Cow;
 
@@ -18,12 +18,12 @@ pub fn text(column: Column, raw: &str) -> Cow<'_, str> {
     if !column.is_name() && is_empty_word(&cell) { Cow::Borrowed("") } else { cell }
 }
 
-/// The text of a cell that did not come from a file, without guards or words for nothing.
+/// The text of a cell that did not come from a file, so it has neither guards nor words that mean an empty cell.
 pub fn plain(column: Column, raw: &str) -> Cow<'_, str> {
     if column.is_code() { clean_code(raw) } else { clean_text(raw) }
 }
 
-/// Whether a cell holds one of the words that databases and spreadsheets write for nothing.
+/// Whether a cell holds one of the words that databases and spreadsheets write for an empty cell.
 pub fn is_empty_word(cell: &str) -> bool {
     let words =
         ["null", "\\n", "none", "n/a", "#n/a", "nil", "nan", "(null)", "<null>", "undefined", "-", "--", "–", "—"];

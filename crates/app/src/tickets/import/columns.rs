@@ -55,7 +55,7 @@ pub struct Columns {
     places: BTreeMap<Column, usize>,
     /// The guests' own fields: their names and places.
     fields: Vec<(String, usize)>,
-    /// Whether the row did not come from a file, so that no program added guards or words for nothing.
+    /// Whether the row did not come from a file, so that no program added guards, or words that mean an empty cell.
     is_own: bool,
     /// Every column of the file, in order.
     pub seen: Vec<Seen>,

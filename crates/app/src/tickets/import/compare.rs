@@ -159,7 +159,8 @@ impl Planning<'_> {
         let mut changes = differences(&before.rules, &rules);
         let before = match &row.identity {
             Identity::Code(hash) if !before.barcode_hashes.contains(hash) => {
-                // Phones learn of a code together with a rule of its ticket. So one rule is stored again.
+                // Phones get a new code only with a rule change of its ticket. So one rule is stored again, with the
+                // same value.
                 if changes.is_empty() {
                     changes.push(TicketChange::EntryLimit(rules.entry_limit));
                 }
@@ -187,8 +188,8 @@ impl Planning<'_> {
         let order_id = row.order_id.or_clear(&before.order_id);
         let other_order = order_id != before.order_id;
         if other_order && changes.is_empty() {
-            // The booking is part of the list that phones have. Changed content needs a new version, so one rule is
-            // stored again.
+            // The order number is part of the phones' list. A changed list needs a new version, so one rule is stored
+            // again, with the same value.
             changes.push(TicketChange::EntryLimit(rules.entry_limit));
         }
         if changes.is_empty() && guest == held {

@@ -11,7 +11,8 @@ pub struct Destination {
     /// Whether this is a promoter's file. It touches no guest of another list, and its keys belong to its list alone.
     pub alone: bool,
     /// Whether the rows are a person's file. If so, the import looks for damage by spreadsheets, asks about what the
-    /// file leaves open, and makes no ticket for a guest who stays out. A row of a feed is taken literally.
+    /// file leaves open, and makes no ticket for a guest who stays out. The cells of a webhook's row are taken
+    /// literally.
     pub is_file: bool,
 }
 

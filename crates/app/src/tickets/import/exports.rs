@@ -25,7 +25,8 @@ pub struct Export {
 }
 
 impl Export {
-    /// The system that wrote this header (every name folded). `None` if it is no known export.
+    /// The system that wrote this header, whose names are in the form of [`folded`](super::vocabulary::folded). `None`
+    /// if it is no known export.
     pub fn of(header: &[String]) -> Option<&'static Self> {
         let has = |name: &&str| header.iter().any(|one| one == name);
         let begins = |export: &&Self| {
@@ -33,11 +34,13 @@ impl Export {
         };
         EXPORTS.iter().filter(begins).find(|export| export.signs.iter().all(|group| group.iter().any(has)))
     }
-    /// The meaning of a header (folded) in this export. `None` if the export gives it no meaning of its own.
+    /// The meaning in this export of a header in the form of [`folded`](super::vocabulary::folded). `None` if the
+    /// export gives it no meaning of its own.
     pub fn meaning(&self, header: &str) -> Option<Option<Column>> {
         self.columns.iter().find(|(name, _)| *name == header).map(|(_, column)| *column)
     }
-    /// The meaning of a status word (folded) in this export. `None` if it has no meaning of its own.
+    /// The meaning in this export of a status word in the form of [`folded`](super::status::folded). `None` if it has
+    /// no meaning of its own.
     pub fn status(&self, word: &str) -> Option<TicketStatus> {
         self.statuses.iter().find(|(one, _)| *one == word).map(|(_, status)| *status)
     }
@@ -54,7 +57,7 @@ const NOTHING: Export = Export {
 };
 
 const EXPORTS: &[Export] = &[
-    // "Check-in list" and "Order data", positions. The codes are the tickets' secrets.
+    // The exports "Check-in list" and "Order data" (positions). The codes are what pretix calls the tickets' secrets.
     Export {
         name: "pretix",
         signs: &[
@@ -73,20 +76,20 @@ const EXPORTS: &[Export] = &[
             ("email", Some(Column::OtherEmail)),
             ("phonenumber", Some(Column::Phone)),
             ("product", Some(Column::EntryType)),
-            // These columns belong to an address, and to a seat.
+            // In this export, these columns are parts of an address or of a seat, so they are not read.
             ("state", None),
             ("zone", None),
             ("seatzone", None),
             ("price", None),
             ("paid", None),
             ("blocked", None),
-            // These are written in the event's own format of times.
+            // The event chooses the format of these times, so they are not read.
             ("validfrom", None),
             ("validuntil", None),
         ],
         ..NOTHING
     },
-    // "Attendee Summary". It has codes only if the organiser chose that column.
+    // The report "Attendee Summary". It has codes only if the organiser chose that column.
     Export {
         name: "Eventbrite",
         signs: &[&["order", "orderno", "orderid"], &["tickettype"], &["attendeestatus", "attendee"], &["firstname"]],
@@ -110,7 +113,7 @@ const EXPORTS: &[Export] = &[
         ],
         ..NOTHING
     },
-    // The newer report, with one row per ticket. Orders of several tickets have several rows.
+    // Eventbrite's newer report, with one row per ticket. Orders of several tickets have several rows.
     Export {
         name: "Eventbrite",
         signs: &[&["orderid", "orderno"], &["attendeefirstname", "buyerfirstname"], &["buyeremail"]],
@@ -247,7 +250,7 @@ const EXPORTS: &[Export] = &[
         ],
         ..NOTHING
     },
-    // Tab-separated. It has neither codes nor addresses. "Guests" are persons in addition to the member.
+    // A tab-separated export. It has neither codes nor addresses. "Guests" are persons in addition to the member.
     Export {
         name: "Meetup",
         signs: &[&["rsvpedon"], &["userid"], &["rsvp"]],
@@ -280,7 +283,7 @@ const EXPORTS: &[Export] = &[
         ],
         ..NOTHING
     },
-    // Orders. The header of its list of issued tickets is not published.
+    // The export of orders. The header of its list of issued tickets is not published.
     Export {
         name: "Ticket Tailor",
         signs: &[&["ticketspurchased"], &["orderid"], &["ordercancelled"]],

@@ -1,7 +1,7 @@
 //! Finds which guest a row is about: the key by which its ticket is found again, in this file and in the next.
 //!
-//! Two rows are one guest only if all given identity fields are equal, or the source's own row id is (spec §5). A code,
-//! an address or a company's id that several persons share never joins them.
+//! Two rows are one guest only if all given identity fields are equal, or if the source's own row id is equal (spec
+//! §5). A code, an address or a company's id that several persons share never joins them.
 
 use std::borrow::Cow;
 
@@ -75,7 +75,7 @@ impl Named<'_> {
             key.as_ref().map(|key| OtherKey { key: scope.key(key), only_same_name })
         };
         if let Some(text) = barcode {
-            // An export may bring the codes of tickets that an earlier file brought without.
+            // An export may bring the codes of tickets that an earlier file brought without codes.
             let others = [other(&by_order, self.position_is_shared), other(&by_id, self.id_is_shared)];
             let others = others.into_iter().flatten().filter(|_| self.is_export).collect();
             return Some((Identity::Code(BarcodeHash::of(text)), others));

@@ -79,7 +79,7 @@ pub enum NewTypes {
     Create,
     /// Give its rows the event's first type.
     First,
-    /// Leave its rows out, since it may be a T-shirt.
+    /// Leave its rows out, since the product may be something else, such as a T-shirt.
     LeaveOut,
 }
 

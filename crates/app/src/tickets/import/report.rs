@@ -41,8 +41,8 @@ pub struct ImportReport {
     pub unchanged: usize,
     /// Number of rows that repeat another row. Their guest is created once.
     pub joined: usize,
-    /// Number of rows whose ticket a person voided or refunded here, while the export calls it good. The person's
-    /// decision stays.
+    /// Number of rows whose ticket a person voided or refunded here, while the export says that it is valid. The
+    /// person's decision stays.
     pub kept: usize,
     /// Reasons why rows stay out, with their number of rows.
     pub left_out: Vec<LeftOutReport>,

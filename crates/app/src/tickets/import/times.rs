@@ -1,5 +1,5 @@
-//! Reads dates and times as people's files have them. Without an offset they are in the event's zone. Whether the day
-//! or the month comes first, the file's own dates show.
+//! Reads dates and times as people's files have them. Without an offset they are in the event's zone. The file's own
+//! dates show whether the day or the month comes first.
 
 use admit_core::normalize::for_search;
 use admit_core::time::Timestamp;

@@ -158,8 +158,8 @@ pub(super) fn record(
     }
 }
 
-/// Removes what undoing imports would restore of these tickets and their guests. Somebody's data was erased, and it
-/// must not come back.
+/// Removes what undoing imports would restore of these tickets and their guests. A guest's data was erased, and undoing
+/// an import must not bring it back.
 pub(crate) fn forget(tx: &mut dyn Tx, event_id: &EventId, tickets: &BTreeSet<TicketId>) -> Result<()> {
     for record in tx.imports_with_kept(event_id)? {
         let mut kept: Kept = read_kept(&record)?;
@@ -188,7 +188,8 @@ pub async fn list(app: &App, caller: &UserCaller, event_id: EventId) -> Result<V
 
 /// Undoes an import.
 ///
-/// 1. Find it. Fails with `import_undone` if it was undone before, `import_in_use` if somebody of it was scanned.
+/// 1. Find it. Fails with `import_undone` if it was undone before, and with `import_in_use` if one of its guests was
+///    scanned.
 /// 2. Void and withdraw the tickets that it made.
 /// 3. Restore what it changed, except what somebody changed since.
 /// 4. Write one line in the ledger.
@@ -301,8 +302,8 @@ fn restore(
         let mut changes = differences(&ticket.rules, &rules);
         let order_id = before.order_id.clone();
         if order_id != ticket.order_id && changes.is_empty() {
-            // The booking is part of the list that phones have. Changed content needs a new version, so one rule is
-            // stored again.
+            // The order number is part of the phones' list. A changed list needs a new version, so one rule is stored
+            // again, with the same value.
             changes.push(TicketChange::EntryLimit(rules.entry_limit));
         }
         if !changes.is_empty() {

@@ -8,8 +8,8 @@ use admit_core::scan::{Scan, Stage};
 
 use super::*;
 
-/// S1 §8.2 rows 1–4: the device stays on record as withdrawn, and its key is invalid at once. Scans that it still sends are
-/// flagged unverified.
+/// S1 §8.2 rows 1–4: the device stays on record as withdrawn, and its key is invalid at once. Scans that it still sends
+/// are flagged unverified.
 #[test]
 fn s1_8_2_a_revoked_device_stays_on_record_and_its_syncs_wait() {
     let world = World::new();

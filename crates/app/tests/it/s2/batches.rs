@@ -70,7 +70,7 @@ fn s2_4_a_batch_leaves_scans_states_a_row_and_a_line() {
     }
     assert_eq!(metadata["batch_created_at"], json!(world.app.clock.now().to_string()));
     assert!(metadata["sync_duration_seconds"].is_number());
-    let lines = admit_app::audits::list(&world.app, &world.owner, Some(world.event.clone()), whole_page());
+    let lines = admit_app::audits::list(&world.app, &world.owner, Some(world.event.clone()), None, whole_page());
     let entry = now(lines).unwrap().items.remove(0);
     let line = &entry.line;
     // A device sent the batch, not a person: S2's `user_id` is null then.

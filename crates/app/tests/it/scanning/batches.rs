@@ -68,7 +68,7 @@ fn a_body_of_another_device_is_refused_whole_and_put_on_record() {
     assert_eq!(code(send_body(&world, &phone, &body)), "device_mismatch");
     assert_eq!((head(&world), world.occupancy().inside), (before, 0), "not even its own scan is taken in");
     assert_eq!(lacking(&world, &phone, 1), [(1, 1)]);
-    let page = now(audits::list(&world.app, &world.owner, None, whole_page())).unwrap();
+    let page = now(audits::list(&world.app, &world.owner, None, None, whole_page())).unwrap();
     assert_eq!(page.items[0].line.action, "device_mismatch");
 }
 

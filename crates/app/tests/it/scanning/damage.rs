@@ -60,7 +60,7 @@ fn a_scan_marked_as_waiting_that_does_not_is_found() {
             let mut marked = verdicts.clone();
             marked[0].left_out = Some(LeftOut::Unverified);
             tx.put_states(&event, &[(state.clone(), marked)])?;
-            // Simulates that only the state was written: the mark stays.
+            // Simulates a write that stored the verdicts without removing the mark of the waiting scan.
             tx.insert_states(&event, &[(state, verdicts)])
         }
     }))
@@ -85,7 +85,7 @@ fn a_mark_of_something_nothing_is_known_of_is_found_and_goes() {
             state.subject_key = "ticket:gone".into();
             verdicts[0].left_out = Some(LeftOut::Unverified);
             tx.put_states(&event, &[(state.clone(), verdicts)])?;
-            // Simulates that only the state was removed: the mark stays.
+            // Simulates a write that removed the verdicts without removing the mark of the waiting scan.
             tx.insert_states(&event, &[(state, Vec::new())])
         }
     }))

@@ -49,7 +49,7 @@ fn is_as_reduced(world: &World) {
     let found = now(rebuild::check(&world.app, &world.owner.organization_id, &world.event)).unwrap();
     assert_eq!(found.lines, Vec::<String>::new());
 }
-/// The number of persons in the area of the phone's gate, as the heartbeat's answer says. None: it says no number.
+/// The number of persons in the area of the phone's gate, as the heartbeat's answer says. `None` if it has no number.
 fn told(world: &World, phone: &Phone<'_>) -> Option<u32> {
     let beat: HeartbeatRequest =
         serde_json::from_value(json!({ "pending": 0, "manifest_version": 0, "log_id": "log", "head": 0 })).unwrap();

@@ -18,7 +18,7 @@ use crate::home::{Copy, is_postgres};
 const WHILE: Duration = Duration::from_secs(20);
 
 /// The world's content in a store with threads of its own. The store reports that it is about to commit, and then
-/// waits. None: the world's store cannot be copied so.
+/// waits. `None` if the world's store cannot be copied in this way.
 fn threaded(world: &World) -> Option<(App, Receiver<()>, Sender<()>)> {
     let Copy::Image(image) = world.store.copy() else { return None };
     let ((here, at_commit), (go, may_go)) = (channel(), channel());

@@ -116,7 +116,8 @@ fn s1_5_2_a_late_upload_that_takes_the_entry_is_announced_everywhere() {
     let conflict = &answer.conflicts[0];
     assert_eq!((conflict.result.as_str(), conflict.severity.as_str()), ("DOUBLE_ENTRY", "CRITICAL"));
     assert_eq!(conflict.double_entry_scans[0].scan_id.as_str(), "late");
-    let page = now(admit_app::audits::list(&world.app, &world.owner, Some(world.event.clone()), whole_page())).unwrap();
+    let page =
+        now(admit_app::audits::list(&world.app, &world.owner, Some(world.event.clone()), None, whole_page())).unwrap();
     let changes: Value = serde_json::from_str(&page.items[0].line.changes).unwrap();
     assert_eq!((&changes["batch_id"], &changes["conflicts"]), (&json!("b2"), &json!(1)));
     let topics: Vec<Topic> = world.heard.take().into_iter().map(|hint| hint.topic).collect();

@@ -1,9 +1,9 @@
-//! The small-scope proof. Its alphabet has twelve facts about one ticket. Every set of a few comes to the same state, in
-//! every order and in every split into batches.
+//! The small-scope proof. Its alphabet has twelve facts about one ticket. Every set of a few facts gives the same
+//! state, in every order and in every split into batches.
 //!
-//! The property tests of `crates/core` sample large histories. This test leaves nothing out of small ones. It asks the
-//! whole intake: the way from a request to stored rows. [`World::is_consistent`] then compares the rows with what the
-//! reducer says of the stored facts.
+//! The property tests of `crates/core` sample large histories. This test takes every small history. It tests the whole
+//! intake, from a request to the stored rows. [`World::is_consistent`] then compares the rows with what the reducer
+//! says of the stored facts.
 
 use std::collections::BTreeMap;
 
@@ -18,16 +18,16 @@ use admit_core::ticket::TicketStatus;
 
 use super::*;
 
-/// Facts of which any may happen beside any others. A ticket admits one person, and doors opened long ago.
+/// The facts. Any of them may happen together with any others. A ticket admits one person, and doors opened long ago.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
     /// The first phone lets the guest in.
     Enters,
-    /// So does the second phone, a minute later.
+    /// The second phone lets the guest in, two minutes later.
     EntersElsewhere,
     /// The first phone asks the server about a third entry.
     Claims,
-    /// It lets the guest in; the claim has the same scan id.
+    /// The first phone lets the guest in after that claim, under the same scan id.
     EntersAgain,
     /// The second phone lets the guest out.
     Leaves,
@@ -43,7 +43,7 @@ enum Step {
     Voids,
     /// An organiser lets the ticket admit two, from the start.
     Widens,
-    /// An organiser counts the practice scan. It must be stored by then.
+    /// An organiser accepts the practice scan, which must be stored before.
     Accepts,
 }
 use Step::*;
@@ -62,11 +62,11 @@ const ALPHABET: [Step; 12] = [
     Widens,
     Accepts,
 ];
-/// Histories in one world: more make its event slow to check.
+/// The number of histories in one world. With more of them, checking the world's event would be slow.
 const A_WORLD: usize = 400;
 
 impl Step {
-    /// Whether a phone sends it: others are requests of their own.
+    /// Whether the step is a scan that a phone sends. The other steps are requests of an organiser.
     fn is_scan(self) -> bool {
         !matches!(self, Voids | Widens | Accepts)
     }
@@ -75,10 +75,10 @@ impl Step {
     }
 }
 
-/// Steps in the order of their arrival; a batch is a run of scans.
+/// The steps in the order of their arrival. Each inner list is a batch of scans, or one act of an organiser.
 type History = Vec<Vec<Step>>;
 
-/// Every set of `size` of the alphabet.
+/// Every set of `size` steps of the alphabet.
 fn sets(size: usize) -> Vec<Vec<Step>> {
     let of = |mask: u32| (0..ALPHABET.len()).filter(move |place| mask >> place & 1 == 1).map(|place| ALPHABET[place]);
     let masks = (0..1u32 << ALPHABET.len()).filter(|mask| mask.count_ones() as usize == size);
@@ -98,7 +98,7 @@ fn orders(steps: &[Step]) -> Vec<Vec<Step>> {
     out
 }
 
-/// An order in every split into batches. An act of an organiser stands alone.
+/// All splits of this order into batches. An act of an organiser is never in a batch.
 fn splits(order: &[Step]) -> Vec<History> {
     let cuts = order.len() - 1;
     let split = |mask: u32| {
@@ -154,7 +154,7 @@ impl<'w> Scope<'w> {
             Reverts => (0, 4),
             Overrides => (1, 5),
             AddsGuest => (1, 6),
-            // Later than what an organiser does: that happens at an hour.
+            // This time is later than the acts of the organiser, which happen after one hour.
             Leaves => (1, 70),
             _ => (0, 80),
         };
@@ -193,8 +193,8 @@ impl<'w> Scope<'w> {
         }
         (scan, by)
     }
-    /// Lets a history happen to the ticket of its own, and gives what is known of it afterwards, in words that do not
-    /// depend on the case.
+    /// Carries out a history on the ticket of this case. Returns what the server then knows of the ticket, in words
+    /// that do not depend on the case.
     fn outcome(&self, case: usize, history: &History) -> String {
         let mut digests = BTreeMap::new();
         for (number, batch) in history.iter().enumerate() {
@@ -214,7 +214,7 @@ impl<'w> Scope<'w> {
                         digests.insert(format!("{:?}", admit_core::sign::content_digest(&scan)), format!("<{step:?}>"));
                         items.push(item(&self.phones[by], &scan));
                     }
-                    // Whoever carries a batch, its scans are their authors'.
+                    // Either phone may carry a batch, since each scan names its author and has the author's signature.
                     let carrier = &self.phones[number % 2];
                     send(self.world, carrier, &format!("{case}-{number}"), &items).unwrap();
                 }
@@ -273,7 +273,7 @@ fn item(phone: &Phone<'_>, scan: &Scan) -> Value {
     item
 }
 
-/// Every history of these sets, and how many there were.
+/// Checks that all histories of each set have the same outcome. Returns the number of histories.
 fn prove(sets: &[Vec<Step>]) -> usize {
     let mut cases = sets.iter().flat_map(|set| histories(set).into_iter().map(move |history| (set, history)));
     let (mut first, mut count): (BTreeMap<&Vec<Step>, String>, usize) = (BTreeMap::new(), 0);
@@ -297,7 +297,7 @@ fn prove(sets: &[Vec<Step>]) -> usize {
 
 #[test]
 fn a_few_facts_come_to_one_state_in_every_order_and_split() {
-    // Sets of four are a matter of minutes.
+    // Sets of four take minutes, so only the long tests try them.
     let most = if std::env::var_os("ADMIT_LONG").is_some() { 4 } else { 2 };
     let mut all: Vec<Vec<Step>> = (1..=most).flat_map(sets).collect();
     if most < 4 {

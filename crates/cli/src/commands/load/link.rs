@@ -49,5 +49,5 @@ async fn trickle(mut from: impl AsyncReadExt + Unpin, mut to: impl AsyncWriteExt
         }
         last = tokio::time::Instant::now();
     }
-    let _ = to.shutdown().await; // Closed already, perhaps.
+    let _ = to.shutdown().await; // The connection may be closed already.
 }

@@ -244,7 +244,7 @@ impl Door {
         while let Some(word) = self.scanner.word() {
             match word {
                 Word::Refused { message, .. } if self.pairing => bail!("{message}"),
-                // A message about no code. What pairing or storage reports is also in the view.
+                // The message is not about a code. The view also shows what pairing and storage report.
                 Word::Shown(_) | Word::Refused { .. } if !self.current => {}
                 Word::Refused { code, message } => self.failed(&code, &message)?,
                 Word::Shown(verdict) if asks_count(&verdict) => self.asked(verdict)?,

@@ -104,7 +104,7 @@ async fn run(
     let mut input = child.stdin.take();
     let work = async {
         if let Some(input) = &mut input {
-            let _ = input.write_all(text.as_bytes()).await; // One that does not read needs none.
+            let _ = input.write_all(text.as_bytes()).await; // A hook that does not read its input needs none.
         }
         drop(input);
         child.wait().await

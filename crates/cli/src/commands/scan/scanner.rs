@@ -213,7 +213,7 @@ impl Scanner {
             Effect::Purge { row } => self.told("tidying the journal", |journal| journal.purge(&row)),
             Effect::Forget { key } => self.told("forgetting a list", |journal| journal.forget(&key)),
             Effect::WipeCaches => self.told("erasing guest data", DeviceJournal::wipe),
-            // These answer inputs that this scanner never feeds.
+            // These effects answer inputs that this scanner never feeds.
             Effect::Undone { .. } | Effect::Found { .. } | Effect::PinRefused { .. } | Effect::PinOk => {}
             Effect::Export { .. } => {}
         }

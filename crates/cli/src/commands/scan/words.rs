@@ -31,8 +31,8 @@ pub fn asks_count(verdict: &VerdictView) -> bool {
         && matches!(verdict.screen, Screen::AdmitParty | Screen::Full | Screen::Check)
 }
 
-/// The screen to show for a verdict. A verdict that asks staff how many enter has a screen of its own until they answer.
-/// `None` if they answered that nobody enters.
+/// The screen to show for a verdict. A verdict that asks staff how many enter has a screen of its own until they
+/// answer. `None` if they answered that nobody enters.
 pub fn face(verdict: &VerdictView) -> Option<Screen> {
     match verdict.screen {
         Screen::SameTicket | Screen::Exit => Some(verdict.screen),

@@ -102,7 +102,9 @@ impl Wake for Woken {
 /// Drives a future to its end, and waits for work of other threads. `None`: the future may be held back (`held_back`),
 /// and nothing woke it any more.
 ///
-/// # Panics If nothing wakes the future for `patience`. A seed that hangs would otherwise report nothing.
+/// # Panics
+///
+/// If nothing wakes the future for `patience`. A seed that hangs would otherwise report nothing.
 fn drive<T>(future: impl Future<Output = T>, held_back: bool, patience: Duration) -> Option<T> {
     let woken = Arc::new(Woken { awake: AtomicBool::new(true), driver: std::thread::current() });
     let waker = Waker::from(Arc::clone(&woken));

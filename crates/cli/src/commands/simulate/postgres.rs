@@ -109,7 +109,7 @@ impl StoreBehind for Private {
         held.store.crash();
         held.database.put_back("backup")
     }
-    /// The comparison of both stores' rows runs at level 1.
+    /// Returns nothing, because level 1 compares the rows of both stores.
     fn contents(&self) -> Result<Contents> {
         Ok(Contents::default())
     }

@@ -33,8 +33,8 @@ impl Journal {
         (scans > 0).then_some((row, self.purged + scans as u64))
     }
 
-    /// The summary that replaces all rows so far once they are purged. `None` if the rows are not the beginning of a
-    /// journal.
+    /// The summary that replaces all rows so far once they are purged. `None` if the journal has no identity yet, is
+    /// damaged, or has a row that this version cannot read.
     pub fn summary(&self) -> Option<Summary> {
         let (device_id, log_id) = self.identity.clone().filter(|_| !self.damaged && self.unread.is_none())?;
         let events: BTreeSet<&EventId> = self

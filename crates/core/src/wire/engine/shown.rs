@@ -72,7 +72,7 @@ pub struct RecountView {
     pub at: Timestamp,
     /// The gate's name.
     pub gate: String,
-    /// Persons inside at that time.
+    /// Persons inside at the time of the recount.
     pub inside: u32,
 }
 

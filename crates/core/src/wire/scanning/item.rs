@@ -58,13 +58,14 @@ pub struct ScanV1 {
     pub signature: String,
 }
 
-/// The data that came with a scan in addition to its content. They are kept as evidence, and no verdict uses it.
+/// The data that came with a scan in addition to its content. The server keeps them as evidence, and no verdict uses
+/// them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Evidence {
     /// The signature as sent. `None` if the form has none, or if it is longer than any signature.
     pub signature: Option<String>,
-    /// The item as sent. `None` unless it holds a field that this version does not know. So what a newer app said is
-    /// not lost.
+    /// The item as sent. `None` unless it holds a field that this version does not know. So no field of a newer app is
+    /// lost.
     pub sent: Option<String>,
     /// The name of the guest whom the scan added. `None` if the scan added none, or if the name is not the signed one.
     pub named: Option<Named>,
@@ -190,7 +191,7 @@ pub struct ScanV2 {
     pub scan_id: ScanId,
     /// The device that made the scan.
     pub device_id: DeviceId,
-    /// The log of that device.
+    /// The log of the device that made the scan.
     pub log_id: LogId,
     /// The scan's place in the log, from 1.
     pub seq: u64,
@@ -272,7 +273,8 @@ pub struct ScanV2 {
     pub signature: String,
 }
 
-/// A guest added at the door: the signed fields, and the name of which only the digest is signed.
+/// A guest added at the door. The signature covers all fields but the name and the salt. It covers those two by their
+/// digest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WalkInItem {
     /// The ticket's zone.

@@ -1,6 +1,7 @@
 //! The HTML of the page of a pass. All text of organisers and guests is escaped.
 
 use admit_app::passes::{Pass, escaped, when};
+use admit_app::records::LetterheadRecord;
 use admit_core::pass::PassStanding;
 
 const STYLE: &str = include_str!("pass.css");
@@ -13,12 +14,10 @@ const FONTS: &str = concat!(
     include_str!("fonts/figures.woff2.b64"),
     ") format(\"woff2\")}"
 );
-/// The colour of the card's edge if the organisation has not chosen one.
-const COLOR: &str = "#0f5c4a";
 
 /// The page of a pass. `side` and `path` are the size of the QR code's square and its drawing.
 pub fn pass(pass: &Pass, (side, path): &(usize, String), token: &str, nonce: &str) -> String {
-    let color = pass.letterhead.color.as_deref().unwrap_or(COLOR);
+    let color = pass.letterhead.color.as_deref().unwrap_or(LetterheadRecord::COLOR);
     let event = escaped(&pass.event.name);
     let (class, head, words) = standing(pass);
     let guest = pass.guest.as_ref().map(|guest| escaped(&guest.name)).unwrap_or_default();
@@ -130,7 +129,7 @@ mod tests {
         let colours: Vec<&str> =
             screen.match_indices("#").map(|(at, _)| &screen[at..at + 7]).filter(|one| one.len() == 7).collect();
         assert!(colours.len() > 20, "{colours:?}");
-        for colour in colours.iter().chain([&COLOR]) {
+        for colour in colours.iter().chain([&LetterheadRecord::COLOR]) {
             assert!(tokens.contains(*colour), "{colour} is no colour of tokens.css");
         }
     }

@@ -1,4 +1,5 @@
-//! `POST /api/scanning/pair`, `POST /api/scanning/pairing-place` and `POST /api/scanning/pairing-requests` (S1 §8.1, spec D11).
+//! `POST /api/scanning/pair`, `POST /api/scanning/pairing-place` and `POST /api/scanning/pairing-requests` (S1 §8.1,
+//! spec D11).
 
 use admit_app::devices::{self, Claimed, PairCommand, PairedDevice, RequestPairing};
 use admit_app::error::Error;

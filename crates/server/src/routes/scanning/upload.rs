@@ -22,8 +22,8 @@ const COMPRESSED: usize = 8;
 /// The assumed size of a body without a length, in bytes. Some proxies send every body in chunks.
 const USUAL_BYTES: usize = 1024 * 1024;
 
-/// Reads an upload's body and waits until it may be judged. Judging weighs `times` its length. Without room it answers
-/// 503 `busy`. The upload counts for the sync limit once its body is read.
+/// Reads an upload's body and waits until it may be judged. Judging counts as `times` the body's length. If the server
+/// has no room for it, the function fails with 503 `busy`. The upload counts for the sync limit once its body is read.
 #[tracing::instrument(target = "admit::trace", name = "upload.read", skip_all)]
 pub async fn read(state: &AppState, caller: &DeviceCaller, request: Request, times: usize) -> Result<(Bytes, Judging)> {
     let came = Instant::now();

@@ -76,9 +76,9 @@ impl Document {
         }
     }
 
-    /// A value of this schema with the required members and every member that names a thing. Of alternatives it takes
-    /// the one with the fewest requirements, or with `other` the one with the most. `text` gives the texts by the
-    /// member's name.
+    /// A value of this schema with the required members and every member that names a thing. If there are alternatives,
+    /// it takes the one with the fewest requirements, or with `other` the one with the most. `text` gives the texts by
+    /// the member's name.
     pub fn sample(&self, schema: &Value, name: &str, other: bool, text: &mut dyn FnMut(&str) -> Value) -> Value {
         let schema = self.resolved(schema);
         for word in ["oneOf", "anyOf"] {

@@ -19,12 +19,13 @@ const NAMING: [&str; 4] = [
 ];
 
 /// Query parameters and headers that name nothing of an organisation.
-const NO_NAMES: [&str; 25] = [
+const NO_NAMES: [&str; 26] = [
     "limit",
     "cursor",
     "q",
     "mail",
     "kind",
+    "action",
     "sort",
     "status",
     "state",

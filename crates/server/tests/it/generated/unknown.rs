@@ -180,7 +180,7 @@ fn kept_as_sent<'a>(server: &TestServer, sent: &'a [Value]) -> Vec<&'a Value> {
 }
 
 /// A scan of a newer app has one more field, and so has its batch. The server accepts it, counts it under its
-/// signature, and stores it unchanged. It does not store a scan twice whose fields it knows.
+/// signature, and stores it unchanged. It stores the sent text only of a scan with an unknown field.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_newer_device_sends_is_accepted_and_kept_as_it_came() {
     let server = TestServer::start().await;

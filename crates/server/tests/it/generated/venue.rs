@@ -167,7 +167,7 @@ impl Venue {
             "pairing-requests" => of.pairing_request.clone(),
             "webhook-endpoints" => of.webhook.id.clone(),
             "imports" => of.import.clone(),
-            // Of the webhooks themselves.
+            // This is the path to which webhooks are sent.
             "guests" if name == "endpoint" => of.webhook.id.clone(),
             "guests" => of.guest.clone(),
             _ => panic!("{{{name}}} of {path}: say in this test where a real one comes from"),
@@ -196,7 +196,7 @@ impl Venue {
             // One answer to many incidents names them here.
             "ids" => of.incident.clone(),
             "ticket_id" => of.ticket.clone(),
-            "guest_id" => of.guest.clone(),
+            "guest_id" | "guest_ids" => of.guest.clone(),
             "device_id" | "target_device" => of.phone.device_id().to_string(),
             "log_id" => of.log.clone(),
             "key_id" => of.phone.key_id().to_string(),

@@ -1,4 +1,4 @@
-//! Guests: found, shown, changed, followed; a promoter's own.
+//! Guests: finding, showing and changing them, their history, and a promoter's own guests.
 
 use admit_core::limits::{BARCODE_BYTES, NAME_CHARS};
 use reqwest::Method;
@@ -51,7 +51,7 @@ async fn a_guest_is_found_without_accents_by_list_and_by_whether_they_came() {
         assert_eq!(problem(wrong, 400, "invalid_request").await["errors"][0]["path"], field);
     }
     let nothing = json!([]);
-    // As long as what is looked for may be: a name, a code.
+    // These are the longest texts that a search accepts: as long as a name or a code may be.
     for (list, most) in [(GUESTS, NAME_CHARS), ("/api/events/{event}/tickets", BARCODE_BYTES)] {
         let longest = format!("{list}?q={}", "%C3%A9".repeat(most));
         assert_eq!(get(&server, &longest).await["items"], nothing);
@@ -96,7 +96,7 @@ async fn a_guests_story_is_told_from_the_ledger_and_the_doors() {
     assert_eq!(problem(wrong.await.unwrap(), 400, "invalid_request").await["errors"][0]["path"], "ticket_status");
 }
 
-/// A voided guest is expected no more, and the list says so.
+/// A guest whose ticket is void is no longer expected, and the list says so.
 #[tokio::test]
 async fn the_list_of_guests_says_how_their_tickets_stand() {
     let server = TestServer::start().await;
@@ -117,7 +117,7 @@ async fn the_list_of_guests_says_how_their_tickets_stand() {
     assert_eq!(found, expected);
 }
 
-/// The list says names, not ids; the counts are of the same guests as the list.
+/// The list shows names instead of ids. The counts are of the same guests as the list.
 #[tokio::test]
 async fn guests_are_listed_with_what_a_person_needs_and_counted() {
     let server = TestServer::start().await;
@@ -152,7 +152,7 @@ async fn guests_are_listed_with_what_a_person_needs_and_counted() {
     let numbers =
         ["all", "inside", "to_come", "came", "no_show", "voided", "persons"].map(|name| counts[name].as_u64());
     assert_eq!(numbers, [3, 1, 1, 1, 0, 1, 5].map(Some));
-    // One number on every page: whom valid tickets admit, those without a guest included.
+    // Every page shows the same number: the persons whom valid tickets admit, including tickets without a guest.
     let nameless =
         post(&server, "/api/events/{event}/tickets", json!([{ "barcode": "NAMELESS", "entry_limit": 7 }]), 201).await;
     let expected = async || {
@@ -182,7 +182,7 @@ async fn guests_are_listed_with_what_a_person_needs_and_counted() {
     assert_eq!((&over["to_come"], &over["no_show"]), (&json!(0), &json!(1)));
 }
 
-/// spec D17: who never came is a no-show once the event is over, and a late scan corrects it.
+/// spec D17: a guest who never came is a no-show once the event is over, and a late scan corrects it.
 #[tokio::test]
 async fn no_show_is_derived_when_the_event_ends_and_corrected_by_a_late_scan() {
     let server = TestServer::start().await;
@@ -213,7 +213,7 @@ async fn s0_a_promoter_has_their_own_lists_and_nothing_else() {
     let path = format!("{lists}/{}", id(&house));
     let given = patch(&server, &path, json!({ "promoter_id": pat.user_id, "name": "Pat's" })).await;
     assert_eq!((&given["promoter_id"], &given["name"]), (&json!(pat.user_id), &json!("Pat's")));
-    // Both may have been made in one millisecond: which comes first is not said.
+    // Both lists may have been made in one millisecond, so either may come first.
     let page = pat.get(lists).await;
     let mut both = names(&page);
     both.sort();
@@ -265,7 +265,8 @@ async fn s0_a_promoter_has_their_own_lists_and_nothing_else() {
     }
 }
 
-/// A phone died at the desk: the organiser checks the guest in, sees a refusal, sets it aside, and takes it back.
+/// The guest's phone is empty: the organiser checks the guest in, sees a refusal, sets it aside, and undoes the
+/// check-in.
 #[tokio::test]
 async fn a_guest_is_checked_in_from_the_office_and_that_is_undone() {
     let server = TestServer::start().await;

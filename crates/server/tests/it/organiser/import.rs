@@ -1,4 +1,4 @@
-//! CSV in and out.
+//! Importing and exporting CSV files.
 
 use reqwest::{Method, Response};
 use serde_json::json;

@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{get, post};
+use super::{as_owner, get, post};
 use crate::member::Member;
 use crate::server::{TestServer, problem};
 
@@ -98,7 +98,7 @@ async fn a_code_is_shown_by_an_act_that_is_on_record() {
 async fn the_file_of_all_codes_is_on_record_too() {
     let server = TestServer::start().await;
     ana(&server).await;
-    let file = super::as_owner(&server, &server.home, Method::GET, "/api/events/{event}/tickets/export");
+    let file = as_owner(&server, &server.home, Method::GET, "/api/events/{event}/tickets/export");
     assert!(file.send().await.unwrap().text().await.unwrap().contains(CODE));
     let ledger = get(&server, "/api/audit?event_id={event}").await;
     assert_eq!(ledger["items"][0]["action"], "tickets_exported");
@@ -135,7 +135,27 @@ async fn an_api_token_has_a_role_and_an_end() {
         (json!({ "name": "T", "expires_at": "2020-01-01T00:00:00Z" }), "expires_at"),
         (json!({ "name": "T", "expires_at": "2099-01-01T00:00:00Z" }), "expires_at"),
     ] {
-        let refused = super::as_owner(&server, &server.home, Method::POST, "/api/api-tokens").json(&body).send();
+        let refused = as_owner(&server, &server.home, Method::POST, "/api/api-tokens").json(&body).send();
         assert_eq!(problem(refused.await.unwrap(), 400, "invalid_request").await["errors"][0]["path"], field);
     }
+}
+
+#[tokio::test]
+async fn a_ledger_is_read_by_action_and_an_unknown_action_is_refused_with_the_nearest() {
+    let server = TestServer::start().await;
+    let made = ana(&server).await;
+    let path = format!("/api/tickets/{}/code", made["id"].as_str().unwrap());
+    as_owner(&server, &server.home, Method::POST, &path).send().await.unwrap();
+    let actions = async |query: &str| {
+        let ledger = get(&server, &format!("/api/audit?event_id={{event}}{query}")).await;
+        let lines = ledger["items"].as_array().unwrap().iter();
+        lines.map(|line| line["action"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert!(actions("").await.len() > 1);
+    assert_eq!(actions("&action=ticket_code_shown").await, ["ticket_code_shown"]);
+    assert_eq!(actions("&action=gate_removed").await, [""; 0]);
+    let unknown = as_owner(&server, &server.home, Method::GET, "/api/audit?action=ticket_code_show");
+    let refused = problem(unknown.send().await.unwrap(), 400, "invalid_request").await;
+    assert_eq!(refused["errors"][0]["path"], "action");
+    assert!(refused["detail"].as_str().unwrap().ends_with("Did you mean `ticket_code_shown`?"), "{refused}");
 }

@@ -1,4 +1,4 @@
-//! From a guest's row to a code in their inbox that opens their pass.
+//! Tests the way from a guest's row to a mail whose code opens the guest's pass.
 
 use std::collections::BTreeSet;
 

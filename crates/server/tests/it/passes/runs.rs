@@ -67,3 +67,37 @@ async fn a_phone_number_alone_makes_a_pass_and_the_run_says_that_nothing_was_mai
     office.until_done(2).await;
     assert_eq!(office.bucket.objects().len(), 1, "the same object");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn passes_of_many_guests_are_sent_by_one_call_that_can_count_first() {
+    let office = Office::open().await;
+    let ana = office.guest(json!({ "name": "Ana", "email": "ana@guests.example" })).await;
+    let bo = office.guest(json!({ "name": "Bo" })).await;
+    office.until_done(1).await;
+    let path = "/api/events/{event}/guests/resend";
+    let ids = json!([ana["id"], bo["id"]]);
+    let mut counts = json!({ "mailed": 1, "no_email": 1, "code_of_another": 0, "ticket_not_active": 0, "just_sent": 0, "not_found": 0 });
+    let counted = post(&office.server, path, json!({ "guest_ids": ids, "dry_run": true }), 202).await;
+    assert_eq!((&counted, office.sink.count()), (&counts, 1));
+    assert_eq!(post(&office.server, path, json!({ "guest_ids": ids }), 202).await, counts);
+    office.until_done(2).await;
+    assert_eq!(office.sink.count(), 2);
+    (counts["mailed"], counts["just_sent"]) = (json!(0), json!(1));
+    let filter = json!({ "q": "", "state": "to_come" });
+    assert_eq!(post(&office.server, path, json!({ "filter": filter }), 202).await, counts);
+    let ledger = get(&office.server, "/api/audit?event_id={event}").await;
+    let lines = ledger["items"].as_array().unwrap().iter();
+    let lines = lines.filter(|line| line["action"] == "passes_resent");
+    let lines: Vec<_> = lines.map(|line| &line["changes"]["guests"]).collect();
+    assert_eq!(lines, [&json!(1)], "one line, with the number");
+    for (body, code, at) in [
+        (json!({}), "invalid_request", "guest_ids"),
+        (json!({ "guest_ids": ids, "filter": {} }), "invalid_request", "filter"),
+        (json!({ "filter": { "state": "gone" } }), "invalid_request", "filter.state"),
+        (json!({ "ids": ids }), "unknown_field", "ids"),
+        (json!({ "filter": { "list": "x" } }), "unknown_field", "filter.list"),
+    ] {
+        let refused = post(&office.server, path, body, 400).await;
+        assert_eq!((&refused["code"], &refused["errors"][0]["path"]), (&json!(code), &json!(at)), "{refused}");
+    }
+}

@@ -1,4 +1,5 @@
-//! An organisation's own texts of its mails: checked, shown, sent, and given back.
+//! An organisation's own mail templates: the server checks them, shows them, mails with them, and restores the
+//! defaults.
 
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
@@ -31,7 +32,7 @@ async fn an_organisations_own_texts_are_in_its_mails_until_it_goes_back() {
     assert_eq!(mail.header("Subject"), "<i>Ana</i>, come to Festival");
     assert!(mail.text("text/html").starts_with("<p>Dear <b>&lt;i&gt;Ana&lt;/i&gt;</b>"), "{}", mail.text("text/html"));
     assert!(mail.text("text/plain").contains("This is your check-in code"), "the default text");
-    // Another organisation has its own, and who reads the ledger sees what changed.
+    // Another organisation's templates are unchanged. The ledger says which parts changed, and not their text.
     let other =
         as_owner(&office.server, &office.server.other, Method::GET, "/api/mail-templates").send().await.unwrap();
     assert_eq!(server::json(other, 200).await["items"][0]["own"]["subject"], Value::Null);
@@ -39,7 +40,7 @@ async fn an_organisations_own_texts_are_in_its_mails_until_it_goes_back() {
     let lines = ledger["items"].as_array().unwrap();
     let line = lines.iter().find(|line| line["action"] == "mail_template_updated").expect("a line of the change");
     assert!(line.to_string().contains("own_html") && !line.to_string().contains("Dear"), "{line}");
-    // Back to the server's own.
+    // Restores the server's default templates.
     let back = patch(&office.server, PASS, json!({ "subject": null, "html": null })).await;
     assert_eq!(back["own"], json!({ "subject": null, "text": null, "html": null }));
     let default = &back["default"];

@@ -146,7 +146,7 @@ impl Office {
             }
             let letters = kept.letters.get(&run.run_id).map_or(&[][..], Vec::as_slice);
             let most = 1 + self.cut_short.get(&run.run_id).copied().unwrap_or_default();
-            // A run that was replaced by a later run of the same guest has that remark instead.
+            // A run that was replaced by a later run about the same guest sends no letter, and says so as its problem.
             let is_newest = held.runs.iter().find(|one| one.subject == run.subject) == Some(run);
             let overtaken = run.problem.as_deref() == Some(OVERTAKEN) && !is_newest;
             let least = usize::from(!overtaken && !is_late(run));

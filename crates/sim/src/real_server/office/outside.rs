@@ -20,7 +20,7 @@ use crate::rng::Rng;
 pub struct Taken {
     /// The recipient's address.
     pub to: String,
-    /// Whether the letter's picture was stored at that time.
+    /// Whether the letter's picture was stored when the letter was accepted.
     pub has_picture: bool,
 }
 

@@ -6,7 +6,7 @@ const { number, decimal, list } = counting;
 export const devices = {
   title: "Devices",
   count: (value: number) => `${phonesOf(value)} paired`,
-  /** `asOf`: the server is away since then, and nobody knows who is online now. */
+  /** `asOf`: the time since which the server has not answered, so that nobody knows which phones are online now. */
   sub: (paired: number, online: number, asOf: string) => `${phonesOf(paired)} paired · ${asOf === "" ? `${number(online)} online` : `${number(online)} online at ${asOf}, when the server last answered`}`,
   onlineAt: (asOf: string) => `Online at ${asOf}`,
   shown: (shown: number, all: number) => `${number(shown)} of ${number(all)}`,

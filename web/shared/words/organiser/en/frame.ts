@@ -1,4 +1,4 @@
-/** What stands around every page: navigation, session, network, times. */
+/** Texts around every page: navigation, session, network, times. */
 import { counting, daysOf } from "./numbers.ts";
 
 const { number } = counting;
@@ -108,7 +108,7 @@ export const frame = {
   missed: "Never opened",
   dismiss: "Dismiss",
   optional: "optional",
-  /** What is wrong with a field before anything is sent. */
+  /** Errors of a field that the app finds before it sends a request. */
   fields: {
     missing: "Fill this in.",
     noNumber: "Give a number.",
@@ -129,9 +129,9 @@ export const times = {
   minutes: (value: number) => `${number(value)} min`,
   hours: (hours: number, minutes: number) => (minutes === 0 ? `${number(hours)} h` : `${number(hours)} h ${String(minutes).padStart(2, "0")} min`),
   days: daysOf,
-  /** A day and a time of it. */
+  /** A day with a time of that day. */
   at: (day: string, clock: string) => `${day}, ${clock}`,
-  /** From a moment to another. */
+  /** A range between two moments. */
   span: (from: string, to: string) => `${from} to ${to}`,
   clockExample: "20:00",
   timeOf: (what: string) => `${what}, time`,

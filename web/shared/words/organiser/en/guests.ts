@@ -1,5 +1,5 @@
 /** Guests: the list, one guest, the lists of promoters. */
-import { counting, entriesOf, guestsOf, personsOf } from "./numbers.ts";
+import { counting, entriesOf, guestsOf, passesOf, personsOf } from "./numbers.ts";
 
 const { number } = counting;
 
@@ -23,7 +23,7 @@ export const guests = {
   sort: "Sort",
   sorts: { name: "A to Z", last: "Latest entry", added: "Latest added" },
   columns: { guest: "Guest", type: "Type", list: "List", in: "In", last: "Last entry", state: "State" },
-  /** What tells guests of one name apart. */
+  /** The facts that tell guests with the same name apart. */
   apart: {
     email: (local: string) => `${local}@…`,
     order: (order: string) => `Order ${order}`,
@@ -45,7 +45,7 @@ export const guests = {
   clear: "Show all guests",
   noList: "You have no guest list at this event yet",
   noListWhy: "Ask the organiser for one.",
-  /** A guest's state: what differs from the ordinary gets a pill. */
+  /** States of a guest. The list shows a coloured label only for a state that is not the usual one. */
   stands: {
     inside: "Inside",
     some: (inside: number, party: number) => `${number(inside)} of ${number(party)} in`,
@@ -62,6 +62,29 @@ export const guests = {
     passWaits: "Pass waits",
     mailRefused: "Mail refused",
     noMail: "No e-mail",
+  },
+  /** Guests that were ticked, and what is done with them. */
+  picks: {
+    pick: (name: string) => `Select: ${name}`,
+    pickShown: "Select all shown",
+    counting: "Counting …",
+    chosen: (value: number) => `${number(value)} selected`,
+    takeAll: "Select all found",
+    clear: "Clear selection",
+    /** `null` while it is counted. */
+    act: (passes: number | null) => (passes === null ? "Mail passes" : `Mail ${passesOf(passes)}`),
+    leftOut: {
+      no_email: (value: number) => `${number(value)} without e-mail`,
+      code_of_another: (value: number) => `${number(value)} with a code from elsewhere`,
+      ticket_not_active: (value: number) => `${number(value)} whose ticket is not valid`,
+      just_sent: (value: number) => `${number(value)} mailed a minute ago`,
+      not_found: (value: number) => `${number(value)} no longer there`,
+    },
+    title: (passes: number) => `Mail ${passesOf(passes)}?`,
+    why: "Each guest gets their pass at the address that is saved. A mail can't be taken back.",
+    whenOpen: "The event is a draft: the passes are mailed once its doors are open.",
+    leftOutOf: (reasons: string) => `Nothing is mailed to the others: ${reasons}.`,
+    done: (passes: number) => (passes === 1 ? "1 pass is on its way." : `${passesOf(passes)} are on their way.`),
   },
   adding: {
     title: "Add a guest",

@@ -4,7 +4,7 @@ import { counting, guestsOf, linesOf, personsOf, rowsOf } from "./numbers.ts";
 const { number, count, form, list } = counting;
 
 const typesOf = (value: number): string => count(value, { one: "new type", other: "new types" });
-/** The first so many of a list, and how many more there are: "Early bird, Press and 3 more". */
+/** The first items of a list and the number of further ones: "Early bird, Press and 3 more". */
 const some = (names: readonly string[], most: number): string =>
   list(names.length <= most ? names : [...names.slice(0, most), `${number(names.length - most)} more`]);
 
@@ -59,7 +59,8 @@ export const importing = {
   about: {
     rows: (rows: number) => rowsOf(rows),
     export: (system: string) => `looks like ${/^[aeiou]/i.test(system) ? "an" : "a"} ${system} export`,
-    text: (encoding: string, delimiter: string) => `${encoding}, ${delimiter}`,
+    /** The name of an encoding stays on one line: its hyphens are no-break hyphens. */
+    text: (encoding: string, delimiter: string) => `${encoding.replaceAll("-", "\u2011")}, ${delimiter}`,
     sheet: (name: string) => `Excel, sheet “${name}”`,
     delimiters: { ",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars" } as Record<string, string>,
     delimiter: (mark: string) => `columns end with “${mark}”`,
@@ -119,7 +120,7 @@ export const importing = {
     forget: "Start afresh",
     unrecognised: "No column was recognised. Choose which one is the name, the e-mail or the code.",
     encoding: "Letters are read as",
-    /** As the API calls them, and as people do. */
+    /** The names of the encodings. The API and people use the same names. */
     encodings: ["UTF-8", "UTF-16LE", "UTF-16BE", "Windows-1252", "Mac Roman"],
     sheet: "Sheet",
     preamble: (lines: readonly string[]) => `Passed over above the header: ${some(lines.map((line) => `“${line}”`), 3)}`,
@@ -157,7 +158,7 @@ export const importing = {
     damagedWhy: (lines: string) => `${lines}: a spreadsheet damaged them. Export the list again, and import that file unopened`,
     wrong: (value: number) => `${linesOf(value)} with errors`,
     wrongDamaged: (lines: string, damaged: number) => `${lines}. ${number(damaged)} of them ${form(damaged, { one: "was", other: "were" })} damaged by a spreadsheet`,
-    /** The first lines, of so many. */
+    /** Says that only the first lines are shown, and how many lines there are in all. */
     lines: (lines: readonly number[], of: number) =>
       `${form(of, { one: "Line", other: "Lines" })} ${list([...lines.map(number), ...(of > lines.length ? [`${number(of - lines.length)} more`] : [])])}`,
     joined: (value: number) => `${number(value)} joined`,
@@ -215,7 +216,7 @@ export const importing = {
   rows: {
     titles: { new: "New guests", changed: "Changed", unchanged: "Unchanged", left_out: "Left out", joined: "Joined", asked: "Rows that wait" },
     line: (line: number) => `Line ${number(line)}`,
-    /** What is wrong with a field: "Code is too long", and "Code: this code was damaged". */
+    /** An error of a field: "Code is too long", or "Code: this code was damaged". */
     /** `goesOn`: the message completes a sentence that begins with the label. */
     wrongField: (label: string, message: string, goesOn: boolean) => (goesOn ? `${label} ${message}` : `${label}: ${message}`),
     noName: "No name",

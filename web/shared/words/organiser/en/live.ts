@@ -1,4 +1,4 @@
-/** The live page, and what it says needs a person. */
+/** The live page, and its list of cases that need a person. */
 import { counting, entriesOf, personsOf, phonesOf, scansOf } from "./numbers.ts";
 
 const { number, decimal, list, count } = counting;

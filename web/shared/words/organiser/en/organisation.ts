@@ -1,4 +1,5 @@
 /** The organisation: its members, its API tokens, its webhooks, its mails, its audit ledger. */
+import { audit } from "./audit.ts";
 import { counting } from "./numbers.ts";
 
 const { number, count } = counting;
@@ -7,7 +8,7 @@ export const organisation = {
   title: "Organisation",
   sections: "Pages of the organisation",
   section: { members: "Members", tokens: "API tokens", webhooks: "Webhooks", mails: "Mails", audit: "Audit" },
-  /** The navigation's one entry, by what a role sees of it. */
+  /** The one entry of the navigation for these pages. Its text depends on the pages that the role may see. */
   entry: { owner: "Members and access", others: "Tokens, webhooks, mails" },
   refusedTitle: "Your role can't see this page",
   refused: { members: "Owners manage the members. Ask one of them.", tokens: "Owners and managers make API tokens. Ask one of them.", webhooks: "Owners and managers make webhooks. Ask one of them.", mails: "Owners and managers write the mails. Ask one of them.", audit: "Owners and managers read the audit ledger. Ask one of them." },
@@ -150,31 +151,6 @@ export const organisation = {
     changed: "Mail about a change",
     labels: { subject: "The subject", text: "The body as text", html: "The body as HTML" } as Record<string, string>,
   },
-  audit: {
-    lead: "What members did with the organisation itself, the newest first. Nothing can be changed or removed here.",
-    columns: { at: "When", who: "Who", what: "What" },
-    /** By the server's word for what was done; one that is not here is told in its own words. */
-    actions: {
-      organization_created: "Made the organisation",
-      signed_in: "Signed in",
-      signed_out: "Signed out",
-      password_changed: "Changed their password",
-      member_created: "Added a member",
-      member_updated: "Changed a member's role",
-      member_removed: "Removed a member",
-      api_token_created: "Made an API token",
-      api_token_revoked: "Revoked an API token",
-      webhook_endpoint_created: "Made a webhook",
-      webhook_endpoint_updated: "Changed a webhook",
-      webhook_secret_rotated: "Gave a webhook a new secret",
-      letterhead_updated: "Changed the letterhead",
-      mail_template_updated: "Changed the texts of the mail",
-      event_created: "Made an event",
-    } as Record<string, string>,
-    formerMember: "A former member",
-    server: "The server",
-    phone: "A phone",
-    none: "Nothing is recorded yet",
-  },
+  audit,
   shown: (value: number) => `${number(value)} shown`,
 };

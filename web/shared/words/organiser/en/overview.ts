@@ -1,4 +1,4 @@
-/** The overview: what is to be done before doors open, and how far the event is. */
+/** The overview: a checklist until the doors open, and the figures of the event. */
 import { casesOf, counting, entriesOf, guestsOf, passesOf, personsOf, phonesOf, scansOf } from "./numbers.ts";
 
 const { number, list, count } = counting;
@@ -100,4 +100,24 @@ export const overview = {
   sampleNone: "There is no guest with a pass yet. Add a guest first.",
   sampleOf: (name: string) => `Pass of ${name}`,
   newGates: (made: number) => count(made, { one: "gate", other: "gates" }),
+};
+
+/** Lists and clocks of the phones, and mails of passes. */
+export const readiness = {
+  title: "Phones and mail",
+  rows: { lists: "Lists", clocks: "Clocks", mails: "Mails" },
+  acts: { devices: "See phones", passes: "See passes" },
+  names: (names: readonly string[], more: number) => (more === 0 ? list(names) : `${names.join(", ")} and ${number(more)} more`),
+  sameList: (phones: number) => (phones === 1 ? "The phone holds a list" : `${phonesOf(phones)} hold the same list`),
+  noList: (names: string, phones: number) => `${names} ${phones === 1 ? "holds" : "hold"} no list yet.`,
+  oldList: (names: string, phones: number) => `${names} ${phones === 1 ? "holds an older list: bring it online." : "hold an older list: bring them online."}`,
+  clockOff: (name: string, stands: string) => `${name} is ${stands}`,
+  clocksOff: (phones: string) => `${phones}. Scans are put in order all the same: set the time.`,
+  clocksRight: (right: number, silent: number) =>
+    [`${phonesOf(right)} ${right === 1 ? "is" : "are"} within 2 s`, ...(silent > 0 ? [`${number(silent)} ${silent === 1 ? "has not said its time" : "have not said their time"}`] : [])].join("; "),
+  clocksUnknown: "No phone has said its time yet",
+  mailsRefused: (passes: number) => `${number(passes)} refused`,
+  mailsWait: (passes: number) => `${passesOf(passes)} ${passes === 1 ? "waits" : "wait"}`,
+  mailsOpen: (passes: number) => `${passesOf(passes)} ${passes === 1 ? "goes" : "go"} out once the doors are open`,
+  mailsSent: (passes: number) => `${number(passes)} sent`,
 };

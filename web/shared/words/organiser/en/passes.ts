@@ -1,4 +1,4 @@
-/** Passes on their way by mail, and tickets. */
+/** The page of passes with their mails, and the page of tickets. */
 import { counting, entriesOf, passesOf, personsOf, ticketsOf } from "./numbers.ts";
 
 const { number, form } = counting;

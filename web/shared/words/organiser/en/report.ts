@@ -1,4 +1,4 @@
-/** What became of an event: its figures for whoever writes the account of it. */
+/** The report about an event that is over. */
 import { casesOf, counting, entriesOf, guestsOf, personsOf } from "./numbers.ts";
 
 const { number, decimal, count } = counting;

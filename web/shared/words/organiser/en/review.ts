@@ -1,4 +1,4 @@
-/** The review queue: one sentence a case, in the words of the door. */
+/** The review queue: one sentence for each case, in the words that staff at the door use. */
 import { casesOf, counting, personsOf, scansOf } from "./numbers.ts";
 
 const { number, count } = counting;
@@ -45,7 +45,7 @@ export const review = {
   closedByItself: "Closed: its cause is gone",
   keys: { count: "first answer", exclude: "second answer", move: "move", undo: "undo" },
 
-  /** Whom a case is about, where no guest is known. */
+  /** The subject of a case if no guest is known. */
   someone: "A guest",
   ticket: (code: string) => `Ticket ${code}`,
   aTicket: "A ticket",
@@ -90,7 +90,7 @@ export const review = {
   offline: (place: string) => `${place}, offline`,
   caseCount: (scans: number) => scansOf(scans),
 
-  /** The picture and the sentence under it. */
+  /** The picture of the scans of a case, and the sentence under it. */
   offlineUntil: (at: string) => `offline until ${at}`,
   couldNotKnow: "could not know of the other",
   counted: "counted",

@@ -1,4 +1,4 @@
-/** What more than one screen says. */
+/** Texts that more than one screen uses. */
 
 export const starting = "Starting the scanner";
 export const hardwareScanner = "Hardware scanner";

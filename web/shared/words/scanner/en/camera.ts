@@ -1,4 +1,4 @@
-/** The camera's picture, and what stands in its place when there is none. */
+/** The camera's picture, and the messages if there is none. */
 
 export const label = "Camera";
 export const tickets = "Tickets in front of the camera";
@@ -26,7 +26,7 @@ export const faults = {
   },
 };
 export const unreadable = (why: string) => `Codes cannot be read by camera: ${why}`;
-/** Why no code can be read. `error`: the browser's own words. */
+/** The reason why no code can be read. `error`: the browser's own message. */
 export const reader = {
   no_surface: () => "this browser gives no drawing surface to a worker. Update it, or use a hardware scanner.",
   failing: (error: string) => `the code reader fails (${error}). Close the app and open it again.`,

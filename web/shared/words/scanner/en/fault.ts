@@ -19,7 +19,7 @@ export const blocked = {
   title: "Storage is blocked",
   text: "This device can't record scans now, so it admits nobody. What was scanned before is safe.",
 };
-/** What exactly failed. `error`: the browser's or the core's own words. */
+/** The exact fault. `error`: the message of the browser or the core. */
 export const details = {
   error: (error: string) => error,
   no_engine: () => "the scanner's engine did not start",

@@ -1,4 +1,4 @@
-/** The screen lock, and the tablet that guests hold their own code to. */
+/** The screen lock, and the mode in which guests scan themselves at a tablet. */
 export const title = "Lock";
 export const lockNow = "Lock now";
 export const kioskTitle = "Guests scan themselves";

@@ -4,10 +4,10 @@ export const titleAgain = "Pair again";
 export const intro = "An organiser shows a pairing code on their screen. Pairing needs the network once; scanning does not.";
 export const scan = "Scan the pairing code";
 export const stop = "Stop looking";
-/** The server is asked what a code is for. */
+/** Shown while the phone asks the server to which event and gate a code belongs. */
 export const looking = "Looking up the code";
 export const lookAgain = "Look again";
-/** What the server says of a code that does not lead to a gate now. */
+/** The server's answers about a code that cannot pair now. */
 export const states = {
   expired: "This pairing code has expired.",
   used: "This pairing code was used already.",
@@ -17,6 +17,8 @@ export const states = {
 };
 export const useAnother = "Use another code";
 export const paste = "Or paste the pairing link or code";
+/** Where one stands in the field already. */
+export const pasted = "Pairing link or code";
 /** The page was opened by a link that holds no pairing code. */
 export const badLink = "This link holds no pairing code. Ask the organiser for a new one.";
 /** A link that was opened before and is no longer good. */
@@ -28,7 +30,7 @@ export const openThere = (host: string) => `Open ${host}`;
 export const useHere = "Use it here all the same";
 export const deviceName = "Name of this device";
 export const deviceNameExample = "North gate 1";
-/** A name to begin with, by the kind of device; `number` tells two of a kind apart. */
+/** The suggested name of a device, by its kind. `number` makes the name of a second device different. */
 export const deviceNames = {
   phone: (number: number) => `Phone ${number}`,
   iphone: (number: number) => `iPhone ${number}`,
@@ -40,7 +42,7 @@ export const actAs = (name: string) => `Pair as ${name}`;
 export const changeName = "Change the name";
 export const pairing = "Pairing";
 export const again = "Pair again";
-export const ask = "Show this device's own code instead";
+export const ask = "Show this device's code";
 export const askHint =
   "The organiser scans it and approves this device. Use it also if this device was paired before. Its scans are kept.";
 export const keeps = "What this device keeps";

@@ -3,11 +3,11 @@ import { count, plural } from "./format.ts";
 
 export const title = "Search";
 export const label = "Name, or the code on the ticket";
-/** Where this device holds no names. */
+/** Shown if this device holds no names. */
 export const codeTitle = "Type a code";
 export const codeLabel = "Code on the ticket";
 export const codeHint = "This device holds no names. Type the whole code as it is printed.";
-/** Takes what was typed as a ticket's code. */
+/** The button that uses the typed text as a ticket's code. */
 export const takeCode = "Check this code";
 export const asCode = "As a ticket's code";
 export const recent = "Last on this device";
@@ -23,7 +23,7 @@ export const party = (persons: number) => `Party of ${persons}`;
 export const expected = "Expected";
 export const allIn = (party: number) => `All ${party} in`;
 export const alreadyIn = "Already in";
-/** Why a guest may not go in, by the core's reason. */
+/** From a reason of the core to a text that says why a guest may not go in. */
 export const stopped = {
   ticket_voided: "Cancelled",
   ticket_refunded: "Refunded",

@@ -12,12 +12,12 @@ export const hand = "Buttons for the";
 export const hands = { right: "Right hand", left: "Left hand" };
 export const camera = "Camera";
 export const anyCamera = "Best for tickets (automatic)";
-/** A camera that gives no name. */
+/** The name of a camera that has none. */
 export const cameraNumber = (n: number) => `Camera ${n}`;
 export const zoom = "Zoom";
 export const formats = "Codes on the tickets";
 export const formatsHint = "QR codes and the event's kinds are always read. Switch on others only where tickets have them: each kind slows the reader a little.";
-/** A kind that the organiser chose for the event. */
+/** Marks a kind of code that the organiser chose for the event. */
 export const formatOfEvent = (name: string) => `${name} (set by the event)`;
 export const formatNames = {
   Code128: "Code 128",

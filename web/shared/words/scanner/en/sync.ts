@@ -1,4 +1,4 @@
-/** What is with the server and what is not. */
+/** The sheet that shows which scans the server has received. */
 import { count, plural } from "./format.ts";
 
 export const title = "Sync";
@@ -23,7 +23,10 @@ export const noReceipt = "None yet";
 export const receipt = (span: string, time: string) => `${span} ago, ${time}`;
 export const list = "Guest list";
 export const noList = "None yet";
-/** `age`: how long ago it was last compared with the server's; empty: just now; null: just now, and the server is there. */
+/**
+ * `age`: the time since the server last said that the list is the newest. Empty: this was just now. Null: this was just now, and the
+ * phone is online.
+ */
 export const listState = (age: string | null) =>
   age === null ? "Up to date" : age === "" ? "Last checked just now" : `Last checked ${age} ago`;
 export const newer = "New tickets are on their way";
@@ -43,7 +46,7 @@ export const storage = "Storage";
 export const persisted = "Kept by the browser";
 export const notPersisted = "May be cleared by the browser when space is short";
 export const persistenceUnknown = "This browser does not say whether it keeps it";
-/** The figures behind those words, for whoever helps the door staff. */
+/** Exact figures, for a person who helps the door staff. */
 export const details = "Details";
 export const version = "List version";
 /** `newer`: the version that the server has; null: no newer one. */
@@ -53,12 +56,12 @@ export const clockOffset = (offsetMs: number, uncertaintyMs: number) =>
   `${offsetMs > 0 ? "+" : ""}${count(offsetMs)} ms ± ${count(uncertaintyMs)} ms`;
 export const appSaved = "App saved";
 export const savedState = { kept: "yes", coming: "not yet", missing: "not yet", never: "no" };
-/** The scans that the server does not have yet, and how many of them are not in the list below. */
+/** The list of scans that the server does not have yet, and the number of scans that it leaves out. */
 export const waitingScans = "Waiting scans";
 export const waitingMore = (scans: number) => plural(scans, { one: "1 earlier scan waits too.", other: `${count(scans)} earlier scans wait too.` });
 export const problems = "Refused by the server";
 export const problemsHint = "These stay in this device's record and in exports; hiding only clears this list.";
-/** By the server's reason. */
+/** From the server's reason for a rejected scan to a text. */
 export const causes = {
   malformed: "The server could not read it",
   mixed_events: "It belongs to another event",

@@ -3,7 +3,7 @@ import type { Screen } from "../../../core/engine.ts";
 
 export const undone = "Undone";
 export const exit = (persons: number) => (persons > 1 ? `Exit ${persons}` : "Exit");
-/** Of a scan that let nobody in, by its screen; of `wrong_time` the verdict's own words are used. */
+/** For a scan that let nobody in: from its screen to a title. The screen `wrong_time` uses the words of its verdict instead. */
 export const screens = {
   admit: "Nobody went in",
   admit_party: "Nobody went in",

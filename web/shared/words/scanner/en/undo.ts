@@ -9,7 +9,7 @@ export const done = (persons: number) =>
 export const title = "Undo this scan?";
 /** With the guest's name. */
 export const titleOf = (guest: string) => `Undo ${guest}?`;
-/** Before and after the scan's title. */
+/** The texts before and after the scan's title. */
 export const scan = (time: string): Around => ["", ` at ${time}`];
 export const keeps = "Undoing adds a correction. The scan itself stays in the record.";
 export const keep = "Persons who stay counted";

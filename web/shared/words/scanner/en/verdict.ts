@@ -1,4 +1,4 @@
-/** What a verdict says, and the buttons below it. */
+/** The texts of a verdict, and of the buttons below it. */
 
 export const label = "Verdict";
 export const admit = (persons: number) => (persons > 1 ? `Admit ${persons}` : "Admit");
@@ -7,7 +7,7 @@ export const nobody = "Nobody went in";
 export const nobodyWhy = "Recorded. The ticket stays good.";
 export const byStaff = "Let in by staff";
 export const howMany = "How many?";
-/** What a party may still use of its ticket. */
+/** The number of persons who may still enter with the ticket of a party. */
 export const left = (persons: number) => `${persons} left`;
 export const exit = "Exit recorded";
 export const persons = (n: number) => `${n} persons`;
@@ -26,16 +26,20 @@ export const ended = "The event has ended";
 export const endedWhy = "Guests who leave can still be scanned out.";
 export const endedNext = "Ask a supervisor before you let anybody in.";
 export const practice = "Practice · nothing counts";
+/** In a line with other words. */
+export const practiceShort = "Practice";
+/** The code of the check before doors. */
+export const sample = "Sample ticket";
 export const tooSoon = "Coming back is allowed, but not yet.";
 export const askSupervisor = "Ask a supervisor.";
 export const check = "Check the guest";
-/** An organiser's flag as staff are asked: "ID" is "Check ID". What is no thing to look at stands as it is. */
+/** A guest's flag as a request to staff: "ID" becomes "Check ID". A flag that names nothing to look at stays as it is. */
 export const flag = (flag: string) => (thing.test(flag) ? `Check ${flag.replace(/^\p{Lu}(?=\p{Ll})/u, (first) => first.toLowerCase())}` : flag);
-/** The same as a headline, which always asks. */
+/** The same as a headline, which is always a request. */
 export const checkFlag = (text: string) => (thing.test(text) || asks.test(text) ? flag(text) : `Check: ${text}`);
-/** Something to look at: an abbreviation, or one of the things people show at a door. */
+/** Recognises a flag that names something to look at: an abbreviation, or a thing that people show at a door. */
 const thing = /^(?:\p{Lu}{2,4}|(?:age|passport|photo|badge|name|wristband|voucher|membership|student) ?(?:id|card|pass)?)$/iu;
-/** A flag that is a request already. */
+/** Recognises a flag that is a request already. */
 const asks = /^(?:check|ask|look|see|verify|call|give|show|stop|tell|take|bring|do not)\b/i;
 /** A field of the guest, as a screen reader says it. */
 export const field = (label: string, value: string) => `${label}: ${value}`;
@@ -60,24 +64,27 @@ export const notInList = "Unknown ticket";
 /** `made`: when the list was made; null where that is not known. */
 export const notInListWhy = (version: number, made: string | null) =>
   `Not in this device's list (version ${version}${made === null ? "" : `, ${made}`}).`;
-/** The server was asked, too. */
+/** Used if the phone also asked the server. */
 export const notAtServer = "The server does not know this ticket either.";
 export const notInListNext = "A ticket sold since then is not here. Ask a supervisor.";
 export const notATicket = "Not one of our codes";
 export const notATicketWhy = "This is no ticket of any event here.";
 export const notATicketNext = "Ask for the ticket.";
 export const full = "Area full";
-/** `places`: how many more the area holds; `asked`: persons who may go in. */
+/** Some places are left, fewer than the persons who want to go in. */
+export const nearlyFull = "Nearly full";
+/** `places`: the number of persons for whom the area has room. `asked`: the number of persons who want to go in. */
 export const fullWhy = (places: number, asked: number) =>
   places === 0 ? "Hold the queue." : `${places} ${places === 1 ? "place" : "places"} left, ${asked} asked.`;
 export const fullNext = "Let people in only as others leave.";
 export const sameTicket = (span: string) => `Same ticket, ${span} ago`;
 export const sameTicketWhere = "On this device.";
-/** `age`: how long ago the list was made; null where that is not known. */
-/** A list holds until a while after the event's end, and no longer. */
+/** The list has expired. A list expires some hours after the event's end. */
 export const listExpired = "Past the event's end";
 export const provisional = "Stored, will sync";
 export const confirmed = "Confirmed";
 export const override = "Admit anyway";
+/** Looks for the guest of a code that nobody knows. */
+export const searchByName = "Search by name";
 export const next = "Next";
 export const changed = "The verdict has changed. Look, then tap again.";

@@ -1,8 +1,9 @@
-//! Where the scans of an event stand: from a scan id, a code or a picked ticket to its locator in the blocks.
+//! Where the scans and the states of an event stand: from a scan id, a code, a picked ticket or a subject to its
+//! locator in the blocks.
 //!
-//! The index is in memory only and made from the blocks. Nothing trusts it. A scan that it names is read from its block
-//! and compared. Each transaction first compares the newest block that it sees with the blocks that the index knows. So
-//! an index that is gone, late, or of a history that was rolled back gives the same answers, only slower.
+//! The index is in memory only and made from the blocks. Nothing trusts it. Each item that it names is read from its block
+//! and compared. Each transaction first compares the newest block that it sees with the blocks that the index knows. So an
+//! index that is gone, late, or of a history that was rolled back gives the same answers, only slower.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher as _, RandomState};
@@ -12,23 +13,40 @@ use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{EventId, OrganizationId, ScanId, TicketId};
 use admit_core::scan::{Method, Scan};
 
-/// Bits of a locator that hold a scan's index in its block.
+/// Bits of a locator that hold an item's index in its block.
 const INDEX_BITS: u32 = 6;
 /// The most locators in memory. Beyond it, the events that were used least recently are dropped.
 const MOST_LOCATORS: usize = 12_000_000;
 
-/// A value by which a scan can be found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Key<'a> {
-    /// Its id, whichever device made it.
-    Id(&'a ScanId),
-    /// The hash of its code.
-    Code(&'a BarcodeHash),
-    /// The ticket that a person picked.
-    Pick(&'a TicketId),
+/// The kind of items that the blocks of an index hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Holds {
+    /// Scans.
+    Scans,
+    /// States of subjects.
+    States,
 }
 
-/// Says where a scan stands: in which block of its event, and where in it. Locators are in the order of arrival.
+/// A value by which a scan or a state can be found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Key<'a> {
+    /// A scan's id, whichever device made it.
+    Id(&'a ScanId),
+    /// The hash of a scan's code.
+    Code(&'a BarcodeHash),
+    /// The ticket that a person picked for a scan.
+    Pick(&'a TicketId),
+    /// The subject of a state.
+    Subject(&'a str),
+}
+
+/// An item of a block, with the values by which it can be found.
+pub(crate) trait Keyed {
+    /// The item's keys.
+    fn keys(&self) -> [Option<Key<'_>>; 3];
+}
+
+/// Says where an item stands: in which block of its event, and where in it. Locators are in the order of arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Locator(pub i64);
 
@@ -36,7 +54,7 @@ impl Locator {
     pub fn new(position: i64, index: usize) -> Self {
         Self(position << INDEX_BITS | index as i64)
     }
-    /// The position of the scan's block.
+    /// The position of the item's block.
     pub fn position(self) -> i64 {
         self.0 >> INDEX_BITS
     }
@@ -62,7 +80,7 @@ pub(crate) enum Reach {
 #[derive(Debug, Default)]
 struct Known {
     hasher: RandomState,
-    /// The blocks whose scans are in here, in order.
+    /// The blocks whose items are in here, in order.
     blocks: Vec<BlockName>,
     /// The hash of a key, and a locator. Different keys may have the same hash.
     entries: BTreeSet<(u64, Locator)>,
@@ -78,13 +96,18 @@ impl Known {
         let found = self.blocks.binary_search_by_key(&block.position, |block| block.position);
         found.is_ok_and(|at| self.blocks[at] == block)
     }
-    fn add<'s>(&mut self, block: BlockName, scans: impl Iterator<Item = &'s Scan>) {
-        for (index, scan) in scans.enumerate() {
+    fn add<'i, I: Keyed + 'i>(&mut self, block: BlockName, items: impl Iterator<Item = &'i I>) {
+        for (index, item) in items.enumerate() {
             let locator = Locator::new(block.position, index);
-            let keys = keys_of(scan).into_iter().flatten();
+            let keys = item.keys().into_iter().flatten();
             self.entries.extend(keys.map(|key| (self.hasher.hash_one(key), locator)));
         }
         self.blocks.push(block);
+    }
+    /// The locators at which items with this key may stand, in order.
+    fn of_key(&self, key: &Key<'_>) -> impl DoubleEndedIterator<Item = Locator> {
+        let hash = self.hasher.hash_one(key);
+        self.entries.range((hash, Locator(0))..=(hash, Locator(i64::MAX))).map(|(_, locator)| *locator)
     }
 }
 
@@ -92,12 +115,8 @@ impl Known {
 pub(crate) fn pick(scan: &Scan) -> Option<&TicketId> {
     scan.ticket_id.as_ref().filter(|_| scan.method == Method::Manual)
 }
-/// The keys of a scan: its id, its code, and the ticket that a person picked.
-fn keys_of(scan: &Scan) -> [Option<Key<'_>>; 3] {
-    [Some(Key::Id(&scan.scan_id)), scan.barcode_hash.as_ref().map(Key::Code), pick(scan).map(Key::Pick)]
-}
 
-/// The index of one event.
+/// The index of one event's scans, or of its states.
 #[derive(Debug, Default)]
 pub(crate) struct EventIndex(Mutex<Known>);
 
@@ -121,7 +140,7 @@ impl EventIndex {
     }
     /// Adds the blocks that follow `last`. `found` begins with the block that stands at the position of `last` now.
     /// If that is another block, the index is emptied. Does nothing if somebody else added blocks meanwhile.
-    pub fn extend(&self, last: Option<BlockName>, found: &[(BlockName, Vec<Scan>)]) {
+    pub fn extend<I: Keyed>(&self, last: Option<BlockName>, found: &[(BlockName, Vec<I>)]) {
         let mut held = self.held();
         if held.blocks.last().copied() != last {
             return;
@@ -134,32 +153,35 @@ impl EventIndex {
                 return;
             }
         };
-        for (block, scans) in new {
-            held.add(*block, scans.iter());
+        for (block, items) in new {
+            held.add(*block, items.iter());
         }
     }
     /// Adds a block that the present transaction has just stored after `newest`. If the index knows blocks after
     /// `newest` it is left as it is.
-    pub fn append<'s>(&self, newest: Option<BlockName>, block: BlockName, scans: impl Iterator<Item = &'s Scan>) {
+    pub fn append<'i, I: Keyed + 'i>(
+        &self,
+        newest: Option<BlockName>,
+        block: BlockName,
+        items: impl Iterator<Item = &'i I>,
+    ) {
         let mut held = self.held();
         if held.blocks.last().copied() == newest {
-            held.add(block, scans);
+            held.add(block, items);
         }
     }
-    /// The locators at which scans with these keys may stand. `None`: the index does not know the block `newest`, so
+    /// The locators at which items with these keys may stand. `None`: the index does not know the block `newest`, so
     /// it must catch up first. Another transaction may have emptied it a moment ago.
     pub fn find(&self, newest: BlockName, keys: &[Key<'_>]) -> Option<BTreeSet<Locator>> {
         let held = self.held();
-        if !held.knows(newest) {
-            return None;
-        }
-        let mut found = BTreeSet::new();
-        for key in keys {
-            let hash = held.hasher.hash_one(key);
-            let of_key = held.entries.range((hash, Locator(0))..=(hash, Locator(i64::MAX)));
-            found.extend(of_key.map(|(_, locator)| *locator));
-        }
-        Some(found)
+        held.knows(newest).then(|| keys.iter().flat_map(|key| held.of_key(key)).collect())
+    }
+    /// For each key the locators up to the block `newest` at which items with it may stand, the newest first. `None` as
+    /// of [`EventIndex::find`].
+    pub fn find_newest(&self, newest: BlockName, keys: &[Key<'_>]) -> Option<Vec<Vec<Locator>>> {
+        let held = self.held();
+        let seen = |locator: &Locator| locator.position() <= newest.position;
+        held.knows(newest).then(|| keys.iter().map(|key| held.of_key(key).rev().filter(seen).collect()).collect())
     }
     fn len(&self) -> usize {
         self.held().entries.len()
@@ -168,22 +190,25 @@ impl EventIndex {
 
 /// The indices of the events that a process works on. A clone is another handle to the same ones.
 #[derive(Debug, Clone, Default)]
-pub struct ScanIndex(Arc<Mutex<Events>>);
+pub struct BlockIndex(Arc<Mutex<Events>>);
 
 #[derive(Debug, Default)]
 struct Events {
     /// The number of uses so far, as a clock.
     uses: u64,
-    by_id: BTreeMap<(OrganizationId, EventId), (u64, Arc<EventIndex>)>,
+    by_id: BTreeMap<Indexed, (u64, Arc<EventIndex>)>,
 }
 
-impl ScanIndex {
-    /// The index of an event. If too much is in memory, other events' indices are dropped.
-    pub(crate) fn of(&self, organization_id: &OrganizationId, event_id: &EventId) -> Arc<EventIndex> {
+/// Of what an index is: an event, and one kind of its blocks.
+type Indexed = (OrganizationId, EventId, Holds);
+
+impl BlockIndex {
+    /// An index of an event. If too much is in memory, other events' indices are dropped.
+    pub(crate) fn of(&self, organization_id: &OrganizationId, event_id: &EventId, holds: Holds) -> Arc<EventIndex> {
         let mut events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         events.uses += 1;
         let uses = events.uses;
-        let key = (organization_id.clone(), event_id.clone());
+        let key = (organization_id.clone(), event_id.clone(), holds);
         if let Some((used, index)) = events.by_id.get_mut(&key) {
             *used = uses;
             return Arc::clone(index);
@@ -198,7 +223,7 @@ impl ScanIndex {
 impl Events {
     /// Drops the events that were used least recently while there are too many locators.
     fn make_room(&mut self) {
-        let mut sizes: Vec<(u64, usize, (OrganizationId, EventId))> =
+        let mut sizes: Vec<(u64, usize, Indexed)> =
             self.by_id.iter().map(|(key, (used, index))| (*used, index.len(), key.clone())).collect();
         sizes.sort();
         let mut all: usize = sizes.iter().map(|(_, len, _)| len).sum();
@@ -252,7 +277,7 @@ mod tests {
             assert_eq!(index.held().blocks.len(), 0);
         }
         let index = index(&[name(1, 10), name(4, 40)]);
-        index.extend(Some(name(4, 40)), &[(name(4, 41), Vec::new()), (name(5, 50), Vec::new())]);
+        index.extend::<Scan>(Some(name(4, 40)), &[(name(4, 41), Vec::new()), (name(5, 50), Vec::new())]);
         assert_eq!(index.held().blocks, [], "the block at its end was another one");
     }
 
@@ -267,12 +292,12 @@ mod tests {
     #[test]
     fn two_that_extend_it_at_once_add_each_block_once() {
         let index = index(&[name(1, 10)]);
-        let found = [(name(1, 10), Vec::new()), (name(2, 20), Vec::new())];
+        let found: [(BlockName, Vec<Scan>); 2] = [(name(1, 10), Vec::new()), (name(2, 20), Vec::new())];
         index.extend(Some(name(1, 10)), &found);
         index.extend(Some(name(1, 10)), &found);
-        index.append(Some(name(1, 10)), name(3, 30), std::iter::empty());
+        index.append(Some(name(1, 10)), name(3, 30), std::iter::empty::<&Scan>());
         assert_eq!(index.held().blocks, [name(1, 10), name(2, 20)]);
-        index.append(Some(name(2, 20)), name(3, 30), std::iter::empty());
+        index.append(Some(name(2, 20)), name(3, 30), std::iter::empty::<&Scan>());
         assert_eq!(index.held().blocks.len(), 3);
     }
 }

@@ -22,7 +22,7 @@ pub struct Violation {
 
 /// The record of one side: of the phones and requests of one organisation.
 #[derive(Debug, Clone, Default)]
-pub struct Ledger {
+pub struct Record {
     /// Contents of scans that a device of ours ever had on stable storage, with their device and scan id.
     pub made: BTreeMap<Digest, (DeviceId, ScanId)>,
     /// Contents of scans that an S1 client sent.
@@ -54,7 +54,7 @@ pub struct Ledger {
     pub restores: u64,
 }
 
-impl Ledger {
+impl Record {
     /// Records a violation.
     pub fn broken(&mut self, invariant: &'static str, what: String) {
         if self.violations.len() < 20 {
@@ -105,7 +105,7 @@ impl Ledger {
             None => None,
         };
         if let (Some(device_id), Some((log_id, head))) = (author, said) {
-            // A device reported its head. A lost answer does not show what the server stored.
+            // The device reported its log's head. The server may have stored it even if its answer was lost.
             let log = (device_id.clone(), log_id);
             let named = self.named_heads.entry(log.clone()).or_default();
             *named = head.max(*named);

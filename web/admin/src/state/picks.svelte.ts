@@ -1,0 +1,39 @@
+/** Rows that were ticked in a list, by id, or all that the list's search finds, also those that are not shown yet. */
+
+interface Row {
+  id: string;
+}
+
+export class Picks {
+  ids = $state.raw<ReadonlySet<string>>(new Set());
+  /** Everything that is found is ticked. */
+  all = $state(false);
+  readonly any = $derived(this.all || this.ids.size > 0);
+
+  has(id: string): boolean {
+    return this.all || this.ids.has(id);
+  }
+  /** Ticks a row, or not. Where everything was ticked, the rows that are shown stay so. */
+  toggle(id: string, yes: boolean, shown: readonly Row[]): void {
+    const next = new Set(this.all ? shown.map((row) => row.id) : this.ids);
+    if (yes) next.add(id);
+    else next.delete(id);
+    this.ids = next;
+    this.all = false;
+  }
+  /** Whether every row that is shown is ticked. */
+  hasShown(shown: readonly Row[]): boolean {
+    return shown.length > 0 && shown.every((row) => this.has(row.id));
+  }
+  toggleShown(yes: boolean, shown: readonly Row[]): void {
+    this.ids = new Set(yes ? shown.map((row) => row.id) : []);
+    this.all = false;
+  }
+  takeAll(): void {
+    this.all = true;
+  }
+  clear(): void {
+    this.ids = new Set();
+    this.all = false;
+  }
+}
