@@ -10,7 +10,7 @@ use std::path::Path;
 use admit_core::scan::Outcome;
 use admit_core::time::Timestamp;
 use admit_core::wire::scanning::{HeartbeatAnswer, LogStatusAnswer, SyncAnswer, WITNESS_HEADER};
-use reqwest::Client;
+use reqwest::{Client, Method};
 use serde_json::{Value, json};
 
 use serving::{Folder, Server, admit, said};
@@ -127,6 +127,48 @@ async fn a_restore_that_was_cut_off_is_told_and_run_again() {
         assert!(folder.join("admit.db.before-restore-2/admit.db-wal").exists(), "set aside");
     })
     .await;
+}
+
+/// Whether a file of a data folder or of a backup has these bytes.
+fn holds(folder: &Path, text: &str) -> bool {
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
+    files
+        .map(|path| std::fs::read(path).unwrap())
+        .any(|bytes| bytes.windows(text.len()).any(|at| at == text.as_bytes()))
+}
+
+/// docs/guides/data-protection.md, "Backups".
+#[tokio::test]
+async fn an_erased_guest_is_in_the_backup_from_before_and_not_in_the_one_from_after() {
+    let (folder, before, after) = (Folder::new("erased"), Folder::new("erased-before"), Folder::new("erased-after"));
+    let client = admit_server::adapters::http_client::builder().no_proxy().build().unwrap();
+    let call = async |server: &Server, method: Method, path: &str, body: Value| -> Value {
+        let key = server.told["api_token"].as_str().unwrap();
+        let request = client.request(method, format!("{}{path}", server.url())).bearer_auth(key);
+        let request = if body.is_null() { request } else { request.json(&body) };
+        let answer = request.send().await.unwrap();
+        assert!(answer.status().is_success(), "{path}: {}", answer.status());
+        answer.json().await.unwrap()
+    };
+    let server = Server::start(&folder.0).await;
+    let event = server.told["event_id"].as_str().unwrap();
+    let guest = json!({ "name": "Zenobia Quill", "email": "zenobia@quill.example" });
+    let guest = call(&server, Method::POST, &format!("/api/events/{event}/guests"), guest).await;
+    let path = format!("/api/guests/{}", guest["id"].as_str().unwrap());
+    said(&["backup", "--to", before.0.to_str().unwrap()], &folder.0);
+    call(&server, Method::POST, &format!("{path}/erase"), Value::Null).await;
+    said(&["backup", "--to", after.0.to_str().unwrap()], &folder.0);
+    server.kill().await;
+    for text in ["Zenobia", "zenobia@quill.example"] {
+        assert!(holds(&before.0, text) && !holds(&after.0, text), "{text}");
+    }
+    said(&["restore", "--from", before.0.to_str().unwrap()], &folder.0);
+    let server = Server::start(&folder.0).await;
+    assert_eq!(call(&server, Method::GET, &path, Value::Null).await["name"], "Zenobia Quill", "the guest is back");
+    let erased = call(&server, Method::POST, &format!("{path}/erase"), Value::Null).await;
+    assert!(erased["name"] == "" && erased["email"].is_null() && erased["erased_at"].is_string(), "{erased}");
+    server.kill().await;
+    serving::in_order(&folder.0);
 }
 
 #[tokio::test]

@@ -1,11 +1,16 @@
 //! Accepts connections, each on its own task, which can be ended from outside. A client that stops reading delays only
 //! itself: its stream's queue fills up, and [`Connection::close`] then drops its connection.
+//!
+//! [`serve`] and [`serve_tls`] return boxed futures, so this crate compiles the loop of a connection, for speed. A plain
+//! `async fn` is compiled by the crate that awaits it. That crate is `admit`, which a release optimises for size.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::Router;
 use axum::extract::Request;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -41,16 +46,21 @@ struct Answering {
 }
 
 /// Serves by TLS, like [`serve`]. A client without TLS gets the address with https.
-pub async fn serve_tls(listener: TcpListener, tls: Tls, router: Router, shutdown: CancellationToken) {
+pub fn serve_tls(
+    listener: TcpListener,
+    tls: Tls,
+    router: Router,
+    shutdown: CancellationToken,
+) -> BoxFuture<'static, ()> {
     let plain = tls.plain();
     let answering = Answering { router: router.merge(tls.pages()), tls: Some((tls, plain)) };
-    take_connections(listener, answering, shutdown).await;
+    take_connections(listener, answering, shutdown).boxed()
 }
 
 /// Serves until `shutdown`, then waits at most [`GRACE_MS`] for open requests. Returns when every connection has
 /// ended.
-pub async fn serve(listener: TcpListener, router: Router, shutdown: CancellationToken) {
-    take_connections(listener, Answering { router, tls: None }, shutdown).await;
+pub fn serve(listener: TcpListener, router: Router, shutdown: CancellationToken) -> BoxFuture<'static, ()> {
+    take_connections(listener, Answering { router, tls: None }, shutdown).boxed()
 }
 
 async fn take_connections(listener: TcpListener, answering: Answering, shutdown: CancellationToken) {

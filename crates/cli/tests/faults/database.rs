@@ -10,7 +10,7 @@ use admit_app::secret::Secret;
 use admit_server::{AppState, Settings};
 use admit_store_postgres::{Options, Postgres};
 use reqwest::Client;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::task::block_in_place;
 
 use crate::hammer::Hammer;
@@ -36,12 +36,17 @@ pub async fn serve(client: &Client, address: &str, by: Option<&str>, folder: &Pa
     let state = AppState::new(Arc::new(store), Secret::new(SECRET).unwrap(), Settings::default());
     let Seeded { event_id, api_token, gates, .. } = seed(&state.app).await.unwrap();
     block_in_place(|| drop(state));
+    let told = json!({ "event_id": event_id, "api_token": api_token, "gates": gates });
+    start(client, by.unwrap_or(address), folder, told).await
+}
+
+/// Serves a database with the demo's event in it. `told`: what [`serve`] told of the event.
+pub async fn start(client: &Client, address: &str, folder: &Path, mut told: Value) -> Server {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let mut command = tokio::process::Command::from(admit(by.unwrap_or(address), folder));
+    let mut command = tokio::process::Command::from(admit(address, folder));
     command.args(["serve", "--listen", &format!("127.0.0.1:{port}")]);
     let child = command.stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true).spawn().unwrap();
-    let told = json!({ "url": format!("http://127.0.0.1:{port}"), "event_id": event_id, "api_token": api_token,
-        "gates": gates });
+    told["url"] = format!("http://127.0.0.1:{port}").into();
     let server = Server { child, told };
     ready(client, &server).await;
     server

@@ -1,5 +1,5 @@
 //! Faults of the machine under the real binary (docs/faults.md, rows 3, 26, 27, 28, 31). The power fails, the disk
-//! fails or is full, the database is killed or cut off, or a body is a bomb.
+//! fails or is full, the database is killed, cut off or put back to an old dump, or a body is a bomb.
 
 #[path = "../serving/mod.rs"]
 mod serving;
@@ -12,6 +12,7 @@ mod disk;
 mod cut;
 mod power;
 mod database;
+mod dumped;
 mod power_postgres;
 mod killed;
 mod between;
