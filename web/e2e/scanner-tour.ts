@@ -153,7 +153,7 @@ export async function home(tour: Tour): Promise<void> {
   expectScreen(await typed(page, "TOUR-ANA"), "same_ticket");
   await stop(page, "home-same-ticket");
   // Ten seconds after an entry, Undo asks first. A quick machine is here sooner.
-  await page.waitForTimeout(Math.max(0, admittedAt + 10_500 - Date.now()));
+  await until("Undo to ask first", () => Date.now() > admittedAt + 10_500);
   await page.getByTestId("undo").click();
   await page.getByTestId("sheet-undo").waitFor();
   await stop(page, "sheet-undo-one");

@@ -6,8 +6,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use admit_core::barcode::BarcodeHash;
-use admit_core::ids::{DeviceId, EventId, LogId, OrganizationId};
+use admit_core::ids::{EventId, OrganizationId};
 use admit_core::time::Timestamp;
 use futures_util::future::BoxFuture;
 
@@ -18,9 +17,11 @@ use crate::records::{
 
 mod outside;
 mod filters;
+mod prefetch;
 mod tx;
 pub use filters::*;
 pub use outside::*;
+pub use prefetch::*;
 pub use tx::*;
 
 /// The target of the spans that a collector gets, in every crate. The log on standard error leaves them out. Their
@@ -88,27 +89,6 @@ pub struct Scope {
     pub pace: Pace,
     /// The keys that the operation will look up, as far as they are known.
     pub prefetch: Prefetch,
-}
-
-/// Keys of rows that an operation reads next. A use case names them in the scope before the operation runs, or by
-/// [`Tx::prefetch`] while it runs. A store with slow round trips reads all of them at once. This affects speed only.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Prefetch {
-    /// Devices to look up, with their keys.
-    pub devices: Vec<DeviceId>,
-    /// Devices whose assignments to look up.
-    pub assignments: Vec<DeviceId>,
-    /// Events whose stored scans to look up.
-    pub scans: Vec<EventId>,
-    /// Codes of the scope's event to look up, with their tickets' rules and states.
-    pub codes: Vec<BarcodeHash>,
-    /// The log whose row to look up. There is at most one, since a look-up locks the row, and rows of logs must be
-    /// locked in order.
-    pub log: Option<(DeviceId, LogId)>,
-    /// Subjects of the event, whose states and incidents to look up.
-    pub subjects: Vec<String>,
-    /// Runs to look up, with their steps.
-    pub runs: Vec<String>,
 }
 
 /// The priority of waiting writes. Writes for people at a door come before those that nobody waits for.

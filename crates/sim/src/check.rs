@@ -296,7 +296,7 @@ fn ticket_of_rule(rule: &Rule) -> Option<&TicketId> {
 }
 /// Whether this fact added a guest and is not left out.
 fn counts_as_walk_in(fact: &Fact, reduced: &Reduced) -> bool {
-    let counts = |one: &ScanVerdict| one.digest == fact.digest && one.left_out.is_none();
+    let counts = |one: &ScanVerdict| one.is_of(fact) && one.left_out.is_none();
     fact.scan.walk_in.is_some() && reduced.verdicts.iter().any(counts)
 }
 
@@ -312,7 +312,7 @@ fn counted(fact: &Fact, verdict: &ScanVerdict, truth: &Truth) -> Option<Headcoun
             .derived
             .values()
             .flat_map(|reduced| &reduced.verdicts)
-            .any(|verdict| verdict.digest == one.digest && verdict.left_out.is_none())
+            .any(|verdict| verdict.is_of(one) && verdict.left_out.is_none())
     };
     let undone = truth.facts.iter().filter(|(_, one)| undone(&one.scan) && counts(one)).map(|(_, one)| one.scan.keep);
     let left = headcount.of_which(undone.min().unwrap_or(u32::MAX).min(headcount.persons()));
@@ -337,7 +337,7 @@ fn counts_hold(truth: &Truth, found: &mut Found) {
             if verdict.kind == ScanKind::Entry && let_in != expected {
                 found.push(("I8", format!("{}: {} let in {let_in} of {expected}", subject.key(), verdict.scan_id)));
             }
-            let fact = truth.facts.iter().find(|(_, fact)| fact.digest == verdict.digest);
+            let fact = truth.facts.iter().find(|(_, fact)| verdict.is_of(fact));
             if let Some((_, fact)) = fact.filter(|_| verdict.left_out.is_none())
                 && verdict.headcount != counted(fact, verdict, truth)
             {
@@ -346,8 +346,8 @@ fn counts_hold(truth: &Truth, found: &mut Found) {
                     format!("{}: {:?} of {:?}", verdict.scan_id, verdict.headcount, fact.scan.headcount),
                 ));
             }
-            let after = fact.is_some_and(|(_, fact)| fact.withheld) && !accepted.contains(&verdict.digest);
-            let practice = fact.is_some_and(|(_, fact)| fact.scan.practice) && !accepted.contains(&verdict.digest);
+            let undecided = fact.map(|(_, fact)| fact).filter(|fact| !accepted.contains(&fact.digest));
+            let (after, practice) = undecided.map_or((false, false), |fact| (fact.withheld, fact.scan.practice));
             if practice && verdict.left_out.is_none() {
                 found.push(("I28", format!("{} was practice and counts", verdict.scan_id)));
             }
@@ -578,7 +578,7 @@ fn no_phone_lets_in_too_many(truth: &Truth, side: &Side, found: &mut Found) {
 /// I25: every device's verdict follows from the rules and the knowledge of the ticket that its scan states (`basis`).
 fn verdicts_follow_from_lists(truth: &Truth, found: &mut Found) {
     for verdict in truth.derived.values().flat_map(|reduced| &reduced.verdicts).filter(|it| it.basis_mismatch) {
-        let fact = truth.facts.iter().find(|(_, fact)| fact.digest == verdict.digest).map(|(_, fact)| fact);
+        let fact = truth.facts.iter().find(|(_, fact)| verdict.is_of(fact)).map(|(_, fact)| fact);
         let said = fact.map(|fact| {
             let scan = &fact.scan;
             (scan.outcome, scan.at, scan.gate_id.clone(), scan.manifest_version, scan.cursor, scan.basis.clone())

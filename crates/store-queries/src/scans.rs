@@ -9,7 +9,7 @@ use admit_core::ids::{DeviceId, EventId, ScanId, TicketId, UserId};
 use admit_core::incident::Subject;
 use admit_core::reduce::{Resolved, ScanVerdict};
 use admit_core::review::Review;
-use admit_core::scan::{Digest, Fact};
+use admit_core::scan::Digest;
 use admit_core::time::Timestamp;
 
 use crate::block_index::Locator;
@@ -71,11 +71,8 @@ impl<D: Driver> SqlTx<'_, D> {
         let subjects: BTreeSet<String> = rows.iter().map(|(_, row)| row.subject_key.clone()).collect();
         let verdicts = self.load_verdicts(event_id, &subjects.into_iter().collect::<Vec<_>>())?;
         for (_, row) in rows {
-            let Fact { scan, digest, .. } = &row.fact;
-            let its = |verdict: &&ScanVerdict| {
-                verdict.digest == *digest && verdict.scan_id == scan.scan_id && verdict.device_id == scan.device_id
-            };
-            row.verdict = verdicts.get(&row.subject_key).and_then(|of_it| of_it.iter().find(its)).cloned();
+            let of_it = verdicts.get(&row.subject_key);
+            row.verdict = of_it.and_then(|them| them.iter().find(|verdict| verdict.is_of(&row.fact))).cloned();
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use admit_core::access::Action;
 use admit_core::ids::{DeviceId, EventId, IncidentId, ScanId};
 use admit_core::incident::{Cause, CauseSubject};
+use admit_core::reduce::ScanVerdict;
 use admit_core::review::{Decision, Review};
 use admit_core::scan::Digest;
 use admit_core::wire::stored;
@@ -262,9 +263,13 @@ fn contents(
     if !named.is_empty() {
         return Ok(named);
     }
-    let verdicts = tx.verdicts(event_id, &subject.key())?;
-    let same = verdicts.into_iter().filter(|one| one.device_id == *device_id && one.scan_id == *scan_id);
-    Ok(same.map(|one| one.digest).collect())
+    let mut verdicts = tx.verdicts(event_id, &subject.key())?.into_iter();
+    match verdicts.find(|one| one.device_id == *device_id && one.scan_id == *scan_id) {
+        None => Ok(BTreeSet::new()),
+        Some(ScanVerdict { digest: Some(digest), .. }) => Ok([digest].into()),
+        // The id has one content.
+        Some(_) => Ok(known_of(tx, event_id, device_id, scan_id)?.into_iter().map(|one| one.digest).collect()),
+    }
 }
 
 /// The contents that are stored under a device's scan id.

@@ -19,8 +19,8 @@ use admit_core::scan::Digest;
 use admit_core::time::Timestamp;
 use admit_core::wire::scanning::Named;
 
-use super::Prefetch;
 use super::filters::{GuestFilter, GuestSort, IncidentFilter, RunFilter, ScanFilter, Sought, TicketFilter};
+use super::prefetch::Prefetch;
 use crate::error::Result;
 use crate::records::{
     ApiTokenRecord, AuditRecord, BatchRecord, CredentialRecord, DecisionRecord, DeviceHealth, DeviceKeyRecord,

@@ -71,7 +71,7 @@ pub(super) struct Facts {
     pub deliveries: Vec<NewDelivery>,
     /// The subjects that the batch touches, with these facts.
     pub touched: Touched,
-    /// What the batch's answer, its log and its findings need.
+    /// The rows that the batch's answer, its log and its findings need.
     pub stored: Stored,
 }
 
@@ -158,7 +158,7 @@ fn new_scan(fact: Fact, item: &Item, batch: &Batch, stamp: Stamp) -> NewScan {
     }
 }
 
-/// What is stored about a batch's scan ids and codes.
+/// The rows stored about a batch's scan ids and codes.
 pub(super) struct Before<'b> {
     stored: Vec<StoredId>,
     tickets: BTreeMap<BarcodeHash, ResolvedCode>,

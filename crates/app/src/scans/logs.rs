@@ -29,7 +29,7 @@ struct OfLog {
     doubtful: BTreeMap<u64, BTreeSet<Digest>>,
 }
 
-/// What is stored about the logs of a batch, and about ids that two devices used.
+/// The rows stored about the logs of a batch, and about ids that two devices used.
 #[derive(Debug, Default)]
 pub(super) struct Logs {
     /// A log is listed too if the batch only reports its head.

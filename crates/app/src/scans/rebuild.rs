@@ -109,7 +109,7 @@ fn place_of(device_id: DeviceId, scan: WaitingScan) -> Waiting {
 }
 fn waiting_of<'r>(key: &'r str, reduced: &'r Reduced) -> impl Iterator<Item = Waiting> {
     let waits = reduced.verdicts.iter().filter(|verdict| verdict.left_out == Some(LeftOut::Unverified));
-    waits.map(move |one| (key.to_owned(), one.device_id.clone(), one.scan_id.clone(), one.digest))
+    waits.filter_map(move |one| Some((key.to_owned(), one.device_id.clone(), one.scan_id.clone(), one.digest?)))
 }
 
 /// Whether a key is the key of a ticket or an unknown code, which have scans. Causes of logs, devices and batches

@@ -26,7 +26,7 @@ use crate::seeded_ids::SeededIds;
 /// milliseconds. Another node may answer then.
 const OUTDATED_MS: i64 = 5_000;
 
-/// What judging some subjects anew found.
+/// The findings of a new judgement about some subjects.
 #[derive(Debug, Default)]
 pub struct Rejudged {
     /// The reducer's result for every subject asked about, by key.
@@ -90,7 +90,7 @@ impl Touched {
     }
 }
 
-/// What is stored about the subjects that a write judges.
+/// The rows stored about the subjects that a write judges.
 #[derive(Debug, Default)]
 pub struct Subjects {
     judged: Judged,
@@ -99,7 +99,7 @@ pub struct Subjects {
     walk_ins: walk_ins::Stored,
 }
 
-/// What `reduce` needs of the store.
+/// The rows that `reduce` needs.
 #[derive(Debug, Default)]
 struct Judged {
     rules: LoadedRules,

@@ -30,7 +30,7 @@ const NAMELESS: &str = "Guest added at the door";
 /// The names of guests whom staff added, by ticket.
 pub(super) type Names = BTreeMap<TicketId, Named>;
 
-/// What is stored about tickets that scans may make.
+/// The rows stored about tickets that scans may make.
 #[derive(Debug, Default)]
 pub(super) struct Stored {
     tickets: BTreeSet<TicketId>,

@@ -366,7 +366,7 @@ pub async fn scans_that_wait_are_told_by_device(store: TestStore) {
         .zip(left_out)
         .map(|(new, left_out)| {
             let scan_id = new.fact.scan.scan_id.as_str();
-            ScanVerdict { digest: new.fact.digest, left_out, ..super::states::verdict(scan_id, "t1") }
+            ScanVerdict { digest: Some(new.fact.digest), left_out, ..super::states::verdict(scan_id, "t1") }
         })
         .collect();
     let waiting = WaitingScan { scan_id: id("s1"), digest: scans[0].fact.digest, subject_key: "ticket:t1".into() };

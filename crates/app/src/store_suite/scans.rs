@@ -232,7 +232,7 @@ pub async fn scans_are_listed_newest_first(store: TestStore) {
     with_scans(&store, vec![other, manual("e", "s4", "t1")]).await;
     on_event(&store, |tx| {
         let mut verdict = super::states::verdict("s1", "t1");
-        verdict.digest = fact(scan("e", "s1", "t1")).digest;
+        verdict.digest = Some(fact(scan("e", "s1", "t1")).digest);
         verdict.conflict = true;
         verdict.outcome = Outcome::Duplicate;
         tx.put_states(&id("e"), &[(super::states::state("ticket:t1", 2), vec![verdict])])
@@ -276,7 +276,7 @@ pub async fn scans_are_filtered_by_their_own_verdicts(store: TestStore) {
     with_scans(&store, scans.clone()).await;
     let judged = |one: &Scan, twice: bool| {
         let mut verdict = super::states::verdict(one.scan_id.as_str(), "t1");
-        verdict.digest = fact(one.clone()).digest;
+        verdict.digest = Some(fact(one.clone()).digest);
         (verdict.conflict, verdict.outcome) = (twice, if twice { Outcome::Duplicate } else { Outcome::Valid });
         verdict
     };

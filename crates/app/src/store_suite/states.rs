@@ -51,7 +51,7 @@ pub fn verdict(scan_id: &str, ticket: &str) -> ScanVerdict {
     ScanVerdict {
         device_id: id("d1"),
         scan_id: id(scan_id),
-        digest: Digest(code(ticket).0),
+        digest: Some(Digest(code(ticket).0)),
         at: at(1_500_000_000),
         implausible: false,
         gate_id: id("north"),

@@ -19,6 +19,8 @@ pub(super) struct Chosen<'a> {
     pub(super) judged_serial: u64,
     /// Whether other contents have the same id. A claim and its final don't count as two.
     pub(super) reused: bool,
+    /// Whether it is the only content with this id, a claim counted too.
+    pub(super) alone: bool,
 }
 
 impl Chosen<'_> {
@@ -62,10 +64,11 @@ pub(super) fn choose(facts: &[Resolved]) -> Vec<Chosen<'_>> {
 fn choose_one(contents: Contents<'_>) -> Option<Chosen<'_>> {
     let reused = reused(contents.values().map(|(_, fact)| &**fact));
     let judged_serial = contents.values().filter_map(|(_, fact)| fact.judged).map(|judged| judged.serial).max();
+    let alone = contents.len() == 1;
     let (subject, fact) = contents
         .into_values()
         .min_by_key(|(_, fact)| (!fact.proven(), fact.scan.stage == Stage::Claim, !fact.opened(), fact.digest))?;
-    Some(Chosen { subject, fact, judged_serial: judged_serial.unwrap_or(0), reused })
+    Some(Chosen { subject, fact, judged_serial: judged_serial.unwrap_or(0), reused, alone })
 }
 
 /// Whether one scan id stands for two contents. A claim and its final are one scan by design. A scan of S2's form that

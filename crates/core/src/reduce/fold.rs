@@ -26,7 +26,7 @@ pub(super) fn shut_out(
 ) -> ScanVerdict {
     let none = BTreeMap::new();
     let scan = Folding::new(chosen, rules, newest, &none);
-    ScanVerdict { left_out: Some(why), count: 0, ..scan.blank() }
+    ScanVerdict { left_out: Some(why), digest: Some(chosen.fact.digest), count: 0, ..scan.blank() }
 }
 
 /// One scan prepared for the fold, which counts persons in and out.
@@ -90,7 +90,7 @@ impl<'a> Folding<'a> {
         ScanVerdict {
             device_id: scan.device_id.clone(),
             scan_id: scan.scan_id.clone(),
-            digest: *digest,
+            digest: (!self.chosen.alone).then_some(*digest),
             at: self.at,
             implausible: self.implausible,
             gate_id: scan.gate_id.clone(),

@@ -158,8 +158,8 @@ pub struct ScanVerdict {
     pub device_id: DeviceId,
     /// The scan's id.
     pub scan_id: ScanId,
-    /// The digest of the content that was taken.
-    pub digest: Digest,
+    /// The digest of the content that was taken. Absent if the scan counts and its id has one content.
+    pub digest: Option<Digest>,
     /// The scan's canonical time.
     pub at: Timestamp,
     /// Whether the scan's time lies more than a day outside the event.
@@ -199,6 +199,15 @@ pub struct ScanVerdict {
     pub basis_mismatch: bool,
     /// The headcount after undos. Absent if the scan is no headcount, or if nothing of it counts.
     pub headcount: Option<Headcount>,
+}
+
+impl ScanVerdict {
+    /// Whether this is the finding about a fact, and not about another content of its id.
+    pub fn is_of(&self, fact: &Fact) -> bool {
+        let Fact { scan, digest, .. } = fact;
+        (&self.scan_id, &self.device_id) == (&scan.scan_id, &scan.device_id)
+            && self.digest.is_none_or(|of| of == *digest)
+    }
 }
 
 /// A scan that still counts, in the form in which other devices need it (spec §5 `changes`).

@@ -276,7 +276,8 @@ json_of! {
     "ScanVerdict" = ScanVerdict {
         device_id: DeviceId,
         scan_id: ScanId,
-        digest: Digest,
+        #[serde(default, skip_serializing_if = "none")]
+        digest: Option<Digest>,
         at: Timestamp,
         implausible: bool,
         gate_id: GateId,
