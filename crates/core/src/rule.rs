@@ -102,7 +102,7 @@ pub enum EventChange {
     Days(Days),
     /// The limits of all zones that have their own. The value replaces the one before.
     Limits(ZoneLimits),
-    /// Persons whom staff may add at the doors altogether. Absent if there is no limit.
+    /// The most persons without a ticket whom staff may add at all doors together. Absent if there is no limit.
     WalkIns(Option<u32>),
     /// All settings for devices that have no effect on decisions. The value replaces the one before.
     Door(DoorSettings),
@@ -175,7 +175,7 @@ pub(crate) fn whole(text: &str) -> Option<u64> {
     text.parse().ok().filter(|_| plain)
 }
 
-/// The epochs that a ledger has been through, each with the event's head serial when it began.
+/// The epochs of a ledger so far, each with the event's head serial when the epoch began.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Epochs(Vec<(Epoch, u64)>);
 
@@ -287,15 +287,16 @@ impl DeviceBook {
     pub fn is_lost_by_the_newest(&self, at: Timestamp) -> bool {
         self.lost_since.newest().is_some_and(|since| since.is_some_and(|since| at >= since))
     }
-    /// When the device was last found again. `None` if it never was. A later report of a loss holds only from this
-    /// moment on. Scans from the time when the device was away still wait for a person.
+    /// When the device was last found again. `None` if it never was. If the device is reported lost a second time, the
+    /// new report holds only for scans from this moment on. Scans from the time of the first loss still wait for a
+    /// person.
     pub fn found_at(&self) -> Option<Timestamp> {
         let found = self.lost_since.0.iter().rev().find(|held| held.value.is_none())?;
         if let Effective::At(at) = found.effective_at { Some(at) } else { None }
     }
 }
 
-/// Which rules are asked for: those at a scan, those that a device knew, or the newest.
+/// Which rules the caller asks for: those in force at a scan, those that a device knew, or the newest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
     /// The rules at a scan's time, for a device that knew everything up to a serial.
@@ -345,8 +346,8 @@ impl TicketBook {
             TicketChange::Window { valid_from, expires_at } => self.window.add(rule, (*valid_from, *expires_at)),
         }
     }
-    /// The ticket's values by the rules that `when` names. `None` if the ticket did not exist yet, which only
-    /// [`When::Known`] can find.
+    /// The ticket's values by the rules that `when` names. `None` if the ticket did not exist yet. Only [`When::Known`]
+    /// can give `None`.
     pub fn get(&self, when: When) -> Option<TicketRules> {
         let (valid_from, expires_at) = *get(&self.window, when)?;
         Some(TicketRules {
@@ -479,8 +480,8 @@ impl EventBook {
             EventChange::ZoneNames(names) => self.zone_names.add(rule, names.clone()),
         }
     }
-    /// The event's values at the moment that `when` names. Start, end, opening and days are the newest, unless a device's
-    /// knowledge is asked for. `None` if the event had no rules yet.
+    /// The event's values at the moment that `when` names. Start, end, opening and days are the newest, except with
+    /// [`When::Known`], which gives what a device knew. `None` if the event had no rules yet.
     pub fn event(&self, when: When) -> Option<EventRules> {
         let bounds = if let When::Scan { .. } = when { When::Newest } else { when };
         Some(EventRules {

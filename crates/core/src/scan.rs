@@ -102,8 +102,9 @@ pub struct WalkIn {
     pub zone: String,
     /// Persons the ticket admits.
     pub party: u32,
-    /// The digest of the guest's name, by [`WalkIn::digest_of`]. The name and its salt are kept apart from the scan.
-    /// Erasing the guest takes both away, and every signature still verifies.
+    /// The digest of the guest's name, by [`WalkIn::digest_of`]. The store keeps the name and its salt apart from the
+    /// scan. Erasing the guest deletes the name and the salt. The signature of the scan covers only the digest, so it
+    /// still verifies.
     pub name_digest: [u8; 32],
 }
 
@@ -176,8 +177,8 @@ impl Headcount {
     }
 }
 
-/// The device's clocks at the scan, in raw form. They are kept so that a better method can compute the time again (spec
-/// §4 Time).
+/// The device's clocks at the scan, in raw form. The server keeps them so that a later version can compute the scan's
+/// time again by a better method (spec §4 Time).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClockEvidence {
     /// The wall clock, in milliseconds since 1970.
@@ -186,12 +187,13 @@ pub struct ClockEvidence {
     pub mono_ms: i64,
     /// The session to which the monotonic clock belongs.
     pub session_id: String,
-    /// Whether the time was set back by more than can be slewed. If so, the time may be lower than at the log place
-    /// before.
+    /// Whether the device set its estimate of the time back at once, because the error was too large to correct by a
+    /// slower clock. If so, the time may be lower than that of the scan before it in the log.
     pub corrected: bool,
 }
 
-/// The device's knowledge of the ticket when it decided. The server repeats the decision from it (invariant I25).
+/// The device's knowledge of the ticket when it decided. The server repeats the device's decision from this knowledge,
+/// to check it (invariant I25).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Basis {
     /// Persons that already counted against the limit.
@@ -295,8 +297,8 @@ impl std::fmt::Debug for Digest {
     }
 }
 
-/// The server's answer to a question that the device asked before the door opened (spec §3: "that serial and the answer
-/// are stored").
+/// The server's answer to a device that asked about a scan before the door opened, with the serial of the rules that
+/// the server knew (spec §3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Judged {
     /// The event's head serial when the server judged the scan.
@@ -320,7 +322,8 @@ pub struct Fact {
     /// The offset of a v1 scan's device, in seconds. Of several offsets sent it is the smallest by (|o|, o) (spec §4
     /// Time).
     pub offset_seconds: i64,
-    /// When the server first received the scan. Incidents about receipt use it. The order of scans never does.
+    /// When the server first received the scan. Incidents about a clock that is ahead compare this time with the scan's
+    /// own. The order of scans never depends on it.
     pub received_at: Timestamp,
     /// The server's answer, if the device asked about this scan. Absent otherwise.
     pub judged: Option<Judged>,

@@ -30,7 +30,7 @@ impl Group {
     /// Length of a group, in bytes.
     pub const BYTES: usize = 6;
 
-    /// The group of an order's tickets: the first [`Group::BYTES`] bytes of SHA-256(event id, 0, order id).
+    /// The booking of an order's tickets: the first [`Group::BYTES`] bytes of SHA-256(event id, 0, order id).
     pub fn of(event_id: &EventId, order_id: &str) -> Self {
         let mut hash = Sha256::new();
         hash.update(event_id.as_str());

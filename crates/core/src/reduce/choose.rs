@@ -71,8 +71,8 @@ fn choose_one(contents: Contents<'_>) -> Option<Chosen<'_>> {
     Some(Chosen { subject, fact, judged_serial: judged_serial.unwrap_or(0), reused, alone })
 }
 
-/// Whether one scan id stands for two contents. A claim and its final are one scan by design. A scan of S2's form that
-/// came online and again in a batch is one scan too: only the answer differs (spec D2).
+/// Whether a device used one scan id for two different scans. A claim and its final are one scan. A scan of S2's form
+/// that came online and again in a batch is one scan too, because only the server's answer differs (spec D2).
 fn reused<'a>(contents: impl Iterator<Item = &'a Fact>) -> bool {
     let (mut claims, mut finals, mut s2) = (0, 0, BTreeMap::new());
     for Fact { scan, .. } in contents {

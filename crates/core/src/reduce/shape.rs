@@ -86,9 +86,9 @@ impl TicketState {
     pub fn inside(&self) -> u32 {
         self.inside_within.saturating_add(self.inside_over)
     }
-    /// The entries that count against the ticket for a scan of this visit at time `at` (spec §4 step 4). The re-entry
-    /// mode in force says which entries count. For a scan of implausible time every entry counts, whatever the gap or
-    /// the day.
+    /// How many persons of earlier entries count against the ticket's limit for a scan at time `at` (spec §4 step 4).
+    /// `visit` names the scan's gate and the rules. The re-entry mode in force says which entries count. For a scan of
+    /// implausible time every entry counts, whatever the gap or the day.
     pub fn standing(&self, visit: &Visit<'_>, at: Timestamp, implausible: bool) -> Standing {
         let measure = visit.measure();
         let used = match measure.re_entry {
@@ -121,7 +121,8 @@ impl TicketState {
     }
 }
 
-/// The circumstances by which entries are measured: the event's rules, the ticket's zone and the gate.
+/// Where a scan takes place and under which rules: the event's rules, the ticket's zone and the gate. They decide which
+/// earlier entries count against the ticket's limit.
 #[derive(Debug, Clone, Copy)]
 pub struct Visit<'a> {
     /// The event's rules.
@@ -137,8 +138,8 @@ impl Visit<'_> {
     pub fn measure(&self) -> Measure {
         self.event.measure(self.zone)
     }
-    /// Whether an entry counts against the next one at `at`, without regard to exits. In the mode `after_gap` it does
-    /// if it lies in `(at − gap, at]`. In the mode `daily` it does if it lies on the same day.
+    /// Whether an earlier entry counts against the ticket's limit for a scan at `at`, without regard to exits. In the
+    /// mode `after_gap` it does if it lies in `(at − gap, at]`. In the mode `daily` it does if it lies on the same day.
     pub(super) fn counts(&self, entry: &Entry, at: Timestamp, implausible: bool) -> bool {
         let measure = self.measure();
         let in_time = match measure.re_entry {

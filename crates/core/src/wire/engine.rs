@@ -69,7 +69,8 @@ tagged! { "type" "Input":
             /// The name that staff give to this device.
             name: String,
         },
-        /// Show a code of this phone, for an organiser to approve (spec D11 way (b)).
+        /// Ask the server for a pairing code and show it, so that an organiser can approve this phone (spec D11 way
+        /// (b)).
         AskPairing {
             /// The name that staff give to this device.
             name: String,
@@ -97,7 +98,8 @@ tagged! { "type" "Input":
             /// The guest's ticket.
             ticket_id: TicketId,
         },
-        /// Staff say how many of a party go in now. It answers the screen `admit_party` (or `full`).
+        /// Staff say how many of a party go in now. This input answers the question of the screen `admit_party` or
+        /// `full`.
         Count {
             /// The scan asked about.
             scan_id: ScanId,
@@ -128,7 +130,8 @@ tagged! { "type" "Input":
             /// Number of persons to let in.
             count: u32,
         },
-        /// Let in other tickets of a scan's booking, each by a scan of its own.
+        /// Let in the persons of other tickets that belong to the same booking as a scanned ticket. Each ticket gets a
+        /// scan of its own.
         Booking {
             /// The scan of one ticket of the booking, made on this device.
             scan_id: ScanId,
@@ -143,7 +146,8 @@ tagged! { "type" "Input":
             zone: String,
             /// Number of persons. All of them go in.
             party: u32,
-            /// The staff PIN, needed if the number is used up or the event has ended. Empty otherwise.
+            /// The staff PIN, needed if staff have already added as many guests as the event allows, or the event has
+            /// ended. Empty otherwise.
             #[serde(default)]
             pin: String,
         },
@@ -242,16 +246,16 @@ pub enum Effect {
         /// The rows. Their numbers continue the journal's.
         rows: Vec<Row>,
     },
-    /// Store a body in the cache database under a key. Losing it harms no scan. Flush it all the same before later
-    /// effects are carried out. Otherwise, after a crash, the device could find only a list older than one it used. It
-    /// would refuse that list and wait for a network.
+    /// Store a body in the cache database under a key. Losing the body harms no scan. Flush it all the same before you
+    /// carry out later effects. Otherwise, after a crash, the device could find only a list that is older than one it
+    /// used. The device would refuse that list and wait for a network.
     Save {
         /// The key in the cache.
         key: String,
         /// The text to store. Absent: store the body of the answer being handled.
         text: Option<String>,
-        /// Whether it holds guests' names. If so, store it encrypted under a key that cannot be read out of the device
-        /// (spec §5 "names").
+        /// Whether the body holds guests' names. If so, store the body encrypted under a key that cannot be read out of
+        /// the device (spec §5 "names").
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         sealed: bool,
     },
@@ -294,7 +298,7 @@ pub enum Effect {
         /// The value of [`Effect::Send::request`].
         request: u64,
     },
-    /// Send [`Input::Tick`] when the monotonic clock reaches this time. It replaces the wake before.
+    /// Send [`Input::Tick`] when the monotonic clock reaches this time. A wake that was set before no longer applies.
     Wake {
         /// The monotonic clock of the wake, in milliseconds.
         at_mono_ms: i64,
@@ -550,7 +554,7 @@ pub struct View {
     /// This device's count of people without a ticket. Absent until it is paired.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headcounts: Option<HeadcountsView>,
-    /// The clock of the event's zone, by which every time is shown. Absent until a list brings it.
+    /// The event's time zone, in which every time is shown. Absent until a list brings it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<ZoneClock>,
     /// Kinds of codes that the camera reads for this event in addition to QR.

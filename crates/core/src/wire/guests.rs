@@ -29,7 +29,8 @@ pub struct FoundGuest {
     /// Number of other tickets of this booking in the list.
     #[serde(default)]
     pub booking: u32,
-    /// Whether the search found another guest of the same booking, and not this one. Such guests follow the one found.
+    /// Whether the search did not find this guest, but another guest of the same booking. This guest then stands in the
+    /// result after that other guest.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub of_booking: bool,
 }

@@ -63,7 +63,8 @@ tagged! { "t" "Entry":
             /// The refused scans, each with its reason.
             items: Vec<RejectedScan>,
         },
-        /// A scan that the server cannot read in any request. It is offered rarely and never dropped.
+        /// A scan that the server cannot read in any request. The device sends it again at long intervals and never
+        /// drops it.
         Poison {
             /// The scan's place in the log.
             seq: u64,
@@ -135,13 +136,13 @@ tagged! { "t" "Entry":
             /// When the device learned of it, in milliseconds since 1970.
             at_ms: i64,
         },
-        /// The key is erased, because the log is handed over or the server takes no more of it.
+        /// The revoked device erased its key, because the server has the whole log or accepts no more of it.
         KeyErased {
             /// When that was, in milliseconds since 1970.
             at_ms: i64,
         },
-        /// The sum of purged rows. It has the number of the last of them and stands in its place. Only the first row of
-        /// a journal can be a summary.
+        /// The sum of purged rows. This row takes the number and the place of the last purged row. Only the first row
+        /// of a journal can be a summary.
         Summary(Box<Summary>),
         /// An empty row, which tests whether storage takes rows again.
         Probe {},
@@ -298,7 +299,7 @@ pub struct ListSummary {
     pub epoch: Epoch,
     /// Serial of the last rule change in the list.
     pub version: u64,
-    /// The list's content hash. Absent if only a scan is known to have used the list.
+    /// The list's content hash. Absent if the journal has no row of the list, only a scan that names its version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_hash: Option<String>,
 }
@@ -332,8 +333,8 @@ pub struct CachedPage {
     pub from: String,
     /// The answer's body.
     pub body: String,
-    /// `(index, number of parts)` of a page that is one part of a whole. The parts count only if all are there. Absent
-    /// for a page as the server sent it.
+    /// For a page that the device wrote: `(index, number of parts)`. The device writes all that it knows as several
+    /// pages, and reads them only if none is missing. Absent for a page as the server sent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<(u64, u64)>,
     /// For a part of a whole: the serial of each item's rules.

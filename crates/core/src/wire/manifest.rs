@@ -53,7 +53,7 @@ pub struct ManifestHead {
     /// Limits of those zones that have their own. Absent if none has.
     #[serde(default, skip_serializing_if = "ZoneLimits::is_empty")]
     pub limits: ZoneLimits,
-    /// Persons whom staff may add at the doors altogether. Absent if there is no limit.
+    /// The most persons without a ticket whom staff may add at all doors together. Absent if there is no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub walk_ins: Option<u32>,
     /// The clock of the event's zone. Absent if unknown.

@@ -190,8 +190,8 @@ impl SyncRequest {
     pub fn is_ours(&self) -> bool {
         self.format == Some(2)
     }
-    /// Checks the members around the scans, and the number of scans against the limits in force: `most_v1` in S1's
-    /// form, `most_v2` in ours.
+    /// Checks the members around the scans, and the number of scans. At most `most_v1` scans in S1's form are allowed,
+    /// or `most_v2` in Admit's own.
     pub fn check(&self, most_v1: usize, most_v2: usize) -> Result<(), FieldError> {
         if !matches!(self.format, None | Some(1 | 2)) {
             return Err(FieldError::new("format", "must be 1 or 2"));

@@ -108,17 +108,18 @@ impl ScanS2 {
 
 // ------------------------------------------------------------------------------------------------------------ online
 
-/// A request to `POST /api/scans`: one scan in S2's form, or a claim in ours.
+/// A request to `POST /api/scans`: one scan in S2's form, or a claim in Admit's own.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OnlineRequest {
     /// A scan in S2's form.
     S2(ScanS2),
-    /// A claim in our form, and its [`Evidence`]: the signature and other parts that are no content (spec §5).
+    /// A claim in Admit's own form, and its [`Evidence`]: the signature and other parts that are no content (spec §5).
     Claim(Box<(Scan, Evidence)>),
 }
 
 impl OnlineRequest {
-    /// Reads a body. A body with neither `stage` nor `scan_id` has S2's form. Any other must be a signed claim in ours.
+    /// Reads a body. A body with neither `stage` nor `scan_id` has S2's form. Any other body must be a signed claim in
+    /// Admit's own form.
     pub fn read(json: &[u8]) -> Result<Self, FieldError> {
         let keys: Keys = problem::read(json)?;
         if keys.stage.is_none() && keys.scan_id.is_none() {
@@ -197,7 +198,8 @@ pub struct ScansSyncRequest {
 }
 
 impl ScansSyncRequest {
-    /// Reads a batch and makes the checks of S2 §5 step 9. The error names the field.
+    /// Reads a batch. Fails if it has no scan, if `batch_size` is not the number of its scans, or if a code is
+    /// malformed (S2 §5 step 9). The error names the field.
     pub fn read(json: &[u8]) -> Result<Self, FieldError> {
         let mut unknown = BTreeSet::new();
         let mut batch: Self = problem::read_noting(json, |path| unknown.extend(scan_of(path)))?;
@@ -217,7 +219,8 @@ impl ScansSyncRequest {
         batch.keep_as_sent(json, &unknown)?;
         Ok(batch)
     }
-    /// Keeps the text of each scan whose index is in `unknown`. Nearly every batch has none, and is not read again.
+    /// Keeps the text of each scan whose index is in `unknown`. In nearly every batch `unknown` is empty, and the batch
+    /// is not read again.
     fn keep_as_sent(&mut self, json: &[u8], unknown: &BTreeSet<usize>) -> Result<(), FieldError> {
         #[derive(Deserialize)]
         struct Texts<'a> {
@@ -257,7 +260,7 @@ pub struct ScansSyncAnswer {
     pub error_count: u64,
     /// The numbers of scans by kind.
     pub summary: Summary,
-    /// The scans that S2 would not have inserted. Admit stores them all the same, so each entry is a receipt.
+    /// The scans that a server of S2 would not store. Admit stores them all the same, so each item is also a receipt.
     pub errors: Vec<ScanError>,
     /// The times of the oldest and the newest scan.
     pub timestamp_range: [Timestamp; 2],

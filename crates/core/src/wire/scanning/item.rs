@@ -1,4 +1,5 @@
-//! One scan on the wire, in S1's form or ours. Each is read separately, so that a malformed one is rejected alone.
+//! One scan on the wire, in S1's form or in Admit's own. Each scan is read separately, so that the server rejects a
+//! malformed one without the others of its batch.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -183,8 +184,8 @@ impl ScanV1 {
     }
 }
 
-/// A scan in our form, `"format": 2` (spec §4 "Scan, v2 fields"). Reading checks types; [`ScanV2::into_scan`] checks
-/// the rest.
+/// A scan in Admit's own form, `"format": 2` (spec §4 "Scan, v2 fields"). Reading checks types; [`ScanV2::into_scan`]
+/// checks the rest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScanV2 {
     /// The scan's id within the device.
@@ -324,7 +325,7 @@ impl ScanV2 {
     }
     /// The wire form of a scan and its signature.
     ///
-    /// Fails with the field's name if the scan lacks a field that our form always has.
+    /// Fails with the field's name if the scan lacks a field that Admit's own form always has.
     pub fn of(scan: &Scan, signature: &str) -> Result<Self, FieldError> {
         let missing = |path: &str| FieldError::new(path, "is required");
         Ok(Self {
@@ -369,7 +370,8 @@ impl ScanV2 {
             signature: signature.to_owned(),
         })
     }
-    /// The scan in the model's form, after all bounds are checked. The signature is not content: take it first.
+    /// The scan in the model's form, after all bounds are checked. The result has no signature, so the caller must copy
+    /// it out first.
     pub fn into_scan(self) -> Result<Scan, FieldError> {
         self.check()?;
         let at = Timestamp::from_ms(self.at_ms)
