@@ -187,8 +187,8 @@ pub struct ClockEvidence {
     pub mono_ms: i64,
     /// The session to which the monotonic clock belongs.
     pub session_id: String,
-    /// Whether the device set its estimate of the time back at once, because the error was too large to correct by a
-    /// slower clock. If so, the time may be lower than that of the scan before it in the log.
+    /// Whether the device's clock was set back so far that the scan's time is not after that of the scan before it in
+    /// the log. For a smaller step back the device uses a time just after that scan.
     pub corrected: bool,
 }
 

@@ -22,7 +22,7 @@ use crate::server::{Server, ticket};
 /// The key with which everything here is signed.
 pub const KEY: &str = "admit_dk_5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a";
 
-/// The first byte says what is done with the rest before it is read: these are its values.
+/// The values of an input's first byte. It says how the target signs the other bytes before it reads them.
 const RAW: u8 = 0;
 const JSON: u8 = 1;
 const COMPACT: u8 = 2;
@@ -180,7 +180,8 @@ fn epoch() -> Epoch {
     Epoch { restored_at_ms: 1, random: 1 }
 }
 
-/// The input from which [`manifest`] makes this signed body again: the signature is removed.
+/// The input from which [`manifest`] makes this signed body again. It has the body without its signature, after the
+/// first byte `dress`.
 fn undressed(dress: u8, body: &[u8]) -> Vec<u8> {
     let cut = match dress {
         JSON | NAMES => body.len() - signed_json(b"").len(),

@@ -194,7 +194,8 @@ pub fn no_larger(bytes: &[u8], most: usize) -> Result<()> {
     }
 }
 
-/// Refuses an array where an object is expected. serde would take its items for the members, in the order of the code.
+/// Refuses an array where an object is expected. serde would read the array's items as the object's members, in the
+/// order in which the code declares them.
 pub fn is_object(bytes: &[u8]) -> Result<()> {
     match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
         Some(b'[') => Err(ApiError::field("", "must be an object, not an array")),

@@ -24,7 +24,8 @@ use tokio_util::sync::CancellationToken;
 pub const QUEUE: usize = 64;
 /// The least time between two snapshots of one stream.
 const COALESCE: Duration = Duration::from_millis(500);
-/// The pause before the first read after a quiet time. A batch causes several hints, and one read serves them all.
+/// The pause between the first hint after a quiet time and the reading of the snapshots. A batch causes several hints,
+/// and one reading serves them all.
 const SETTLE: Duration = Duration::from_millis(20);
 /// The longest time without a message. A client that gets nothing for longer knows that the connection is dead.
 const HEARTBEAT: Duration = Duration::from_secs(15);

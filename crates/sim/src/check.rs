@@ -19,7 +19,7 @@ use crate::rng::Rng;
 use crate::server::{Reply, Request, Response, Server, Truth};
 use crate::world::{Side, World};
 
-/// The invariants that are checked for every side at rest. The others are checked elsewhere in this crate.
+/// The invariants that are checked for every side at rest. Other functions of this crate check the other invariants.
 const AT_REST: &[&str] = &[
     "I2", "I4", "I7", "I8", "I9", "I12", "I14", "I15", "I17", "I18", "I19", "I20", "I23", "I24", "I26", "I28", "I29",
     "I30",
@@ -165,7 +165,8 @@ fn settled(phone: &Phone) -> bool {
     matches!(phone.phase(), Phase::Ready | Phase::FirstSync)
 }
 
-/// I3, I11: the server has every shown scan of a surviving journal, and every durable one, with or without restores.
+/// I3, I11: the server has every scan on a phone's stable storage. Every scan that a phone showed is on that phone's
+/// storage or on the server. Restores of the server change neither.
 fn shown_is_stored(truth: &Truth, side: &Side, config: &Config, found: &mut Found) {
     let contents: BTreeSet<Digest> = truth.facts.iter().map(|(_, fact)| fact.digest).collect();
     let ids = stored(truth);
@@ -201,7 +202,8 @@ fn shown_is_stored(truth: &Truth, side: &Side, config: &Config, found: &mut Foun
 
 /// Whether nobody can prove that the server lacks this scan (SECURITY.md, "What it does not promise"). This happens if
 /// a server and a phone's storage were both put back to older copies. The phone then used a place of the log twice. If
-/// the server has the other content of that place, or could not read it, nobody asks for this one.
+/// the server has the other content of that place, or could not read it, the server does not ask the phone for this
+/// scan.
 fn is_beyond_proof(truth: &Truth, side: &Side, phone: &Phone, kept: &Kept) -> bool {
     let scan = &kept.scanned.scan;
     let place = (&scan.device_id, &scan.log_id, scan.seq);
@@ -319,10 +321,10 @@ fn counted(fact: &Fact, verdict: &ScanVerdict, truth: &Truth) -> Option<Headcoun
     left.filter(|left| !verdict.implausible || matches!(left, Headcount::Change { .. }))
 }
 
-/// I8: `within` plus `over` are the persons let in, and each re-entry mode keeps a constant limit. I17: a scan that
-/// first came after its device's revocation counts only by a person's decision. I28: a practice scan counts only by a
-/// person's decision. I29: a counted guest who was added at a door has a ticket. I30: a headcount counts the persons
-/// that its undoing left.
+/// I8: `within` plus `over` are the persons let in. If a ticket's limit never changed, `within` keeps it as its
+/// re-entry mode demands. I17: a scan that first came after its device's revocation counts only by a person's decision.
+/// I28: a practice scan counts only by a person's decision. I29: a counted guest who was added at a door has a ticket.
+/// I30: a headcount counts the persons that its undoing left.
 fn counts_hold(truth: &Truth, found: &mut Found) {
     let accepted: BTreeSet<Digest> = truth.reviews.iter().map(|review| review.digest).collect();
     let ruled: BTreeSet<&TicketId> = truth.ticket_rules.iter().filter_map(ticket_of_rule).collect();
@@ -406,7 +408,8 @@ fn mode_holds(subject: &Subject, reduced: &Reduced, constant: &Constant, found: 
     }
 }
 
-/// Mode, gap, zone limits and limit of a ticket; `None` if one of them ever changed. All tickets are of one zone.
+/// The re-entry mode, gap, zone limits and limit of a ticket; `None` if one of them ever changed. All tickets are of
+/// one zone.
 fn constants(truth: &Truth, subject: &Subject) -> Option<Constant> {
     let id = subject.ticket_id()?;
     let mut limit = None;

@@ -114,7 +114,7 @@ pub struct Config {
     pub capacity: Option<u32>,
     /// Chance that a person comes at the same moment as the one before, to any phone.
     pub together: u32,
-    /// When the lists expire, in milliseconds after the world's beginning; `None`: after its end.
+    /// When the lists expire, in milliseconds after the world's beginning; `None` if they expire after the world's end.
     pub expires_ms: Option<i64>,
     /// Chance that a scan's item is damaged each time it travels to the server.
     pub poison: u32,
@@ -235,8 +235,8 @@ impl Config {
         self.expires_ms.map(|ms| Timestamp::clamped(BEGINNING_MS + ms))
     }
 
-    /// Makes most worlds small, and draws the faults that were added with small worlds. Few phones and minutes find as
-    /// many bugs in a quarter of the time.
+    /// Makes most worlds small: a world with few phones and minutes finds as many bugs in a quarter of the time. Also
+    /// draws damaged scans, new keys, copied-back storage and expiring lists.
     fn draw_later(&mut self, rng: &mut Rng) {
         if rng.per_mille(SMALL) {
             self.orgs = 1 + u64::from(rng.per_mille(250));

@@ -58,7 +58,7 @@ struct Token {
 struct Log {
     head: u64,
     received: BTreeMap<u64, BTreeSet<Digest>>,
-    /// Places whose item could not be read. They are received and listed as rejected.
+    /// Places in the log whose item could not be read. They count as received and are listed as rejected.
     rejected: BTreeSet<u64>,
 }
 

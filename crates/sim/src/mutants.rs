@@ -93,15 +93,16 @@ mutants! {
 }
 
 impl Mutant {
-    /// The lowest level at which the bug can exist. Store and office exist from level 1 on.
+    /// The lowest level at which the bug can exist. Bugs in a store, a webhook or a mail need level 1, because level 0
+    /// has none of these.
     pub fn level(self) -> u8 {
         match self {
             Self::TornCommit | Self::WebhookIdLost | Self::MailTwice | Self::PictureNotKept => 1,
             _ => 0,
         }
     }
-    /// Whether a violation of this invariant counts as finding the bug. Any does, except for bugs planted for one
-    /// checker.
+    /// Whether a violation of this invariant counts as finding the bug. Every violation counts, except for bugs that
+    /// were planted to test one checker.
     pub fn breaks(self, invariant: &str) -> bool {
         match self {
             Self::TornCommit => invariant == "I6",

@@ -474,7 +474,7 @@ impl<S: Server> World<S> {
         }
     }
 
-    /// An organiser makes a new key for a phone, and staff scan its code there.
+    /// An organiser makes a code that gives a phone a new key, and staff scan the code with that phone.
     fn rotate(&mut self, side: usize) {
         let held = &mut self.sides[side];
         let phone = held.extra.below(self.config.devices) as usize;

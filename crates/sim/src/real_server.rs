@@ -112,8 +112,8 @@ pub struct RealServer {
     seen: Seen,
     machine: Arc<Machine>,
     owners: Vec<Owner>,
-    /// The organisation of each key or token. It chooses the stream of randomness before the server itself finds out
-    /// the organisation.
+    /// The organisation of each key or token. By it the simulator chooses the stream of randomness for a request,
+    /// before the server itself finds out the organisation.
     texts: BTreeMap<String, usize>,
     /// The tickets that the world knew at the last backup; `None` without a backup.
     backup: Option<Vec<BTreeMap<TicketId, TicketId>>>,

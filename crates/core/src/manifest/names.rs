@@ -20,7 +20,7 @@ pub struct NamesInput<'a> {
     pub organization_id: &'a OrganizationId,
     /// The event of the names.
     pub event_id: &'a EventId,
-    /// Serial of the last change of a guest, or of which guest fields verdicts show.
+    /// Serial of the last change of a guest, or of the choice of guest fields that verdicts show.
     pub version: u64,
     /// Labels of the guest fields that verdicts show.
     pub labels: &'a [String],

@@ -187,7 +187,7 @@ pub struct ScanVerdict {
     pub exited: u32,
     /// Persons of the scan who left without an entry.
     pub exited_over: u32,
-    /// S1's `conflict`: the scan collides with another one. Both carry the mark (spec D3).
+    /// S1's `conflict`: the scan collides with another scan. Both scans carry the mark (spec D3).
     pub conflict: bool,
     /// The kind of conflict, on the scan that lost. Absent on all others.
     pub conflict_reason: Option<ConflictReason>,

@@ -96,8 +96,8 @@ tagged! { "t" "Entry":
             version: u64,
             /// The list's content hash, as the list names it.
             content_hash: String,
-            /// When the event ends by this list, in milliseconds since 1970. Absent in rows of versions that purged
-            /// nothing. In that case the end is unknown, and the event's scans stay.
+            /// When the event ends by this list, in milliseconds since 1970. Absent in rows of older versions of Admit,
+            /// which purged nothing. Then the device does not know the end and purges no scan of the event.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             ends_at_ms: Option<i64>,
         },

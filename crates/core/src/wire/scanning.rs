@@ -343,7 +343,8 @@ pub struct PairRequest {
     pub pairing_token: String,
     /// The device's own id, which stays the same when it is paired again.
     pub device_id: DeviceId,
-    /// The secret of the device's own request. Absent if the token came from an organiser's screen.
+    /// The secret that belongs to the device's own pairing request. Absent if the token came from an organiser's
+    /// screen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim_secret: Option<String>,
     /// The name that staff give to the device. Absent if they gave none.
@@ -495,7 +496,8 @@ pub struct HeartbeatAnswer {
     pub rung_at: Option<Timestamp>,
 }
 
-/// `GET /api/scanning/time`: the second and third of the four timestamps of a clock exchange, by the database's clock.
+/// The answer to `GET /api/scanning/time`: when the request arrived and when the answer left, by the database's clock.
+/// By these times a device measures the offset of its own clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TimeAnswer {

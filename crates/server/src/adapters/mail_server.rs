@@ -244,8 +244,8 @@ async fn converse(connection: &mut AsyncSmtpConnection, envelope: &Envelope, let
     said.map(|_| ())
 }
 
-/// When dropped, closes the idle connections if no letter waits. A letter holds it until it is sent, refused or given
-/// up.
+/// When dropped, closes the idle connections if no letter waits. The sending of a letter holds this value until the
+/// letter is sent, refused or given up.
 struct Last<'a>(&'a MailServer);
 
 impl Drop for Last<'_> {

@@ -28,7 +28,8 @@ pub struct PerAddress {
     by_address: Mutex<BTreeMap<IpAddr, Count>>,
 }
 
-/// The address to count by. For IPv6 it is the network, because a client that has one address of it has them all.
+/// The address to count by. For IPv6 it is the network of 64 bits, because a client with one address of such a network
+/// usually has all of them.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(six) => {

@@ -25,7 +25,8 @@ const LOOKS: u32 = 100;
 /// Slow bodies have this many times the normal room, in addition to it.
 const SLOW: usize = 8;
 
-/// The room for uploads. It decides which bodies may be read and which may be judged. All weights are in KiB.
+/// Limits the total weight of the bodies that are read at a time, and of those that are judged at a time. All weights
+/// are in KiB.
 #[derive(Debug)]
 pub struct UploadRoom {
     reading: Arc<Semaphore>,
@@ -50,7 +51,7 @@ impl Default for UploadRoom {
     }
 }
 
-/// The right to read a body; `None` inside for a small body. Dropping it frees the room.
+/// The right to read a body. It holds `None` for a small body, which takes no room. Dropping the right frees its room.
 #[derive(Debug)]
 pub struct Reading(Option<OwnedSemaphorePermit>);
 
@@ -82,7 +83,7 @@ struct Line {
     full_since_ms: i64,
     /// The finished uploads of the last [`PACE_MS`]: time in milliseconds and weight in KiB.
     done: VecDeque<(i64, i64)>,
-    /// The last moment that was given to an upload to come back, in milliseconds.
+    /// The latest moment at which the server told an upload to come back, in milliseconds.
     booked_ms: i64,
 }
 
@@ -111,8 +112,8 @@ impl Line {
             self.done.pop_front();
         }
     }
-    /// The pace in KiB per second. It includes what is judged now, because a slow server may have finished nothing
-    /// yet.
+    /// The pace at which uploads are finished, in KiB per second. It includes the uploads that are judged now, because
+    /// a slow server may have finished nothing yet.
     fn pace(&mut self, now_ms: i64) -> i64 {
         self.forget(now_ms);
         let busy_ms = (now_ms - self.full_since_ms).min(PACE_MS);
@@ -134,8 +135,9 @@ impl Line {
 }
 
 impl UploadRoom {
-    /// Room for `read_kib` of bodies as sent, of which `judged_kib` are judged at a time. An upload is refused if it
-    /// may not be read within `patience`, or not judged within one and a half times `patience` after it came.
+    /// The bodies that are read at a time weigh at most `read_kib` together. Those that are judged at a time weigh at
+    /// most `judged_kib`. An upload is refused if it may not be read within `patience`, or not judged within one and a
+    /// half times `patience` after it came.
     pub fn new(read_kib: u32, judged_kib: u32, patience: Duration) -> Self {
         let small = (judged_kib / 4).max(read_kib.div_ceil(SMALL_PART as u32));
         Self {

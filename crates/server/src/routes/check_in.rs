@@ -51,7 +51,7 @@ struct CheckInView {
     persons: u32,
     /// When the ticket last let somebody in before this check-in. Null if it never did.
     last_at: Option<Timestamp>,
-    /// The name of the gate of that earlier entry. Null if there was none.
+    /// The name of the gate at which the ticket last let somebody in before this check-in. Null if it never did.
     last_gate: Option<String>,
 }
 

@@ -101,7 +101,7 @@ pub(super) struct StandingGuestView {
     inside: u32,
     /// When somebody of the guest's party was last let in. Null if nobody was.
     last_at: Option<Timestamp>,
-    /// The name of the gate of that entry. Null if nobody was let in.
+    /// The name of the gate at which somebody of the guest's party was last let in. Null if nobody was.
     last_gate: Option<String>,
     /// The number of the order that the guest's ticket belongs to. Null if there is none.
     order_id: Option<String>,

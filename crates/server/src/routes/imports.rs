@@ -67,10 +67,10 @@ struct ImportResult {
     unchanged: usize,
     /// Number of rows that repeat another row. Their guest is created once.
     joined: usize,
-    /// Number of rows whose ticket a person voided or refunded here, while the file says that it is valid. The person's
-    /// decision stays.
+    /// Number of rows whose ticket a person voided or refunded in Admit, while the file says that it is valid. The
+    /// person's decision stays.
     kept: usize,
-    /// Number of rows that were not imported because of their content, such as declined guests and totals.
+    /// Number of rows that were not imported because of their content, such as declined guests and lines with totals.
     left_out: usize,
     /// The reasons for these rows, with their numbers.
     left_out_because: Vec<LeftOutView>,

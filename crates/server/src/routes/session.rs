@@ -104,7 +104,8 @@ async fn create(
     response
 }
 
-/// Ends the session that a browser had before it signed in again. Nobody could sign it out any more.
+/// Ends the session that a browser had before it signed in again. The new cookie replaces the old one, so nobody could
+/// sign the former session out any more.
 async fn end_former(state: &AppState, headers: &HeaderMap) -> Result<()> {
     let Some(secret) = session::read(&state.settings, headers) else { return Ok(()) };
     match sessions::authenticate(&state.app, &secret).await {

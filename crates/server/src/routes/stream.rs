@@ -183,7 +183,8 @@ impl Drop for OpenStream {
 /// One client's view of one event.
 struct Live {
     state: AppState,
-    /// The headers of the request. The client's right is checked again from time to time.
+    /// The headers of the request, which name the client. With them the server checks the client's right again at each
+    /// heartbeat.
     headers: HeaderMap,
     organization_id: OrganizationId,
     event_id: EventId,

@@ -196,7 +196,8 @@ pub struct ScanV2 {
     pub log_id: LogId,
     /// The scan's place in the log, from 1.
     pub seq: u64,
-    /// First 16 bytes of the digest of the scan before, as 32 hexadecimal digits. Zeros for the first scan.
+    /// First 16 bytes of the digest of the scan before it in the log, as 32 hexadecimal digits. Zeros for the first
+    /// scan.
     #[serde(with = "hex")]
     pub prev: [u8; 16],
     /// Key of the signature.
