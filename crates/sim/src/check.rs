@@ -87,7 +87,8 @@ impl<S: Server> World<S> {
         self.coverage.hit_if(forked, "forked log");
     }
 
-    /// I5: repeating a request changes nothing and gets the same bytes. Other content under its batch id is refused.
+    /// I5: repeating a request changes nothing and gets the same bytes. The server refuses other content under the
+    /// batch id of that request.
     fn repeats_change_nothing(&mut self, side: usize, truth: &Truth) {
         let org = self.sides[side].org;
         let sent: Vec<Request> = self.sides[side].record.sent.iter().rev().take(6).cloned().collect();
@@ -428,7 +429,8 @@ fn constants(truth: &Truth, subject: &Subject) -> Option<Constant> {
     Some(Constant { measure, gap_ms: i64::from(gap) * 1_000, days, limit: limit? })
 }
 
-/// I9: in one log the time follows `seq`, except where the clock was corrected. Each scan names the digest before it.
+/// I9: in one log the time follows `seq`, except where the clock was corrected. Each scan names the digest of the scan
+/// before it.
 fn order_follows_the_log(side: &Side, found: &mut Found) {
     for phone in &side.phones {
         for pair in phone.kept.windows(2) {

@@ -112,7 +112,7 @@ pub struct Config {
     pub busy: u32,
     /// The persons that the area behind each gate holds; `None` without a limit.
     pub capacity: Option<u32>,
-    /// Chance that a person comes at the same moment as the one before, to any phone.
+    /// Chance that a person comes at the same moment as the person before, to any phone.
     pub together: u32,
     /// When the lists expire, in milliseconds after the world's beginning; `None` if they expire after the world's end.
     pub expires_ms: Option<i64>,

@@ -1,5 +1,5 @@
 //! The server of level 0: only sets of facts and `reduce` (trust §3), without a store and without use cases. So a
-//! violation here is a bug of the engine, the wire format or the reducer.
+//! violation at level 0 is a bug of the engine, the wire format or the reducer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -262,8 +262,8 @@ impl Org {
         book
     }
 
-    /// These subjects, and all subjects of other contents under the same scan ids. Another content of a scan may belong
-    /// to another subject, so both subjects must be reduced again.
+    /// The subjects in `touched`, and the subjects of all other contents under the same scan ids. All of them must be
+    /// reduced again, because the reducer takes one of the contents of a scan.
     fn with_variants(&self, touched: &BTreeSet<Subject>) -> BTreeSet<Subject> {
         let mut all = touched.clone();
         for contents in self.facts.values().filter(|contents| contents.len() > 1) {

@@ -26,7 +26,7 @@ mutants! {
     ScanIdAcrossTenants = "scan_id_across_tenants",
     /// The server processes a repeated batch again, instead of sending the stored answer.
     BatchForgotten = "batch_forgotten",
-    /// A batch id with other content is answered as if it were the same.
+    /// The server answers a batch id with other content as if the content were the same.
     BatchReuseAnswered = "batch_reuse_answered",
     /// A batch id is not scoped to its device.
     BatchUnscoped = "batch_unscoped",

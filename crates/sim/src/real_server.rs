@@ -42,7 +42,7 @@ const FIRST_OF_AN_EPOCH: &str = "LOCK_EPOCHS";
 struct Machine {
     now_ms: AtomicI64,
     /// The organisation whose request is being handled. Each organisation has its own stream of randomness. Otherwise
-    /// the ids of one would depend on the presence of the other (trust I13).
+    /// the ids of one organisation would depend on the presence of another (trust I13).
     org: AtomicUsize,
     ids: Mutex<Vec<Rng>>,
     faults: Mutex<Vec<Rng>>,

@@ -227,7 +227,8 @@ pub fn read(
     })
 }
 
-/// Checks both signatures of a signed JSON body. Call it before anything in the body is trusted.
+/// Checks the signature inside a signed JSON body, and the one in `header` if it is given. Call this before you trust
+/// anything in the body.
 pub(super) fn check_signatures(body: &[u8], header: Option<&str>, api_key: &str) -> Result<(), ManifestError> {
     let (signed, signature) = cut_signature(body).ok_or_else(|| unsigned(body, header, api_key))?;
     // Both signatures cover nearly the same bytes. The common beginning is hashed once.

@@ -17,7 +17,7 @@ pub(super) struct Chosen<'a> {
     pub(super) fact: Cow<'a, Fact>,
     /// The highest serial at which the server judged any content of this scan. 0 if it judged none.
     pub(super) judged_serial: u64,
-    /// Whether other contents have the same id. A claim and its final don't count as two.
+    /// Whether other contents have the same id. A claim and its final don't count as two contents.
     pub(super) reused: bool,
     /// Whether it is the only content with this id, a claim counted too.
     pub(super) alone: bool,

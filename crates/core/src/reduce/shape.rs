@@ -107,8 +107,8 @@ impl TicketState {
         Standing { used, spent: self.within, inside: self.inside_within, last_entry }
     }
     /// Like [`TicketState::standing`], for a person who stands at a door now. If re-entry needs a gap or a new day, the
-    /// newest plausible entry counts even if its time lies ahead. One of the two clocks is then wrong, and the door
-    /// must not treat the gap as passed or the day as unused.
+    /// newest plausible entry counts even if its time lies ahead. Then the clock of this door or of that entry's device
+    /// is wrong, and the door must not treat the gap as passed or the day as unused.
     pub fn standing_at_door(&self, visit: &Visit<'_>, at: Timestamp) -> Standing {
         let event = Some(visit.event);
         let plausible = self.entries.iter().map(|entry| entry.at).filter(|at| !implausible(event, *at));

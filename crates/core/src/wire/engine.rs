@@ -260,8 +260,8 @@ pub enum Effect {
         sealed: bool,
     },
     /// In one strict (flushed) transaction, after the appends before it: replace the row with this `n`, and remove
-    /// every row with a lower `n`. No input answers it. If it fails, the journal stays unchanged and a later start
-    /// tries again.
+    /// every row with a lower `n`. No input answers this effect. If the transaction fails, the journal stays unchanged
+    /// and a later start tries again.
     Purge {
         /// The row that sums up all rows up to its `n`.
         row: Row,

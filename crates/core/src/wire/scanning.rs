@@ -40,15 +40,15 @@ pub const SERVER_TIME_HEADER: &str = "x-server-time";
 // ------------------------------------------------------------------------------------------------ cursor and witness
 
 /// A place in an event's changes: the epoch and the serial, written `epoch.serial` (spec §3). If one serial changed
-/// more tickets than an answer holds, `/` and the id of the last ticket given follow, in hexadecimal.
+/// more tickets than an answer holds, `/` and the id of the answer's last ticket follow, in hexadecimal.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cursor {
     /// The epoch to which the serial belongs.
     pub epoch: Epoch,
     /// The device knows everything up to and including this serial.
     pub serial: u64,
-    /// For the serial after `serial`, the device knows only the tickets up to this one. `None` if it knows none of
-    /// them.
+    /// For the serial after `serial`, the device knows only the changes of tickets up to this ticket. `None` if it
+    /// knows none of the changes.
     pub after: Option<TicketId>,
 }
 
@@ -376,8 +376,8 @@ pub struct PairAnswer {
     pub gate_id: GateId,
     /// The server's epoch.
     pub epoch: Epoch,
-    /// The name that staff use for the device. It is the one asked for, or the gate's name with the next free number,
-    /// if another device took that name first.
+    /// The name that staff use for the device. It is the name that the device asked for. If another device took that
+    /// name first, it is the gate's name with the next free number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
@@ -409,7 +409,7 @@ pub struct PairingAsk {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PairingTicket {
-    /// The token that the device shows as a QR code. Alone it gives no access.
+    /// The token that the device shows as a QR code. The token alone gives no access.
     pub pairing_token: String,
     /// The secret that the device shows to nobody.
     pub claim_secret: String,

@@ -46,7 +46,7 @@ impl ScanS2 {
         Ok(scan)
     }
     /// The texts to look up for the code, in order. The first known one wins (spec D12). Fails if the text cannot be a
-    /// code: over 512 bytes, empty, with control characters.
+    /// code, because it is empty, has more than 512 bytes or has control characters.
     pub fn spellings(&self) -> Result<Vec<String>, FieldError> {
         candidates(&self.ticket_code).map_err(|error| FieldError::new("ticket_code", error))
     }

@@ -137,7 +137,7 @@ fn from_text(node: &str, text: &str) -> Option<Hint> {
     })
 }
 
-/// Re-reads the heads of the watched events every two seconds, until `shutdown`. For nodes that share a database.
+/// Re-reads the heads of the watched events every two seconds, until `shutdown`. Nodes that share a database need this.
 pub async fn look(store: Arc<dyn Store>, hub: Arc<Hub>, shutdown: CancellationToken) {
     let mut tick = tokio::time::interval(LOOK);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);

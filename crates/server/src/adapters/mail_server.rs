@@ -1,7 +1,8 @@
 //! Connections to a mail server: lettre's protocol over sockets of our own.
 //!
 //! After an accepted letter its connection is reused for the next letter; after a letter that was given up it is never
-//! reused. Such a connection has an answer outstanding, which the next letter would read as its own.
+//! reused. The server may still answer the letter that was given up, and the next letter would take that answer for its
+//! own.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};

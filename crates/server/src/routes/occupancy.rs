@@ -103,7 +103,7 @@ struct GateOccupancy {
     entered: i64,
     /// Number of persons let out here so far.
     exited: i64,
-    /// Number of people without a ticket: those who came in here minus those who went out.
+    /// Number of people without a ticket: those who came in by this gate minus those who went out by it.
     without_ticket: i64,
 }
 

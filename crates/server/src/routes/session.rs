@@ -160,8 +160,8 @@ struct NewPassword {
 
 /// Changes the password of the signed-in user, who must give the present one.
 ///
-/// All sessions of the user end, and the answer sets a new one. API tokens stay valid. A wrong present password counts
-/// as a failed sign-in.
+/// All sessions of the user end, and the answer begins a new session. API tokens stay valid. A wrong present password
+/// counts as a failed sign-in.
 #[utoipa::path(post, path = "/api/session/password", tag = "organisers", request_body = NewPassword,
     extensions(("x-actions" = json!([]))), security(("session" = [])), responses(
     (status = 200, description = "Changed; `Set-Cookie` holds a fresh session", body = Session),

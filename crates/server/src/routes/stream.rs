@@ -218,8 +218,8 @@ impl Live {
         Some(Message { event: "batch", id, data: data.to_string() })
     }
 
-    /// Reads the uploads since the last read from the store. Hints do not matter for the result. A lost hint delays
-    /// it, and a wrong one shows nobody another device's batch.
+    /// Reads the uploads since the last read from the store. Hints do not matter for the result. A lost hint delays the
+    /// result, and a hint with a wrong device shows nobody that device's batch.
     async fn batches(&mut self) -> AppResult<Reading> {
         let (event_id, after) = (self.event_id.clone(), self.told);
         let device_id = match &self.viewer {

@@ -68,7 +68,8 @@ pub struct Evidence {
     /// The item as sent. `None` unless it holds a field that this version does not know. So no field of a newer app is
     /// lost.
     pub sent: Option<String>,
-    /// The name of the guest whom the scan added. `None` if the scan added none, or if the name is not the signed one.
+    /// The name of the guest whom the scan added. `None` if the scan added none, or if the name does not have the
+    /// signed digest.
     pub named: Option<Named>,
 }
 

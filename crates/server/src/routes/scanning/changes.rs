@@ -105,8 +105,8 @@ async fn stirred(hints: &mut Receiver<Arc<Hint>>) {
     }
 }
 
-/// Whether the answer tells the device anything. A new cursor alone does not count, or each heartbeat would end every
-/// wait.
+/// Whether the answer tells the device anything. A new cursor alone does not count. Some writes, such as a device's
+/// move to another gate, raise the event's serial and change nothing for this device.
 fn is_news(answer: &ChangesAnswer, manifest_version: u64) -> bool {
     !answer.items.is_empty()
         || answer.event.is_some()
