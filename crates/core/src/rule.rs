@@ -235,7 +235,7 @@ impl<T> History<T> {
         };
         self.0.iter().rev().find(applies).map(|held| &held.value)
     }
-    /// The value for a device that knew exactly the rules up to serial `known`. `None` if there was none yet.
+    /// The value for a device that knew exactly the rules up to serial `known`. `None` if there was no rule yet.
     pub fn known(&self, known: u64) -> Option<&T> {
         self.0.iter().rev().find(|held| held.place.0 <= known).map(|held| &held.value)
     }

@@ -319,8 +319,8 @@ pub struct Fact {
     /// Whether the scan waits for a person, whichever device delivered it (spec D10). It does if its device was
     /// revoked, suspended or never assigned to the event when the server first received it.
     pub withheld: bool,
-    /// The offset of a v1 scan's device, in seconds. Of several offsets sent it is the smallest by (|o|, o) (spec §4
-    /// Time).
+    /// The offset of a v1 scan's device, in seconds. Of several offsets sent it is the one nearest to 0, and of +n and
+    /// −n it is −n (spec §4 Time).
     pub offset_seconds: i64,
     /// When the server first received the scan. Incidents about a clock that is ahead compare this time with the scan's
     /// own. The order of scans never depends on it.
@@ -351,8 +351,8 @@ impl Fact {
     }
 }
 
-/// The smaller of two v1 offsets by (|o|, o). By this rule several deliveries of a scan agree on one offset (spec §4
-/// Time).
+/// The one of two v1 offsets that is nearer to 0; of +n and −n it is −n. By this rule several deliveries of a scan
+/// agree on one offset (spec §4 Time).
 pub fn better_offset(a: i64, b: i64) -> i64 {
     if (a.unsigned_abs(), a) <= (b.unsigned_abs(), b) { a } else { b }
 }

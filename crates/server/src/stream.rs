@@ -76,7 +76,7 @@ pub trait Source: Send + 'static {
     fn take(&mut self, hint: &Hint) -> (Vec<Self::Part>, Option<Message>);
     /// Reads a part again.
     fn read(&mut self, part: &Self::Part) -> impl Future<Output = Result<Reading>> + Send;
-    /// Whether the client has lost the right to see the stream. It is asked before each heartbeat.
+    /// Whether the client has lost the right to see the stream. The stream asks this before each heartbeat.
     fn is_over(&mut self) -> impl Future<Output = bool> + Send {
         std::future::ready(false)
     }

@@ -87,8 +87,7 @@ impl<S: Server> World<S> {
         self.coverage.hit_if(forked, "forked log");
     }
 
-    /// I5: repeating a request changes nothing and gets the same bytes. The server refuses other content under the
-    /// batch id of that request.
+    /// I5: repeating a request changes nothing and gets the same bytes. Its batch id with other content is refused.
     fn repeats_change_nothing(&mut self, side: usize, truth: &Truth) {
         let org = self.sides[side].org;
         let sent: Vec<Request> = self.sides[side].record.sent.iter().rev().take(6).cloned().collect();
@@ -166,8 +165,7 @@ fn settled(phone: &Phone) -> bool {
     matches!(phone.phase(), Phase::Ready | Phase::FirstSync)
 }
 
-/// I3, I11: the server has every scan on a phone's stable storage. Every scan that a phone showed is on that phone's
-/// storage or on the server. Restores of the server change neither.
+/// I3, I11: the server has each scan that a phone stores. A shown scan is on the phone or the server, despite restores.
 fn shown_is_stored(truth: &Truth, side: &Side, config: &Config, found: &mut Found) {
     let contents: BTreeSet<Digest> = truth.facts.iter().map(|(_, fact)| fact.digest).collect();
     let ids = stored(truth);
@@ -203,8 +201,7 @@ fn shown_is_stored(truth: &Truth, side: &Side, config: &Config, found: &mut Foun
 
 /// Whether nobody can prove that the server lacks this scan (SECURITY.md, "What it does not promise"). This happens if
 /// a server and a phone's storage were both put back to older copies. The phone then used a place of the log twice. If
-/// the server has the other content of that place, or could not read it, the server does not ask the phone for this
-/// scan.
+/// the server received the other content of that place, it does not ask for this scan.
 fn is_beyond_proof(truth: &Truth, side: &Side, phone: &Phone, kept: &Kept) -> bool {
     let scan = &kept.scanned.scan;
     let place = (&scan.device_id, &scan.log_id, scan.seq);
@@ -409,8 +406,7 @@ fn mode_holds(subject: &Subject, reduced: &Reduced, constant: &Constant, found: 
     }
 }
 
-/// The re-entry mode, gap, zone limits and limit of a ticket; `None` if one of them ever changed. All tickets are of
-/// one zone.
+/// Re-entry mode, gap, zone limits and limit of a ticket; `None` if one ever changed. All tickets are of one zone.
 fn constants(truth: &Truth, subject: &Subject) -> Option<Constant> {
     let id = subject.ticket_id()?;
     let mut limit = None;
@@ -429,8 +425,7 @@ fn constants(truth: &Truth, subject: &Subject) -> Option<Constant> {
     Some(Constant { measure, gap_ms: i64::from(gap) * 1_000, days, limit: limit? })
 }
 
-/// I9: in one log the time follows `seq`, except where the clock was corrected. Each scan names the digest of the scan
-/// before it.
+/// I9: along a log the time follows `seq` unless the clock was corrected. Each `prev` is the digest of the scan before.
 fn order_follows_the_log(side: &Side, found: &mut Found) {
     for phone in &side.phones {
         for pair in phone.kept.windows(2) {
