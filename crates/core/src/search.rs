@@ -222,8 +222,7 @@ fn cut(word: &str) -> &str {
     word.char_indices().nth(limits::SEARCH_WORD_CHARS).map_or(word, |(end, _)| &word[..end])
 }
 
-/// The number of letters that a character counts for in a search: as 1 if it is a letter of an alphabet, as 2 in other
-/// scripts.
+/// The number of letters that a character counts for in a search: 1 for a letter of an alphabet, 2 in other scripts.
 fn weight(c: char) -> usize {
     if matches!(Script::of(c), Script::Other) { 1 } else { 2 }
 }

@@ -36,7 +36,7 @@ pub(super) struct Folding<'a> {
     implausible: bool,
     when: When,
     /// The rules for the event's status. They differ from `when` only if the device asked the server about the scan.
-    /// Then `when` includes rules that the server knew, and this includes only rules that the device knew. So an
+    /// Then `when` includes rules that the server knew, and `own_when` includes only rules that the device knew. So an
     /// organiser who ends the event after the scan causes no refusal (spec D17).
     own_when: When,
     pub(super) kind: ScanKind,
