@@ -23,7 +23,8 @@ const PROMISES: (&str, &str, usize) = ("docs/promises.md", "promise", 8);
 /// The README lists the promises too, under the same heading as their page.
 const README: &str = "README.md";
 const PROMISED: &str = "What Admit promises";
-/// The contract that every store runs: its functions become tests in each store crate by the macro in this file.
+/// The tests that every store must pass. A macro in this file makes a test of each of its functions in each store
+/// crate.
 const SUITE: &str = "crates/app/src/store_suite.rs";
 
 /// A test: `crates/core/src/rate.rs: the_name` or `web/e2e/story.test.ts: the title`.
@@ -303,7 +304,7 @@ mod tests {
     const ROWS: &str = "title = \"S1 §1\"\nparagraphs = [\"S1 §1.1\"]\n[[rows]]\nrow = \"S1 §1.1\"\nsays = \"a\"\n\
                         tests = [\"a.rs: holds\"]\nmeasured = [\"ingest\"]\n[[rows]]\nrow = \"S1 §1.10\"\nsays = \"b\"\ndecided = \"D1\"\n";
 
-    /// The complaints about a good repository after a change of one of its files.
+    /// The complaints about a repository without faults, after `old` was replaced by `new` in one of its files.
     fn wrong(path: &str, old: &str, new: &str) -> Vec<String> {
         let fault = |n: usize| format!("| {n} | what | must | `a.rs: holds`<br>`web/a.test.ts: it holds: always` |\n");
         let promise = |n: usize| {

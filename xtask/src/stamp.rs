@@ -14,8 +14,8 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// Reads `inputs`, which are files, or folders with everything in them. `also` is a text that counts as an input
-    /// too.
+    /// Computes the digest of `inputs`, which are files, or folders with everything in them. The text `also` counts as
+    /// an input too.
     pub fn of(name: &str, inputs: &[&str], also: &str) -> Result<Stamp> {
         let (root, mut files) = (exec::root(), Vec::new());
         inputs.iter().try_for_each(|input| collect(&root.join(input), &mut files))?;

@@ -23,7 +23,7 @@ pub struct Violation {
 /// The record of one side: of the phones and requests of one organisation.
 #[derive(Debug, Clone, Default)]
 pub struct Record {
-    /// Contents of scans that a device of ours ever had on stable storage, with their device and scan id.
+    /// Contents of scans that a simulated phone of this side ever had on stable storage, with their device and scan id.
     pub made: BTreeMap<Digest, (DeviceId, ScanId)>,
     /// Contents of scans that an S1 client sent.
     pub legacy: BTreeSet<Digest>,
@@ -37,7 +37,7 @@ pub struct Record {
     /// The highest head of each log in any request that arrived, whatever the answer. The server may know it.
     pub named_heads: BTreeMap<(DeviceId, LogId), u64>,
     named_at_backup: BTreeMap<(DeviceId, LogId), u64>,
-    /// Places of logs whose item was refused finally. They do not count as gaps.
+    /// Places of logs whose item the server refused finally. Such a place does not count as a gap.
     pub refused: BTreeSet<(DeviceId, LogId, u64)>,
     /// The first answer to each batch since the last restore.
     pub batches: BTreeMap<(DeviceId, String), Vec<u8>>,

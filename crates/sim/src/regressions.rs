@@ -18,13 +18,15 @@ pub fn regressions(level: u8) -> Vec<u64> {
         .collect()
 }
 
-/// Whether a seed was kept before the faults `again` and `busy` existed. With these faults it would be another world.
+/// Whether a seed was kept before the faults `again` and `busy` existed. With these faults the seed would draw another
+/// world.
 pub fn before_later_faults(seed: u64) -> bool {
     static EARLIER: LazyLock<BTreeSet<u64>> = LazyLock::new(|| above("# With again and busy"));
     EARLIER.contains(&seed)
 }
 
-/// Whether a seed was kept before the simulator stopped injecting faults into work for all organisations.
+/// Whether a seed was kept while worlds with several organisations still had faults in the work that the server does
+/// for all organisations at once.
 pub fn before_sparing(seed: u64) -> bool {
     static EARLIER: LazyLock<BTreeSet<u64>> = LazyLock::new(|| above("# Spared"));
     EARLIER.contains(&seed)

@@ -212,11 +212,12 @@ pub trait Server {
     fn heal(&mut self) {}
     /// Takes a backup.
     fn backup(&mut self);
-    /// Restores the last backup: with `admit restore`, which begins an epoch (`proper`), or by copying files.
+    /// Restores the last backup. `proper`: with `admit restore`, which begins an epoch; otherwise by copying files.
     fn restore(&mut self, now_ms: i64, proper: bool);
     /// The epochs that have begun so far, oldest first, without the initial one.
     fn begun(&self) -> &[Epoch];
-    /// Begins an epoch that a device of another organisation caused by proving a roll-back.
+    /// Begins an epoch that the run with two organisations began: a device of the other organisation proved a roll-back
+    /// there.
     fn begin(&mut self, epoch: Epoch);
     /// The incidents that the people of an organisation may review.
     fn reviewable(&self, org: u64) -> Reviewable;

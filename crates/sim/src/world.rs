@@ -310,7 +310,8 @@ impl<S: Server> World<S> {
         self.carry_out(side, phone, effects, &[]);
     }
 
-    /// Feeds an input: later if the phone sleeps, never if the app has restarted.
+    /// Gives an input to a phone's engine. If the phone sleeps, the engine gets the input when the phone wakes. If the
+    /// app has restarted since, the input is dropped.
     pub(crate) fn input(&mut self, side: usize, phone: usize, generation: u64, input: Input, body: Vec<u8>) {
         let now_ms = self.now_ms;
         let Side { phones, trace, .. } = &mut self.sides[side];
@@ -494,7 +495,8 @@ impl<S: Server> World<S> {
 
     // ---------------------------------------------------------------------------------------------------- server
 
-    /// The server's own faults, last first. They are drawn independently of what any organisation does.
+    /// The faults of the server itself, sorted so that the last element happens first. They are drawn independently of
+    /// what any organisation does.
     fn server_faults(&mut self) -> Vec<(i64, ServerFault)> {
         let Config { chaos_ms, restores, improper, server_crash, kills, .. } = self.config;
         let mut faults = Vec::new();

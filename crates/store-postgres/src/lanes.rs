@@ -63,8 +63,8 @@ impl Job {
         let _ = self.reply.send(result);
     }
     /// The lane of this job. Writes of the same organisation and events share a lane, and all writes about the whole
-    /// server share one. Reads that name what they read share a lane if they are of the same organisation, since they
-    /// are short. Look-ups of credentials share one too. Every other read has a lane of its own.
+    /// server share one. Reads with a prefetch share a lane if they are of the same organisation, since they are short.
+    /// Look-ups of credentials share the lane of writes about the whole server. Every other read has a lane of its own.
     fn lane(&self, n: u64) -> (String, u64) {
         match &self.work {
             Work::Write(scope, _) => {
@@ -238,8 +238,8 @@ pub(crate) struct Connection {
     replan: u64,
 }
 
-/// Plans are made again at 1, 2, 4, 8 … transactions of a connection, and then after this many transactions. Plans
-/// made while the tables were small read too much once the tables have grown.
+/// A connection makes its plans again after its first, second, fourth, eighth … transaction, and later after every 512
+/// transactions. Plans made while the tables were small read too much once the tables have grown.
 const REPLAN_EVERY: u64 = 512;
 
 /// Begins a snapshot: all reads in it see the same moment.

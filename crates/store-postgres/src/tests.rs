@@ -573,8 +573,8 @@ fn s2_6_a_lock_that_is_held_too_long_is_told_as_busy_and_the_next_try_goes_throu
     assert_eq!(drive(look(&store, |tx| tx.gate_ids(&id("e")))), [id("north")]);
 }
 
-/// A step that is being stored holds its run's row. A renewal of leases at that moment must not wait for this row while
-/// it holds other rows.
+/// A step that is being stored locks the row of its run. A renewal of several leases at that moment must skip this row:
+/// it would wait for it while it has locked other rows.
 #[test]
 fn a_renewal_waits_for_no_step_that_is_being_stored() {
     let address = shared().database();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::value::Value;
 
-/// The table in which each backend records its own migrations. A comparison leaves it out.
+/// The table in which each backend records its own migrations. A comparison of two databases leaves it out.
 pub const HISTORY: &str = "refinery_schema_history";
 
 /// The rows of a database by table, each as one line, in a fixed order.

@@ -83,7 +83,8 @@ statements! {
     WAITING = "SELECT scan_id, digest, subject FROM waiting WHERE organization_id = $1 AND device_id = $2 AND event_id = $3";
     /// The number of scans of each device that wait for a person's decision.
     COUNT_WAITING = "SELECT device_id, COUNT(*) FROM waiting WHERE organization_id = $1 GROUP BY device_id";
-    /// Overwrites a pairing token's number of uses, the devices that used it, its end, and the device it is bound to.
+    /// Overwrites a pairing token's number of uses, the devices that used it, when it expires, and the device it is
+    /// bound to.
     UPDATE_PAIRING_TOKEN = "UPDATE pairing_tokens SET uses = $3, used_by = $4, expires_at = $5, device_id = $6
         WHERE organization_id = $1 AND token_hash = $2";
 }

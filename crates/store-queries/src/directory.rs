@@ -98,8 +98,8 @@ pub fn epoch<D: Driver>(driver: &mut D) -> Result<Option<Epoch>> {
     heads::present_epoch(driver)
 }
 
-/// Begins the first epoch of a new database. `told` is the epoch to begin; without it the epoch takes its time and its
-/// random part from the database. Does nothing on a database that has an epoch.
+/// Begins the first epoch of a new database. `told` is the epoch to begin. If it is `None`, the database gives the time
+/// and the random part of the epoch. Does nothing on a database that has an epoch.
 pub fn begin_first_epoch<D: Driver>(driver: &mut D, told: Option<Epoch>) -> Result<()> {
     if heads::present_epoch(driver)?.is_some() {
         return Ok(());
@@ -111,7 +111,8 @@ pub fn begin_first_epoch<D: Driver>(driver: &mut D, told: Option<Epoch>) -> Resu
     heads::insert_epoch(driver, epoch)
 }
 
-/// Begins the epoch `next`, unless another process has begun one since the caller read `seen`.
+/// Begins the epoch `next`. Does nothing if another process has begun an epoch since the caller read `seen`, the newest
+/// epoch at that time.
 pub fn begin_epoch<D: Driver>(driver: &mut D, seen: Epoch, next: Epoch) -> Result<()> {
     driver.query(&LOCK_EPOCHS, &[])?;
     let Some(present) = heads::present_epoch(driver)? else { return Ok(()) };

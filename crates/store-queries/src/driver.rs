@@ -34,8 +34,8 @@ pub struct Stmt {
 pub struct By {
     /// The column's place in the row, counted from 0.
     pub column: usize,
-    /// Tables in which every row-by-row change names such an item. A change there outdates only the prefetched answers
-    /// about the items that it names.
+    /// Tables in which every row-by-row change names a list item. A change of such a table makes only those prefetched
+    /// answers wrong that are about the items it names.
     pub tables: &'static [&'static str],
 }
 
@@ -95,8 +95,8 @@ pub struct Bulk {
     pub table: &'static str,
     /// Columns with their kinds, in the order of each row's values.
     pub columns: &'static [(&'static str, Kind)],
-    /// How many leading columns identify the row whose other columns are overwritten; 0: the change is an insert. Rows
-    /// of one statement are equal in all of these columns except the last.
+    /// How many leading columns identify the row whose other columns are overwritten; 0: the change is an insert. The
+    /// rows that one statement changes are equal in all of the identifying columns except the last.
     pub found_by: usize,
     /// The text after the values of an insert: empty, or `ON CONFLICT …`.
     pub tail: &'static str,
@@ -144,9 +144,9 @@ impl Bulk {
             format!("INSERT INTO {} ({}) SELECT * FROM UNNEST({arrays}) {}", self.table, self.names(), self.tail)
         })
     }
-    /// The text of an update for PostgreSQL. It does not join the table with the new rows. For such a join, a planner
-    /// without statistics about an organisation takes its part of the table for empty. It would then read the whole
-    /// table.
+    /// The text of an update for PostgreSQL. It does not join the table with the new rows. For a join, a planner
+    /// without statistics about an organisation assumes that the organisation has no rows. PostgreSQL would then read
+    /// the whole table.
     fn update_by_list(&self, array: impl Fn(usize) -> String) -> String {
         let last = self.found_by - 1;
         let (key, keys) = (self.columns[last].0, array(last));
@@ -159,8 +159,8 @@ impl Bulk {
     pub fn together(&self, one: &[Value<'_>], other: &[Value<'_>]) -> bool {
         (1..self.found_by).all(|place| one[place - 1] == other[place - 1])
     }
-    /// Columns in which no two rows of one statement may have the same values. The second row would change the row of
-    /// the first; PostgreSQL refuses that, or loses one of them. Empty where equal rows do no harm.
+    /// Columns in which no two rows of one statement may have the same values. Otherwise both would change one row of
+    /// the table; PostgreSQL refuses that, or keeps only one of the changes. Empty if equal rows do no harm.
     pub fn distinct(&'static self) -> &'static [usize] {
         self.made.distinct.get_or_init(|| {
             let named = self.tail.split_once("ON CONFLICT (").and_then(|(_, rest)| rest.split_once(')'));
@@ -180,7 +180,7 @@ pub enum RunFor<'a> {
     Organization(&'a OrganizationId),
     /// One user, whose memberships in any organisation are visible. Signing in runs so.
     User(&'a UserId),
-    /// All organisations, of which only the ids are visible. `rebuild`, backups and a new epoch run so.
+    /// All organisations, of which only the ids are visible. `rebuild`, backups and the start of an epoch use this.
     EveryOrganization,
 }
 
@@ -228,7 +228,8 @@ pub trait Driver {
     fn send_prefetch(&mut self) -> Result<()> {
         Ok(())
     }
-    /// Discards all prefetched rows. Needed where no lock prevents other transactions from changing them.
+    /// Discards all prefetched rows. Needed where no lock prevents other transactions from changing the rows in the
+    /// database.
     fn drop_prefetched(&mut self) {}
     /// Runs `of` without calling the simulator's statement hook. The store itself sends these statements, not an
     /// operation, and their number differs between the backends.
@@ -253,8 +254,9 @@ pub trait Driver {
     fn execute_each_later(&mut self, stmt: &'static Stmt, params: &[Value<'_>], list: &[Value<'_>]) -> Result<()> {
         self.execute_each(stmt, params, list).map(|_| ())
     }
-    /// Like [`Driver::execute_many`], with the failure reported at the commit at the latest. The backend may join it
-    /// with the same change of other operations. So two such changes of different tables may run in either order.
+    /// Like [`Driver::execute_many`], but the backend may report a failure as late as the commit. It may join the
+    /// change with the same change of other operations. So two such changes of different tables may run in either
+    /// order.
     fn execute_many_later(&mut self, bulk: &'static Bulk, values: &[Value<'_>]) -> Result<()> {
         self.execute_many(bulk, values)
     }

@@ -27,9 +27,9 @@ pub(crate) trait Item: Keyed + Sized {
     fn read(block: &[u8]) -> Result<Vec<Self>>;
 }
 
-/// The checksum by which a block's row names the block: over the check in the block and the name of the block before.
-/// So two histories that once differed have no later name in common, even if they store equal blocks at equal
-/// positions.
+/// The checksum by which a block's row names the block. It covers the check bytes at the block's end and the name of
+/// the block before. So once two histories differ, all their later blocks have different names, even if equal blocks
+/// stand at equal positions.
 pub(crate) fn chained(before: Option<BlockName>, check: &[u8]) -> i64 {
     let sum = Sha256::new().chain_update(before.map_or(0, |before| before.checksum).to_be_bytes()).chain_update(check);
     i64::from_be_bytes(sum.finalize().first_chunk().copied().unwrap_or_default())
@@ -39,8 +39,8 @@ pub(crate) fn read_name(row: &mut Row) -> Result<BlockName> {
 }
 
 impl<D: Driver> SqlTx<'_, D> {
-    /// Reads every row of a statement that an index needs. How many it needs depends on what is in memory, so the
-    /// simulator's hooks do not count them.
+    /// Reads every row of a statement that an index needs. The number of these statements depends on what is in memory,
+    /// so the simulator's hooks do not count them.
     fn aside<T>(
         &mut self,
         stmt: &'static Stmt,
@@ -112,8 +112,8 @@ impl<D: Driver> SqlTx<'_, D> {
 mod tests {
     use super::*;
 
-    /// The case: a backup was restored, other states were stored, and then a state that equals one from before the
-    /// restore.
+    /// This test: a backup was restored, other states were stored, and then a state that equals one from before the
+    /// restore. The new block must have another name than the old one.
     #[test]
     fn an_equal_block_after_another_history_has_another_name() {
         let follow = |checks: [&[u8]; 2]| {

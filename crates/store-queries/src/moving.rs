@@ -65,8 +65,8 @@ impl Table {
         }
         self.key.iter().map(|name| quoted(name)).collect()
     }
-    /// The place of the column with the organisation's id, for a table whose rows are written for one organisation at
-    /// a time.
+    /// The place of the column with the organisation's id. `None` for a table whose rows need not be written for one
+    /// organisation at a time.
     pub fn owner(&self) -> Option<usize> {
         self.columns.iter().position(|column| self.owned && column.name == OWNER)
     }

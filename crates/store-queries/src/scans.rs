@@ -20,8 +20,8 @@ use crate::page;
 use crate::tx::SqlTx;
 use crate::value::{Row, Value};
 
-/// The fewest and the most blocks that a page of scans reads at a time. Scans that were judged online stand alone in
-/// their blocks.
+/// The fewest and the most blocks that a page of scans reads at a time. The most is high because a block of a scan that
+/// was judged online holds only that scan.
 const BLOCKS: std::ops::RangeInclusive<i64> = 4..=256;
 
 statements! {

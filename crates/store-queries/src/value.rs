@@ -91,7 +91,8 @@ impl From<u8> for Value<'_> {
     }
 }
 impl From<u64> for Value<'_> {
-    /// A number above `i64::MAX` is stored as `i64::MAX`: a device may claim any number.
+    /// A number above `i64::MAX` is stored as `i64::MAX`. Such a number may come in a request, because a device may
+    /// claim any number.
     fn from(number: u64) -> Self {
         Self::Int(i64::try_from(number).unwrap_or(i64::MAX))
     }

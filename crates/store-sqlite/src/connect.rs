@@ -140,8 +140,9 @@ fn migrate(conn: &mut Connection, options: &Options) -> Result<()> {
     check("commit", transaction.commit())
 }
 
-/// Copies the journal (WAL) back into the file as far as nobody has to wait for it, and gives its length in pages. If
-/// all of it is in the file, the next write starts the journal at its beginning.
+/// Copies the journal (WAL) back into the file, as far as that is possible without waiting for a reader or writer.
+/// Gives the journal's length in pages. If all of it is in the file, the next write starts the journal at its
+/// beginning.
 pub(crate) fn fold(conn: &Connection) -> i64 {
     let pages = conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| row.get("log"));
     pages.unwrap_or_else(|error| {

@@ -70,7 +70,7 @@ impl Sqlite {
         Self::start(None, options)
     }
     /// Makes a database in memory with the content of an image from [`Sqlite::snapshot`]. All seeds of the simulator
-    /// begin alike, and copying the tables is faster than creating them.
+    /// begin with the same empty tables, and copying these is faster than creating them.
     pub fn memory_of(image: &[u8], options: Options) -> Result<Self> {
         let mut memory = Memory::empty()?;
         memory.put(image)?;
@@ -103,8 +103,8 @@ impl Sqlite {
         let image = writer.conn.serialize(rusqlite::MAIN_DB).map_err(|error| meaning("snapshot", &error).0)?;
         Ok(image.to_vec())
     }
-    /// Replaces the content of an inline store by an image of [`Sqlite::snapshot`]. The simulator restores backups so,
-    /// and resets the store for the next seed. Statements stay prepared.
+    /// Replaces the content of an inline store by an image of [`Sqlite::snapshot`]. With this the simulator restores
+    /// backups, and resets the store for the next seed. Statements stay prepared.
     pub fn restore(&self, image: &[u8]) -> Result<()> {
         let mut writer = self.inline()?;
         let memory = writer.memory.as_mut();
@@ -124,8 +124,8 @@ impl Sqlite {
         writer.index = BlockIndex::default();
         Ok(())
     }
-    /// Acts like [`Sqlite::crash`], but keeps the connection with its prepared statements. Its content is what was
-    /// committed.
+    /// Acts like [`Sqlite::crash`], but keeps the connection with its prepared statements. Afterwards the database
+    /// holds only the committed content.
     pub fn start_again(&self) -> Result<()> {
         let mut writer = self.inline()?;
         writer.stopped = false;

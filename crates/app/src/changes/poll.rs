@@ -161,8 +161,8 @@ fn items(tx: &mut dyn Tx, event_id: &EventId, tickets: Vec<TicketRecord>) -> Res
     Ok(out)
 }
 
-/// The state of a ticket after its older scans alone. The answer has this state in their place if a ticket has many
-/// scans. The server reduces only `older` and all reverts.
+/// The state of a ticket after its older scans alone. For a ticket with many scans, the answer to the device has this
+/// state in the place of the older scans. The server reduces only `older` and all reverts.
 fn prefix(tx: &mut dyn Tx, event_id: &EventId, ticket_id: &TicketId, older: &[EffectiveScan]) -> Result<TicketState> {
     if older.is_empty() {
         return Ok(TicketState::default());

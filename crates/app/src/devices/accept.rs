@@ -77,8 +77,8 @@ pub(crate) fn say(
     tx.append_audit(line::of(by, Some(event_id), "scans_accepted", ("Device", device_id.as_str()), said))
 }
 
-/// The result of accepting a device's waiting scans in one event. `brought` is what to announce after the commit, and
-/// is present if any scan was accepted. The caller adds the ledger's line.
+/// The result of accepting a device's waiting scans in one event. `brought` holds the changes that the caller announces
+/// after the commit. It is present if any scan was accepted. The caller adds the ledger's line.
 pub(crate) struct AcceptedIn {
     pub accepted: Accepted,
     pub brought: Option<Brought>,
@@ -98,7 +98,7 @@ pub(crate) fn proven_among(
     Ok(proven.collect())
 }
 
-/// Accepts a device's waiting scans of one event. If `among` is given, only those in it.
+/// Accepts a device's waiting scans of one event. If `among` is given, only the scans in `among` are accepted.
 pub(crate) fn accept_in(
     tx: &mut dyn Tx,
     by: &UserCaller,

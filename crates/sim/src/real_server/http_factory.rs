@@ -10,7 +10,8 @@ use crate::server::{Reply, Request};
 
 /// The HTTP part of a server, from one start of its process to its end.
 pub trait HttpServer {
-    /// Answers a request. [`Reply::Hold`]: a long poll is held back; the caller gives it up and asks again later.
+    /// Answers a request. [`Reply::Hold`]: the server holds a long poll back. The caller then gives the request up and
+    /// sends it again later.
     fn ask(&mut self, request: &Request) -> Reply;
 }
 
