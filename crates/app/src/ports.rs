@@ -1,8 +1,8 @@
 //! The ports: what the use cases need from outside. They are a store, clocks, ids and hints.
 //!
 //! A transaction (`Tx`) is plain, synchronous Rust. The embedded store runs it on its writer thread, PostgreSQL's store
-//! on a lane thread, the simulator in place. So a use case cannot hold a lock across an await, and a simulator seed
-//! always gives the same schedule (docs/decisions.md, "Transactions are synchronous").
+//! on a lane thread, the simulator on the calling thread. So a use case cannot hold a lock across an await, and a
+//! simulator seed always gives the same schedule (docs/decisions.md, "Transactions are synchronous").
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -99,8 +99,8 @@ pub enum Pace {
     /// The write has its turn in the order of arrival.
     #[default]
     Usual,
-    /// The write comes after the others, and few run at a time, so that no other write waits long. Steps of runs use
-    /// it.
+    /// The write comes after all others. Few writes of this priority run at a time, so that no other write waits long.
+    /// Steps of runs use it.
     Patient,
 }
 
@@ -172,8 +172,8 @@ pub trait Store: Send + Sync {
     ) -> BoxFuture<'static, Result<()>>;
     /// The server's epoch.
     fn epoch(&self) -> BoxFuture<'static, Result<admit_core::rule::Epoch>>;
-    /// Begins a new epoch, and stores every event's head serial as its base (spec §3). It does nothing if `seen` is no
-    /// longer the present epoch, because another request was first.
+    /// Begins a new epoch, and stores for every event the serial of its head, at which the epoch begins (spec §3). It
+    /// does nothing if `seen` is no longer the present epoch, because another request was first.
     fn begin_epoch(
         &self,
         seen: admit_core::rule::Epoch,
@@ -192,7 +192,7 @@ pub trait Store: Send + Sync {
     /// Unscoped: makes due at once the runs that `holder` still has. A process calls it when it starts again. Returns
     /// their number.
     fn free_runs(&self, holder: String) -> BoxFuture<'static, Result<u64>>;
-    /// Unscoped: milliseconds until the next run is due, 0 if one is due now. `None` if none waits.
+    /// Unscoped: milliseconds until the next run is due, 0 if one is due now. `None` if no run waits.
     fn next_run_in(&self) -> BoxFuture<'static, Result<Option<i64>>>;
     /// The stopped mail lane. `None` if the lane is open.
     fn mail_lane(&self) -> BoxFuture<'static, Result<Option<MailLaneRecord>>>;

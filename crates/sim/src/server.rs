@@ -204,7 +204,7 @@ pub trait Server {
     /// Handles a request at true time `now_ms`.
     fn handle(&mut self, now_ms: i64, request: &Request) -> Reply;
     /// Carries out an organiser's act in organisation `org`. Gives the pairing token that was made, or the revoked
-    /// device; `None` if the organisation has no such device, or the act gives nothing.
+    /// device; `None` if the organisation has no device that the act could be about, or if the act gives nothing.
     fn act(&mut self, now_ms: i64, org: u64, act: &Act) -> Option<String>;
     /// Kills the process and starts it again.
     fn kill(&mut self);

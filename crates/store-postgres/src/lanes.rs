@@ -94,7 +94,7 @@ struct Lane {
 #[derive(Default)]
 struct Waiting {
     lanes: BTreeMap<(String, u64), Lane>,
-    /// Lanes with work that no thread runs, in the order in which they got it.
+    /// Lanes with work that no thread runs, in the order in which they got the work.
     ready: VecDeque<(String, u64)>,
     count: usize,
     numbered: u64,

@@ -12,8 +12,8 @@ use crate::value::{Kind, Row, Value};
 
 /// A statement. Parameters are `$1`, `$2`, …; the text is the same in both backends unless `postgres` says otherwise.
 ///
-/// A list is written `IN ($n)`, with the highest number: SQLite runs the statement once for each item, PostgreSQL once
-/// with `= ANY($n)`.
+/// A list is written `IN ($n)` and is the last parameter, so `n` is the highest number: SQLite runs the statement once
+/// for each item, PostgreSQL once with `= ANY($n)`.
 #[derive(Debug)]
 pub struct Stmt {
     /// The statement's name, for error messages and the simulator's hooks.
@@ -71,7 +71,7 @@ impl Stmt {
         self.made.postgres.get_or_init(|| self.postgres.unwrap_or(self.sql).replace("IN ($", "= ANY($"))
     }
     /// Whether the statement reads a table on PostgreSQL. It finds the table's name after `FROM`, after `JOIN`, or
-    /// after a comma in such a list. Elsewhere the name may be that of a column.
+    /// after a comma in a list of tables. Elsewhere the name may be that of a column.
     pub fn looks_at(&'static self, table: &str) -> bool {
         let tables = self.made.tables.get_or_init(|| {
             let words: Vec<&str> = self.postgres().split_whitespace().collect();
@@ -267,7 +267,7 @@ pub trait Driver {
     fn about_now(&mut self) -> Result<Timestamp> {
         self.now()
     }
-    /// A random number for the first epoch. It comes from the database, or from the simulator if that set one.
+    /// A random number for the first epoch. It comes from the database, or from the simulator if the simulator set one.
     fn random(&mut self) -> Result<u64>;
 }
 

@@ -102,8 +102,8 @@ pub trait Side: Send {
     fn catalog(&mut self) -> Result<Catalog>;
     /// The number of rows in a table.
     fn count(&mut self, table: &Table) -> Result<u64>;
-    /// Calls `see` with every row of a table in [`Table::order`]; values are in the order of `table.columns`. Holds
-    /// few rows at a time.
+    /// Calls `see` with every row of a table in [`Table::order`]; values are in the order of `table.columns`. Holds few
+    /// rows in memory at a time.
     fn each(&mut self, table: &Table, see: &mut dyn FnMut(Vec<Value<'static>>) -> Result<()>) -> Result<()>;
     /// Inserts rows; each row's values are in the order of `table.columns`.
     fn insert(&mut self, table: &Table, rows: &[Vec<Value<'static>>]) -> Result<()>;

@@ -1,4 +1,4 @@
-//! The values of parameters and columns: NULL and the four kinds that both backends have in common.
+//! The values of parameters and columns: NULL, and the four kinds that both backends have in common ([`Kind`]).
 
 use std::borrow::Cow;
 

@@ -96,8 +96,8 @@ impl Sqlite {
         Ok(Self { inner: Arc::new(Inner { options, path: path.map(Path::to_owned), mode }) })
     }
 
-    /// An image of the committed content of an inline store in memory. Fails on other stores; use [`Sqlite::backup`]
-    /// there.
+    /// An image of the committed content of an inline store ([`Options::inline`]) in memory. Fails on other stores; use
+    /// [`Sqlite::backup`] there.
     pub fn snapshot(&self) -> Result<Vec<u8>> {
         let mut writer = self.inline()?;
         let image = writer.conn.serialize(rusqlite::MAIN_DB).map_err(|error| meaning("snapshot", &error).0)?;

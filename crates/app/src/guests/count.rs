@@ -40,7 +40,8 @@ pub struct Counts {
     pub entry_types: Vec<(EntryTypeRecord, u64)>,
 }
 
-/// Counts the guests that `text` finds. If it is absent, all guests. A promoter counts only those of their own lists.
+/// Counts the guests that `text` finds. If `text` is absent, it counts all guests. A promoter counts only those of
+/// their own lists.
 pub async fn count(app: &App, caller: &UserCaller, event_id: EventId, text: Option<String>) -> Result<Counts> {
     let filter = seen_by(caller, text)?;
     let by = caller.clone();

@@ -1,4 +1,4 @@
-//! Changes a guest. The party size is also the limit of the guest's ticket.
+//! Changes a guest. The party size of the guest is also the limit of the guest's ticket, so both change together.
 
 use std::collections::BTreeMap;
 
@@ -199,9 +199,10 @@ fn with_fields(before: &Fields, patch: &BTreeMap<String, Option<String>>) -> Fie
     fields
 }
 
-/// Updates the import key, by which the next file finds the ticket. If the key was made of the guest's old external id,
-/// or there was none, it is made of the new id. A key that was made of an order or a name stays. If the guest changes
-/// lists, a key that belongs to one list becomes a key of the new list. Returns whether the key changed.
+/// Updates the import key, by which the next file finds the ticket. If the external id changes, and the key was made of
+/// the old external id or there was no key, the key is made of the new id. A key that was made of an order or a name
+/// stays. If the guest changes lists, a key that belongs to one list becomes a key of the new list. Returns whether the
+/// key changed.
 fn with_key(
     tx: &mut dyn Tx,
     by: &UserCaller,

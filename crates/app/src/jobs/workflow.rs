@@ -26,7 +26,7 @@ pub enum Setback {
     Parked(Timestamp),
     /// Another try makes no sense. The reason is in words for the organiser.
     GiveUp(String),
-    /// Somebody else took the run since. Nothing of this try is stored any more.
+    /// Another process took the run since. From now on, nothing that this process does for the run is stored.
     Taken,
 }
 
@@ -199,8 +199,8 @@ impl Steps {
         self.done.push(step);
         Ok(output)
     }
-    /// A step that only writes. `op` returns its output, and what is needed after the commit. The latter is `None` if
-    /// the step was done before. The step and its writes commit together.
+    /// A step that only writes. `op` returns the step's output, and a value that the caller needs after the commit.
+    /// This value is `None` if the step was done before. The step and its writes commit together.
     pub async fn write<R, F>(&mut self, name: &'static str, scope: Scope, op: F) -> StepResult<(Vec<u8>, Option<R>)>
     where
         R: Send + 'static,

@@ -53,10 +53,11 @@ pub(crate) fn enqueue(
     Ok(!runs.is_empty())
 }
 
-/// Adds the mails that are due to guests whose ticket is active again. Such a guest gets what the newest run did not
-/// mail, for the reason of that run. That is the pass, or a change made while the ticket was not active. If the newest
-/// mail went out, nothing is due. A guest without any run has a code from another system, and gets nothing. A run that
-/// is under way may have read the ticket before it was active again, so another run is added.
+/// Adds the mails that are due to guests whose ticket is active again. If the newest run of such a guest mailed
+/// nothing, the guest gets that mail now, for the reason of that run. It brings the pass, or news of a change made
+/// while the ticket was not active. If the newest run sent its mail, nothing is due. A guest without any run has a code
+/// from another system, and gets nothing. A run that is under way may have read the ticket before it was active again,
+/// so another run is added.
 fn with_what_is_owed(
     tx: &mut dyn Tx,
     event: &EventRecord,

@@ -35,7 +35,7 @@ pub(super) async fn turn(app: &App, run_id: &str, stopped: bool) -> Result<Optio
 }
 
 /// Sends a run's letter. If the mail server refuses the account or every letter, the lane is stopped. The run then
-/// waits with the others, at most until `until`.
+/// waits with all other letters, at most until `until`.
 pub(super) async fn send(
     app: &App,
     mail: &dyn Mail,

@@ -117,7 +117,7 @@ pub trait TxEvents {
     /// Adds a line to the ledger of the event (or of the organisation), chained to the line before. Stores the new
     /// head.
     fn append_audit(&mut self, line: NewAudit) -> Result<()>;
-    /// Lines of a ledger, newest first. If `action` is given, only lines of that action.
+    /// Lines of a ledger, newest first. If `action` is given, the page has only lines of that action.
     fn audit(&mut self, event_id: Option<&EventId>, action: Option<&str>, page: &Page) -> Result<Listed<AuditRecord>>;
     /// Lines of an event's ledger about one guest, ticket or guest list (`entity_type`, `entity_id`), newest first.
     fn audit_of(&mut self, event_id: &EventId, entity: (&str, &str), limit: usize) -> Result<Vec<AuditRecord>>;
@@ -181,7 +181,8 @@ pub trait TxTickets {
         filter: &TicketFilter,
         page: &Page,
     ) -> Result<Listed<(TicketRecord, Option<GuestRecord>, Option<StateRecord>)>>;
-    /// Numbers of the tickets that a text finds, as it does in the filter of a page. Without a text, of all tickets.
+    /// Numbers of the tickets that a text finds, by the same match as in a page of tickets. Without a text, numbers of
+    /// all tickets.
     fn count_found_tickets(&mut self, event_id: &EventId, text: Option<&Sought>) -> Result<TicketCounts>;
     /// The tickets that ever had these codes.
     fn find_codes(&mut self, event_id: &EventId, hashes: &[BarcodeHash]) -> Result<Vec<(BarcodeHash, TicketId)>>;
@@ -189,7 +190,8 @@ pub trait TxTickets {
     fn resolve_codes(&mut self, event_id: &EventId, hashes: &[BarcodeHash]) -> Result<Vec<ResolvedCode>>;
     /// Every code with its ticket's newest values, in order of hash. A list is built from these.
     fn manifest_rows(&mut self, event_id: &EventId) -> Result<Vec<(BarcodeHash, TicketRecord)>>;
-    /// The same rows for tickets whose rules changed after a version. A delta is built from these.
+    /// Like [`Self::manifest_rows`], but only rows of tickets whose rules or codes changed after a version. A delta is
+    /// built from these.
     fn manifest_rows_since(&mut self, event_id: &EventId, version: u64) -> Result<Vec<(BarcodeHash, TicketRecord)>>;
     /// Number of tickets, and number of persons admitted by those that are neither voided nor refunded.
     fn count_tickets(&mut self, event_id: &EventId) -> Result<(u64, u64)>;
@@ -219,7 +221,7 @@ pub trait TxGuests {
         page: &Page,
     ) -> Result<Listed<(GuestRecord, Option<StateRecord>)>>;
     /// Guests that a text finds, counted by guest list and entry type, in order of these ids. Without a text all guests
-    /// are counted. If a promoter is named, only guests on that promoter's lists are.
+    /// are counted. If a promoter is named, only guests on that promoter's lists are counted.
     fn count_guests(
         &mut self,
         event_id: &EventId,
@@ -263,7 +265,8 @@ pub trait TxImports {
 
 /// Names of guests whom staff added at a door.
 pub trait TxWalkIns {
-    /// Stores names by the tickets that their scans made. The first name for a ticket stays.
+    /// Stores the names of guests added at a door, by the tickets that the server made from their scans. If a ticket
+    /// has a name already, that name stays.
     fn put_walk_in_names(&mut self, event_id: &EventId, names: &[(TicketId, Named)]) -> Result<()>;
     /// The name that came with the scan from which a ticket was made. `None` if there is none.
     fn walk_in_name(&mut self, event_id: &EventId, ticket_id: &TicketId) -> Result<Option<Named>>;
@@ -320,7 +323,7 @@ pub trait TxScans {
     ) -> Result<Vec<(TicketRecord, u64)>>;
 }
 
-/// States that the reducer computed of scans, and the counters that follow from them.
+/// States that the reducer computed from scans, and the counters that follow from these states.
 pub trait TxStates {
     /// Subjects with a scan whose canonical time lies outside `[from, to]`, or inside it if `inside` is set.
     fn subjects_by_time(
@@ -344,7 +347,8 @@ pub trait TxStates {
     /// scans are among them.
     fn subjects_with_states(&mut self, event_id: &EventId) -> Result<Vec<String>>;
     /// Replaces states and verdicts. A state without scans counts as absent, except for [`TxScans::changed_tickets`].
-    /// The serials must be those of this write, or at least not lower than that of any stored state of the event.
+    /// No state may have a lower serial than a state of the event that is stored already, because the newest state of a
+    /// subject is the valid one.
     fn put_states(&mut self, event_id: &EventId, states: &[(StateRecord, Vec<ScanVerdict>)]) -> Result<()>;
     /// Like [`TxStates::put_states`], for subjects that had neither a state nor verdicts. So the store has no mark of a
     /// waiting scan of theirs to remove.
@@ -413,7 +417,8 @@ pub trait TxDevices {
     fn update_device(&mut self, device: &DeviceRecord) -> Result<()>;
     /// Overwrites a device's health.
     fn put_health(&mut self, device_id: &DeviceId, health: &DeviceHealth) -> Result<()>;
-    /// Stores when the server heard of a device. This write must have read the device.
+    /// Stores when the server heard of a device. This write must have read the device before, because reading it locks
+    /// the device's row.
     fn note_seen(&mut self, device_id: &DeviceId, at: Timestamp) -> Result<()>;
     /// One device. `None` if there is none.
     fn device(&mut self, device_id: &DeviceId) -> Result<Option<DeviceRecord>>;
@@ -509,7 +514,8 @@ pub trait TxJobs {
     /// Locks a run until the end of this write, and extends its lease to `lease_ms` from now. Returns `false` if
     /// somebody else took the run since.
     fn hold_run(&mut self, run_id: &str, fence: u64, lease_ms: i64) -> Result<bool>;
-    /// Releases a run. The run is due again `after_ms` from now, or never by itself.
+    /// Releases a run. The run is due again `after_ms` from now. If `after_ms` is `None`, it is not due again by
+    /// itself.
     fn release_run(&mut self, run_id: &str, after_ms: Option<i64>) -> Result<()>;
     /// Releases a run that waits for the mail lane. The run is due once the lane is open, as the lane's probe, or at
     /// `until`.

@@ -63,9 +63,9 @@ pub struct WebhookRowRecord {
     pub endpoint_id: String,
     /// The row's id in the sender's table.
     pub external_id: String,
-    /// The place of that change in the sender's outbox. Absent if the sender gave none.
+    /// The number of the newest known change in the sender's outbox. Absent if the sender gave none.
     pub sequence: Option<u64>,
-    /// When the sender made that change, in microseconds since 1970. Absent if the sender did not say.
+    /// When the sender made the newest known change, in microseconds since 1970. Absent if the sender did not say.
     pub changed_us: Option<i64>,
     /// When a message said that the sender deleted the row. Nothing is deleted on the server. Absent if none said so.
     pub deleted_at: Option<Timestamp>,

@@ -11,7 +11,7 @@ use admit_core::time::Timestamp;
 
 use super::intake::Taken;
 
-/// S2's reason for a scan that let nobody in because all persons were in.
+/// S2's reason for a scan that let nobody in because all persons of the ticket had come in before.
 pub(super) const AGAIN: &str = "already_scanned";
 
 /// The verdicts on all scans of the subjects that a batch touched, by author and scan id.
@@ -35,9 +35,10 @@ impl<'a> Errors<'a> {
     }
 }
 
-/// The error by spec §5. `ticket_not_found` if the code is unknown. `already_scanned` if the reducer counts no person
-/// of an entry within the limit. Otherwise the status that forbids entry. Findings about gates and windows are
-/// incidents, not errors. So are all other findings about exits and about scans that wait for review.
+/// The error of a scan by spec §5. It is `ticket_not_found` if the code is unknown. It is `already_scanned` if the
+/// reducer counts no person of an entry within the limit. Otherwise it is the status that forbids entry. Findings about
+/// gates and windows are incidents, and no errors. So are all other findings about exits, and about scans that wait for
+/// review.
 fn error_of(key: &str, reduced: &Reduced, place: usize) -> Option<(&'static str, Option<Timestamp>)> {
     let verdict = &reduced.verdicts[place];
     if matches!(Subject::from_key(key), Some(Subject::Unknown(_))) {

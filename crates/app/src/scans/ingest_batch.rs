@@ -236,8 +236,8 @@ fn arrivals(carrier: &Carrier, arriving: &Arriving<'_>, taken: &[Taken]) -> (Arr
     (before, before.with(scans, failed, arriving.received_at))
 }
 
-/// Flags a suspicious batch (S2 §7 and §8, which hold for batches of every form). Only items that could not be read
-/// count as failed here. The counts of the period ([`Arrivals`]) cover the other failures.
+/// Flags a suspicious batch (S2 §7 and §8, which hold for batches of every form). The number of failures in this batch
+/// has only items that could not be read. Other failures are in the counts of the present hour ([`Arrivals`]).
 fn flag_batch(
     tx: &mut dyn Tx,
     arriving: &Arriving<'_>,

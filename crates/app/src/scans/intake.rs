@@ -2,8 +2,8 @@
 //! batch came (ARCHITECTURE.md §6 walk 2 ③–⑧). All endpoints share this: batches in S1's, S2's and Admit's own form,
 //! and scans that a device asks about online.
 //!
-//! It loads what it needs, plans without the store, and stores everything at once. A caller that takes in several
-//! batches plans all of them before it stores one.
+//! The intake loads what it needs, plans without the store, and stores everything at once. A caller that takes in
+//! several batches plans all of them before it stores one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -123,8 +123,8 @@ impl Arrived {
     }
 }
 
-/// Steps ③–⑧ of walk 2 for a batch of one event: loads and plans. The caller stores it, with the batch row and the line
-/// of the ledger.
+/// Loads and plans for a batch of one event (ARCHITECTURE.md §6 walk 2 ③–⑧). The caller stores the plan, with the batch
+/// row and the line of the ledger.
 pub(super) fn plan_part(
     tx: &mut dyn Tx,
     part: &Batch,
@@ -140,7 +140,8 @@ pub(super) fn plan_part(
     plan_within(tx, part, stamp, &quarantine, allowed, received_at, seeded)
 }
 
-/// Takes in and stores only the scans, for a batch that no device sends. Returns how many were new, and what was judged.
+/// Takes in and stores only the scans of a batch that comes from an imported log, so there is no batch row. Returns how
+/// many scans were new, and the new judgements.
 pub(crate) fn intake(
     tx: &mut dyn Tx,
     batch: &Batch,
@@ -237,8 +238,9 @@ pub(super) fn withhold(
     Ok(out)
 }
 
-/// Finds the refused items of a part to store, as far as there is room, and the answer's entries for all that are
-/// stored then. There is no batch row, so stored bytes are compared to recognise a repeat.
+/// Finds the refused items of a revoked device's batch that are to be stored, as far as `room` allows. Also returns the
+/// answer's entries for all its refused items that are stored then. Such a batch has no row, so a repeat is recognised
+/// by the stored bytes.
 fn refused_of(tx: &mut dyn Tx, part: &Batch, room: u64) -> Result<(Vec<Refused>, Vec<Rejected>)> {
     let bodies: BTreeSet<&String> = part.rejected.iter().map(|item| &item.record.body).collect();
     let bodies: Vec<String> = bodies.into_iter().cloned().collect();
@@ -257,7 +259,7 @@ fn refused_of(tx: &mut dyn Tx, part: &Batch, room: u64) -> Result<(Vec<Refused>,
     Ok((fresh, said))
 }
 
-/// Adds a ledger line that a batch id came again with other content. Nothing else changes.
+/// Adds a ledger line that says that a batch id came again with other content. Nothing else changes.
 pub(super) fn note_reuse(tx: &mut dyn Tx, home: &Batch) -> Result<()> {
     tx.stamp(&home.event_id)?;
     let size = home.items.len() + home.rejected.len();
@@ -270,7 +272,7 @@ pub(super) fn refuse_reuse() -> Error {
     Error::conflict("batch_id_reused", "this batch id stands for other content: send the scans under a new one")
 }
 
-/// Plans incidents for what is suspicious about a batch (S2 §7, §8), once and in the batch's own commit.
+/// Plans incidents for findings that make a batch suspicious (S2 §7, §8). They are stored in the batch's own commit.
 pub(super) fn flag(
     tx: &mut dyn Tx,
     part: &Batch,
@@ -288,14 +290,14 @@ pub(super) fn flag(
     Ok(())
 }
 
-/// The first scan about which the answer says nothing more. `None` if it covers all scans. An upload with more unknown
-/// codes than `left` is stored and acknowledged. But a device that guesses codes must not learn from the answer which
-/// of them are good (spec §5 "Rate limit").
+/// The index of the first scan from which on the answer is silent. `None` if the answer covers all scans. The server
+/// stores and acknowledges an upload with more unknown codes than `left`. But a device that guesses codes must not
+/// learn from the answer which of them are good (spec §5 "Rate limit").
 pub(super) fn silent_from(unknown: &[usize], left: u32) -> Option<usize> {
     unknown.get(left as usize).copied()
 }
 
-/// Notes that the device synced. A suspended device's failures stay counted until it is resumed.
+/// Stores that the device synced. The failures of a suspended device stay counted until an organiser resumes it.
 pub(super) fn touch_health(tx: &mut dyn Tx, carrier: &Carrier, now: Timestamp) -> Result<()> {
     let health = &carrier.device.health;
     let failed_syncs = if carrier.held { health.failed_syncs } else { 0 };

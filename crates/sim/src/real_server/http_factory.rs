@@ -1,5 +1,5 @@
 //! The layer before the use cases: none at level 1, the HTTP server at level 2. The program that runs the simulator
-//! provides it.
+//! provides that server.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub trait HttpServer {
     fn ask(&mut self, request: &Request) -> Reply;
 }
 
-/// Makes the HTTP part around use cases, once for each start of the process.
+/// Makes the HTTP part around use cases, once for each start of the simulated server's process.
 pub type Open = Arc<dyn Fn(App) -> Box<dyn HttpServer> + Send + Sync>;
 
 /// The knowledge from the answers over HTTP.

@@ -357,7 +357,7 @@ impl Office {
         self.look_for_death(Some(worker));
     }
 
-    /// Handles an injected fault at a statement or commit, which is the death of a worker's process or of the server.
+    /// Handles an injected fault at a statement or commit: a worker's process dies, or the server does.
     fn look_for_death(&mut self, worker: Option<usize>) {
         if self.server.machine.died.load(Ordering::Relaxed) > 0 {
             match worker {
