@@ -164,8 +164,8 @@ impl Results {
         exact.map(|(ran, _)| ran.result).min().or_else(|| ran.iter().map(|(ran, _)| ran.result).min())
     }
 
-    /// The result of a row: the worst result of its tests. A row that a figure or a decision proves, and no test, gets
-    /// the word `measured` or `decided otherwise`.
+    /// The result of a row: the worst result of its tests, if it is no pass. Otherwise a row with a figure is
+    /// `measured`, and a row without tests is `decided otherwise`.
     fn row(&self, row: &Row) -> &'static str {
         let results: Vec<Option<Outcome>> = row.tests.iter().map(|test| self.one(test)).collect();
         let has = |outcome| results.contains(&outcome);

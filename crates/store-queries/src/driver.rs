@@ -231,8 +231,9 @@ pub trait Driver {
     /// Discards all prefetched rows. Needed where no lock prevents other transactions from changing the rows in the
     /// database.
     fn drop_prefetched(&mut self) {}
-    /// Runs `of` without calling the simulator's statement hook. The store itself sends these statements, not an
-    /// operation, and their number differs between the backends.
+    /// Runs `of` without calling the simulator's statement hook. The store itself sends the statements of `of`, and
+    /// their number differs between the backends. If the hook counted them, a seed would run differently on each
+    /// backend.
     fn aside<R>(&mut self, of: impl FnOnce(&mut Self) -> R) -> R
     where
         Self: Sized,

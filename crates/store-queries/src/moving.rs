@@ -17,8 +17,8 @@ use crate::value::{Kind, Value, check_text};
 pub const ROWS: usize = 1_000;
 /// The most bytes of texts and blobs in memory at a time, unless one row alone has more.
 const BYTES: usize = 4 << 20;
-/// Tables that have rows in an empty database too: its epoch, and the value by which a server checks `ADMIT_SECRET`. A
-/// move replaces their rows.
+/// Tables that have rows even in an empty database: the database's epoch, and the value by which a server checks
+/// `ADMIT_SECRET`. A move replaces their rows.
 const REPLACED: [&str; 2] = ["epochs", "settings"];
 /// The column by which PostgreSQL's row level security separates organisations.
 pub const OWNER: &str = "organization_id";
@@ -28,7 +28,7 @@ pub const OWNER: &str = "organization_id";
 pub struct Column {
     /// The column's name.
     pub name: String,
-    /// The kind of its values. SQLite has no boolean: its truth values are [`Kind::Int`].
+    /// The kind of the column's values. SQLite has no boolean: its truth values are [`Kind::Int`].
     pub kind: Kind,
     /// Whether the column may be NULL.
     pub nullable: bool,

@@ -1,4 +1,4 @@
-//! Statements about scans and reviews: the implementation of the trait `TxScans`, its lists and its changes.
+//! Statements about scans and reviews, and the implementation of the trait `TxScans` with its lists and its changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 

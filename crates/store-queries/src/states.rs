@@ -1,4 +1,4 @@
-//! Statements about what is derived: states of subjects with their verdicts, and the counters of who is inside.
+//! Statements about derived data: states of subjects with their verdicts, and the counters of who is inside.
 
 use std::collections::BTreeMap;
 

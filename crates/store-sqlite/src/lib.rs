@@ -1,4 +1,5 @@
-//! The embedded store: SQLite with one thread that writes and several that read, or in place for the simulator.
+//! The embedded store: SQLite with one thread that writes and several that read. For the simulator everything runs on
+//! the calling thread.
 //!
 //! Modules are listed in reading order; a file imports only from those above it (law 12).
 
@@ -112,8 +113,8 @@ impl Sqlite {
         writer.stopped = false;
         Ok(())
     }
-    /// Acts as if the process of an inline store died and started again. Open transactions are rolled back, caches are
-    /// empty, and a store that stopped itself runs again.
+    /// Acts as if the process of an inline store ([`Options::inline`]) died and started again. Open transactions are
+    /// rolled back, caches are empty, and a store that stopped itself runs again.
     pub fn crash(&self) -> Result<()> {
         let mut writer = self.inline()?;
         let memory = writer.memory.as_ref();

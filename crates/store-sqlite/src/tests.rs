@@ -447,8 +447,8 @@ fn text_with_a_nul_character_is_refused_as_the_other_store_must() {
     });
 }
 
-/// S2 §9 "Connection pool: never exhausted". All writes wait in one bounded queue. Beyond its bound a write is told at
-/// once to retry, and all waiting writes are done.
+/// S2 §9 "Connection pool: never exhausted". All writes wait in one bounded queue. If the queue is full, a new write is
+/// told at once to retry, and all waiting writes are executed.
 #[test]
 fn ten_thousand_writes_wait_and_the_next_is_told_to_come_again() {
     let folder = tempfile::tempdir().unwrap();

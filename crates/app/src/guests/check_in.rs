@@ -26,8 +26,8 @@ use crate::seeded_ids::SeededIds;
 /// The check-in that a member asks for.
 #[derive(Debug, Clone)]
 pub struct CheckIn {
-    /// The id of the check-in, new for each. A repeated request with the same id gets the stored answer and counts
-    /// once.
+    /// The id of the check-in, a new one for each check-in. A repeated request with the same id gets the stored answer
+    /// and counts once.
     pub scan_id: ScanId,
     /// The gate at which the check-in counts.
     pub gate_id: GateId,

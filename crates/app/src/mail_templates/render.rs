@@ -55,8 +55,8 @@ pub struct RenderedMail {
     pub problems: Vec<(MailPart, Problem)>,
 }
 
-/// Writes a mail by the organisation's own templates. The default takes the place of a template that is missing or
-/// fails.
+/// Writes a mail by the organisation's own templates. The default template takes the place of a template that is
+/// missing or fails.
 pub(crate) fn render_mail(kind: MailKind, own: &MailTemplateRecord, values: &MailValues) -> Result<RenderedMail> {
     let mut problems = Vec::new();
     let mut part = |part: MailPart| {

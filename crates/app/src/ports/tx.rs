@@ -1,5 +1,5 @@
 //! A transaction, in one trait per noun. It is bound to its organisation from the start. So no method takes an
-//! organisation, and rows of others cannot be seen.
+//! organisation, and rows of other organisations cannot be seen.
 //!
 //! An insert that breaks a unique key returns [`crate::error::Error::Conflict`]. The method's documentation names its
 //! code, such as `email_taken`.
@@ -88,7 +88,7 @@ pub trait TxEvents {
     fn event(&mut self, event_id: &EventId) -> Result<Option<EventRecord>>;
     /// Events, newest first.
     fn events(&mut self, page: &Page) -> Result<Listed<EventRecord>>;
-    /// The figures of these events, in order of id. An event without any has zeros.
+    /// The figures of these events, in order of id. An event without figures has zeros.
     fn event_figures(&mut self, event_ids: &[EventId]) -> Result<Vec<EventFigures>>;
     /// Overwrites the newest values of an event (its rules hold the history).
     fn update_event(&mut self, event: &EventRecord) -> Result<()>;

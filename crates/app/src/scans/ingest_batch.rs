@@ -218,9 +218,9 @@ fn store_batch(tx: &mut dyn Tx, arriving: &Arriving<'_>, seeded: &mut SeededIds)
     })
 }
 
-/// The device's new scans of the present period, without this batch and with it. A period lasts an hour and begins with
-/// its first new scan. Each scan counts once, by its final. A scan failed if S2 would not have inserted it. A second read
-/// of the same code is no failure.
+/// The counts of the device's new scans in the present period, without this batch and with this batch. A period lasts
+/// an hour and begins with its first new scan. Each scan counts once, by its final. A scan failed if S2 would not have
+/// inserted it. A second read of the same code is no failure.
 fn arrivals(carrier: &Carrier, arriving: &Arriving<'_>, taken: &[Taken]) -> (Arrivals, Arrivals) {
     let errors = Errors::of(taken);
     let (mut scans, mut failed) = (0, 0);
@@ -289,8 +289,8 @@ fn answer_of(tx: &mut dyn Tx, arriving: &Arriving<'_>, carrier: &Carrier, taken:
     Ok(IngestAnswer { body, repeated: false, event_id, processed, rejected, conflicts, heard: Vec::new(), head: None })
 }
 
-/// The conflicts of the upload that the device is told. After its allowance of unknown codes is used up, it is told
-/// nothing about later items.
+/// The conflicts of the upload that the answer names. Once the device has used up its allowance of unknown codes, the
+/// answer is silent about later items.
 fn said_of(arriving: &Arriving<'_>, taken: &[Taken]) -> Vec<Conflict> {
     let (mut left, mut out) = (arriving.left, Vec::new());
     for (part, taken) in arriving.parts.iter().zip(taken) {

@@ -327,7 +327,7 @@ impl Office {
         self.look_for_death(Some(worker));
     }
 
-    /// Continues one of the taken runs, until it ends or pauses outside of the store.
+    /// Continues one of the taken runs, until the run ends or waits for a service outside of the store.
     fn work(&mut self, worker: usize) {
         let taken_runs = self.workers[worker].taken_runs.len() as u64;
         if taken_runs == 0 {

@@ -1,4 +1,5 @@
-//! The store of levels 1 and 2: the embedded store in memory, or another store, to compare the results.
+//! The store of levels 1 and 2: the embedded store in memory, or another store that the caller provides. So a test can
+//! compare the results of both.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
