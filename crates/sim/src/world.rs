@@ -252,7 +252,8 @@ impl<S: Server> World<S> {
         }
     }
 
-    /// Whether this organisation has nothing left to send, and has had nothing for long enough.
+    /// Whether this organisation's side is at rest: the faults are over for a set time, and its phones have nothing
+    /// left to send.
     fn quiet(&mut self, side: usize, at_ms: i64) -> bool {
         let since_ms = at_ms - BEGINNING_MS - self.config.chaos_ms;
         let number = side;

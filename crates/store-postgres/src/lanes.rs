@@ -270,8 +270,8 @@ impl Connection {
         }
         self.run_each(jobs);
     }
-    /// Runs jobs one after the other. If the server cannot be reached for one of them, the others get that error at
-    /// once. If each waited as long, the last would wait for minutes.
+    /// Runs jobs one after the other. If the server cannot be reached for one job, all later jobs get the same error at
+    /// once. If each of them tried to reach the server itself, the last job would wait for minutes.
     fn run_each(&mut self, jobs: Vec<Job>) {
         let mut gone = false;
         for mut job in jobs {

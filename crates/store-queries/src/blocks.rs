@@ -18,8 +18,9 @@ use crate::indexed::{AT_ONCE, Item, chained};
 use crate::tx::SqlTx;
 use crate::value::{Row, Value};
 
-/// The most scans that share a block. To read one scan means to read its block, so blocks are kept small. Two rows of so
-/// many scans fit on a page of SQLite, and one of them is below the size at which PostgreSQL stores a value elsewhere.
+/// The most scans that share a block. To read one scan means to read its block, so blocks are kept small. Two rows of
+/// 14 scans each fit on a page of SQLite. One such row is below the size from which PostgreSQL stores a value outside
+/// of its row.
 const SCANS: usize = 14;
 /// How many blocks one write can store in an event.
 const PARTS: i64 = 1 << 14;

@@ -126,8 +126,8 @@ pub fn newest(tx: &mut dyn Tx, event_id: &EventId, limit: usize) -> Result<Vec<A
     Ok(arrivals)
 }
 
-/// The kind of a scan that counts, and the number of its persons: let in, let out, or refused. `None` if nobody went
-/// through and nobody was refused.
+/// The kind of a scan that counts, and the number of its persons that were let in, let out or refused. `None` if nobody
+/// went through and nobody was refused.
 fn happened(verdict: &ScanVerdict) -> Option<(ArrivalKind, u32)> {
     if verdict.left_out.is_some() || verdict.kind == ScanKind::Revert {
         return None;

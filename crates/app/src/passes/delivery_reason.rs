@@ -41,7 +41,7 @@ impl DeliveryReason {
 }
 
 /// The reason to mail after a guest's row changed. `None` if nothing is mailed. `before` is the guest's former row,
-/// absent for a new guest. Without e-mail and phone nothing is sent, as in S0's trigger.
+/// absent for a new guest. As in S0, the server sends nothing to a guest with neither e-mail nor phone.
 pub(crate) fn reason_of_guest(before: Option<&GuestRecord>, after: &GuestRecord) -> Option<DeliveryReason> {
     if after.email.is_none() && after.phone.is_none() {
         return None;

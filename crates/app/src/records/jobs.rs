@@ -23,7 +23,8 @@ pub struct RunRecord {
     pub tries: u32,
     /// The name of the present step. Absent until a step failed.
     pub step: Option<String>,
-    /// Why the present step last failed. For a run that is done, a remark about it. Absent if there is nothing to say.
+    /// Why the present step last failed. If the run is done: a remark about its result. Absent if there is nothing to
+    /// say.
     pub problem: Option<String>,
     /// When the present step is tried again, as known when the run was last stored. Absent if it is not tried again by
     /// itself.
