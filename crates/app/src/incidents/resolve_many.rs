@@ -102,7 +102,8 @@ pub async fn resolve_many(
 }
 
 /// The scans of a cause that a decision is about. If some scans let persons in beyond the limit, `accept` and `exclude`
-/// are about these, otherwise about all scans of the cause. A note names no scan. `restore` names none either, and so
+/// are about these: nobody doubts the entry that used up the limit. Otherwise they are about all scans of the cause. A
+/// note names no scan. `restore` names none either, and so
 /// takes back every decision.
 fn meant(cause: &Cause, decision: Option<Decision>) -> Vec<(DeviceId, ScanId)> {
     if !matches!(decision, Some(Decision::Accept | Decision::Exclude)) {

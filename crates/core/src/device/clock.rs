@@ -26,8 +26,8 @@ pub struct Stamp {
     pub at: Timestamp,
     /// Half the width of the interval in which the true time lies, in milliseconds.
     pub uncertainty_ms: u64,
-    /// Whether the time was set back by more than can be slewed, so that it may be lower than the time of the scan
-    /// before.
+    /// Whether the device's clock was set back so far that the scan's time is not after that of the scan before it in
+    /// the log. For a smaller step back the device uses a time just after that scan.
     pub corrected: bool,
 }
 

@@ -124,7 +124,8 @@ impl Line {
         ((done + self.full) * 1_000 / busy_ms).max(1)
     }
     /// Milliseconds until an upload of this weight should come back. The moment lies after half of the present work is
-    /// expected to be done, and after every moment that was given out before.
+    /// expected to be done, so that the server has no pause if the work is faster than expected. It also lies after
+    /// every moment that was given out before.
     fn book(&mut self, weight: i64, now_ms: i64) -> i64 {
         let pace = self.pace(now_ms);
         let soonest = now_ms + self.waiting.max(0) * 1_000 / pace / 2;
