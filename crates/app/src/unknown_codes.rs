@@ -144,8 +144,8 @@ impl UnknownCodes {
         }
         Some(SetAside { codes: Arc::clone(self), key, at_ms: now_ms, tells, is_spent: false })
     }
-    /// When the device may be told about an unknown code again, in milliseconds from now, at least 1. If only codes
-    /// that are being looked up block it, the wait is short, so that scanning at a door is not held up.
+    /// When the device may be told about an unknown code again, in milliseconds from now, at least 1. If the allowance
+    /// is used up only by codes that are being looked up, the wait is short, so that scanning at a door is not held up.
     pub fn wait_ms(&self, organization_id: &OrganizationId, device_id: &DeviceId, now_ms: i64) -> i64 {
         let mut devices = self.lock();
         let Some(spent) = devices.get_mut(&(organization_id.clone(), device_id.clone())) else { return 1 };

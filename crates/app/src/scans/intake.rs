@@ -305,13 +305,13 @@ pub(super) fn touch_health(tx: &mut dyn Tx, carrier: &Carrier, now: Timestamp) -
     tx.put_health(&carrier.device.device_id, &seen)
 }
 
-/// Ends the series of failed syncs after a batch that was answered from storage, since that sync succeeded too (spec
-/// D19).
+/// Sets the device's count of failed syncs to 0 after a repeated batch that got its stored answer, since that sync
+/// succeeded too (spec D19).
 pub(super) fn end_failures(tx: &mut dyn Tx, carrier: &Carrier, now: Timestamp) -> Result<()> {
     if carrier.device.health.failed_syncs == 0 { Ok(()) } else { touch_health(tx, carrier, now) }
 }
 
-/// The audit entry of S2 §4, for a batch in Admit's own form or S1's.
+/// The numbers that the ledger's line about a batch states, as S2 §4 asks. The batch is in Admit's own form or S1's.
 pub(super) fn changes_of(part: &Batch, stored: &Stored, rejudged: &Rejudged) -> Value {
     let unverified = part.items.iter().filter(|item| item.fact.signature == SignatureState::Unverified).count();
     json!({
@@ -347,15 +347,16 @@ pub(super) fn audit(
     })
 }
 
-/// The refusal of a revoked device's batch. It says which of its items are stored now, and how many more may come (spec
-/// D10).
+/// The refusal of a revoked device's batch. It says which of its items are stored now, and how many more scans the
+/// device may send (spec D10).
 pub(super) fn refuse_revoked(kept: Vec<ScanId>, rejected: Vec<Rejected>, quota_left: u64) -> Error {
     let message = "this device was revoked: its scans are kept for review and count nothing";
     let details = serde_json::to_value(RevokedDetails { kept, rejected, quota_left }).ok();
     Error::Denied { code: "device_revoked", message: message.into(), details: details.map(Box::new) }
 }
 
-/// Refuses a body that names another device than its key, as a whole, and adds a ledger line (spec §5).
+/// Refuses the whole body of a request, because it names another device than the key belongs to. Adds a ledger line
+/// (spec §5).
 pub(super) async fn refuse_mismatch(app: &App, caller: &DeviceCaller, named: &DeviceId) -> Result<Error> {
     let (device_id, named) = (caller.device_id.clone(), named.clone());
     write(&*app.store, Scope::organization(&caller.organization_id), move |tx| {

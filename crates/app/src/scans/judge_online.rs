@@ -55,7 +55,7 @@ struct Asked {
     evidence: Evidence,
     state: SignatureState,
     /// The hashes of the code's spellings (the texts that the read text may stand for), in the order in which they are
-    /// tried. A claim has only the one that its device matched.
+    /// tried. A claim names only one spelling, the one that its device took.
     spellings: Vec<BarcodeHash>,
     /// The digest of the question, which identifies the same question again.
     batch_id: BatchId,
@@ -141,8 +141,8 @@ pub(super) fn not_live() -> Error {
     }
 }
 
-/// Reads what needs no lock: the scan's author, event and spellings. Also returns the stored answer if the same was
-/// asked before.
+/// Reads what needs no lock: the scan's author, event and spellings. Also returns the stored answer if the same scan
+/// was asked about before.
 async fn read_asked(app: &App, caller: &DeviceCaller, request: OnlineRequest) -> Result<(Asked, Option<JudgedScan>)> {
     let (secret, caller) = (app.secret.clone(), caller.clone());
     let prefetch = prefetch_of(&caller, &request);
@@ -178,8 +178,8 @@ fn prefetch_of(caller: &DeviceCaller, request: &OnlineRequest) -> Prefetch {
     Prefetch { devices: vec![caller.device_id.clone()], assignments, scans, ..Prefetch::default() }
 }
 
-/// The stored answer to a question. It is stored with its scan, so there is none if nothing is stored under the scan's
-/// id.
+/// The stored answer about this scan. `None` if nothing is stored under the scan's id, since an answer is stored
+/// together with its scan.
 fn stored(tx: &mut dyn Tx, caller: &DeviceCaller, asked: &Asked) -> Result<Option<BatchRecord>> {
     let known = tx.stored_ids(&asked.scan.event_id, std::slice::from_ref(&asked.scan.scan_id))?;
     if known.iter().any(|one| one.known.device_id == asked.scan.device_id) {
@@ -324,7 +324,7 @@ fn may_be_judged(rules: &LoadedRules, scan: &Scan) -> bool {
     }
 }
 
-/// Whether the event was live at a moment, by the rules at that moment. A draft never was (spec D17).
+/// Whether the event was live at a moment, by the rules at that moment. A draft was never live (spec D17).
 pub(super) fn was_live(rules: &LoadedRules, at: Timestamp) -> bool {
     let draft = rules.book.event(When::Newest).is_none_or(|event| event.status == EventStatus::Draft);
     let then = rules.book.event(When::Scan { at, known: 0 });
@@ -350,7 +350,7 @@ fn resolve(tx: &mut dyn Tx, asked: &Asked) -> Result<(Option<BarcodeHash>, Optio
 }
 
 /// The subject's stored state without this scan. If some content of the scan is stored already, the subject is reduced
-/// again without it. Otherwise a claim that comes after its own final would find itself a duplicate.
+/// again without the scan. So a claim that arrives after its own final is not judged a duplicate of that final.
 fn state_without(
     tx: &mut dyn Tx,
     event_id: &EventId,

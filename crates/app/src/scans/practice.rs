@@ -39,7 +39,8 @@ fn is_undecided(one: &ScanRow) -> bool {
     one.fact.scan.practice && one.verdict.as_ref().is_some_and(|verdict| verdict.left_out == Some(LeftOut::Practice))
 }
 
-/// Accepts recent practice scans whose authorship is proven. Returns the subjects to judge again.
+/// Accepts recent practice scans whose authorship is proven. Returns the subjects of these scans, which must be judged
+/// again.
 pub fn accept(
     tx: &mut dyn Tx,
     event_id: &EventId,

@@ -48,7 +48,8 @@ pub struct Touched {
     again: BTreeSet<String>,
     /// Subjects without a stored state, each with all its facts. Nothing about them needs to be read.
     first: BTreeMap<String, Vec<Resolved>>,
-    /// The facts that the write adds about subjects of `again`. A fact that is stored gets the proof of its new delivery.
+    /// The facts that the write adds about subjects of `again`. If the store has a fact already, that fact gets the
+    /// proof of its new delivery.
     arriving: Vec<Resolved>,
 }
 
@@ -66,7 +67,8 @@ impl Touched {
         self.again.insert(subject.key());
         self.arriving.push((subject, fact));
     }
-    /// Adds a fact of a subject without a stored state. No other content has the fact's id.
+    /// Adds a fact of a subject without a stored state. The caller has checked that no other content has the fact's
+    /// scan id.
     pub fn first(&mut self, subject: Subject, fact: Fact) {
         self.first.entry(subject.key()).or_default().push((subject, fact));
     }
@@ -196,8 +198,8 @@ impl Subjects {
 }
 
 /// Plans the new states, verdicts, counters and incidents of the touched subjects. `names` are those of guests added at
-/// a door that the same write stores. With `anew` it also writes what is stored already, since a rebuild replaces
-/// everything that is derived.
+/// a door that the same write stores. With `anew` it also writes rows that are stored already and did not change, since
+/// a rebuild deletes all older derived rows.
 pub fn plan(
     mut loaded: Subjects,
     touched: Touched,

@@ -136,7 +136,8 @@ fn tell(app: &App, caller: &DeviceCaller, whole: &Whole, done: Done) -> Result<I
     }
 }
 
-/// The refusal for a suspended device, whose batch is stored and held (spec D19). The scans that it names are receipts.
+/// The refusal for a suspended device, whose batch is stored and held (spec D19). For the device, each scan id in it is
+/// the receipt of that scan.
 fn suspended(whole: &Whole) -> Error {
     let message = "this device is suspended: its uploads are stored, and held until a person counts them".to_owned();
     let kept: Vec<&str> = whole.sent.iter().map(|sent| sent.scan_id.as_str()).collect();
@@ -327,7 +328,8 @@ impl Found {
     }
 }
 
-/// The index, in the order sent, of the first unknown code beyond the allowance.
+/// The index, in the order sent, of the first unknown code beyond the device's allowance of unknown codes. The number
+/// of scans if there is no such code.
 fn silent_place(whole: &Whole, taken: &[Taken]) -> usize {
     let mut unknown: BTreeSet<&ScanId> = BTreeSet::new();
     for (part, taken) in whole.parts.iter().zip(taken) {

@@ -343,8 +343,8 @@ pub async fn a_pick_stands_whatever_code_was_read_beside_it(store: TestStore) {
     assert_eq!(facts_of(&store, &[ticket_key("t2"), unknown("t2")]).await, []);
 }
 
-/// A write that fails after it stored and read scans leaves none behind, and hides none of the next write, which takes
-/// the same serial.
+/// A write that fails after it stored and read scans leaves no scan behind. It hides no scan of the next write, which
+/// takes the same serial.
 pub async fn scans_of_a_failed_write_are_not_found(store: TestStore) {
     with_event(&store).await;
     with_tickets(&store, &["t1", "t2"]).await;

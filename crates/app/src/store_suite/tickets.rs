@@ -273,7 +273,7 @@ pub async fn guests_are_found_and_changed(store: TestStore) {
     assert_eq!(count(GuestFilter { guest_list_id: Some(id("nowhere")), ..GuestFilter::default() }).await, 0);
 }
 
-/// `guests` and `tickets` find names exactly as the door does: in every case of `vectors/names.json`.
+/// `guests` and `tickets` find a name by the same rules as a scanner: in every case of `vectors/names.json`.
 pub async fn names_are_found_as_at_the_door(store: TestStore) {
     with_event(&store).await;
     let file: Value = serde_json::from_str(include_str!("../../../../vectors/names.json")).unwrap();

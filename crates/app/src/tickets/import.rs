@@ -7,7 +7,7 @@
 //! - `status`, `cells` and `times` read one cell;
 //! - `frame` finds the table in the file;
 //! - `exports` knows other systems' files;
-//! - `mapping` is what a person says, and `columns` puts these together;
+//! - `mapping` is what a person says about columns, and `columns` finds the meaning of each column from all of this;
 //! - `identity` and `rows` read a row;
 //! - `stored`, `compare` and `plan` compare the rows with what is stored;
 //! - this file carries out the plan.

@@ -79,8 +79,8 @@ impl Row {
         Ok(Self { change, external_id, cells, changed, sequence: message.sequence, changed_us })
     }
     /// Removes the fields that this change is not about. So an old value of the sender does not undo what a person has
-    /// corrected in Admit. A field stays if its value differs from the last one that Admit took from the row, since a
-    /// message about it was lost.
+    /// corrected in Admit. A field stays if its value differs from the last one that Admit took from the row, since
+    /// Admit then missed a message about that field.
     pub fn without_the_old(mut self, said: &Said) -> Self {
         if let Some(changed) = self.changed.take() {
             let id = &self.external_id;

@@ -13,7 +13,7 @@ pub struct Export {
     /// The headers by which the export is recognised (letters and digits, lower case). The file has at least one of
     /// each group.
     signs: &'static [&'static [&'static str]],
-    /// The possible names of its first column, if the export is recognised by that. Empty if it may be any.
+    /// The possible names of the file's first column. Empty if the export is not recognised by its first column.
     first: &'static [&'static str],
     /// The meanings of its headers. `None` for a header that means nothing here, whatever its name.
     columns: &'static [(&'static str, Option<Column>)],

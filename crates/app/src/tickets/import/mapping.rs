@@ -26,8 +26,8 @@ pub struct Mapping {
     /// `field:Table` one of that name. Columns that are not named are guessed.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub columns: BTreeMap<String, String>,
-    /// The meaning of each status word of the file: `active`, `used`, `voided`, `refunded`. Rows with the last two make
-    /// no ticket.
+    /// The meaning of each status word of the file: `active`, `used`, `voided`, `refunded`. Rows that mean `voided` or
+    /// `refunded` make no ticket.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub statuses: BTreeMap<String, String>,
     /// Whether `11/12/2026` is the 11th of December. Absent means that the file's dates decide.
