@@ -208,7 +208,8 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
 mod tests {
     use super::*;
 
-    /// Splits a line into words as a shell does. Text after a redirection or three spaces is no argument.
+    /// Splits a line of an example into words as a shell does. It drops the text after a redirection, and the
+    /// explanation after three spaces.
     fn words(line: &str) -> Vec<String> {
         let line = line.trim().split("   ").next().unwrap_or_default();
         let line = line.split(['|', '>']).next().unwrap_or_default();

@@ -289,7 +289,8 @@ impl MigrateStore {
     }
 }
 
-/// The check of every event's head: its serial, and the end of its ledger. The table's digest compares them all.
+/// Checks the head of every event: its serial, and the end of its ledger. All heads are rows of one table, so the
+/// comparison of that table's digest covers them.
 fn heads(tables: &[Moved]) -> Check {
     let heads = tables.iter().find(|table| table.table == "event_heads");
     let is_good = heads.is_some_and(Moved::is_equal);

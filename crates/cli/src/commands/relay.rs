@@ -56,7 +56,8 @@ enum Outcome {
 }
 
 impl Relay {
-    /// Runs until it is stopped. A kill at any moment loses nothing, because a line is marked only after its answer.
+    /// Runs until it is stopped. A kill at any moment loses nothing, because the relay marks a line as delivered only
+    /// after Admit's answer.
     pub async fn run(self) -> anyhow::Result<()> {
         let secret = WebhookSecret::parse(&self.secret).map_err(|error| anyhow!("--secret {error}"))?;
         if !matches!(self.endpoint.scheme(), "http" | "https") {
@@ -291,7 +292,8 @@ async fn answered(response: Response) -> Outcome {
 }
 
 /// Whether a status that Admit itself did not send may be about this one message, such as one that is too large. The
-/// statuses listed here are about the sender (401, 407), the address (404) or the moment (408, 425, 429).
+/// statuses that this function excludes are about the sender (401, 407), the address (404) or the moment (408, 425,
+/// 429).
 fn of_this_line(status: StatusCode) -> bool {
     status.is_client_error()
         && !matches!(

@@ -131,7 +131,8 @@ impl Phone {
         Ok(())
     }
 
-    /// Tries to upload once. An outage ends the try at once; then, and without an answer, it gives `None`.
+    /// Tries to upload once. Gives `None` if no answer came. During an outage it gives `None` at once and sends
+    /// nothing.
     async fn offer(&self, body: &str) -> Option<Response> {
         if self.is_cut_off() {
             return None;

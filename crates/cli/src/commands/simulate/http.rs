@@ -18,8 +18,8 @@ use axum::body::Body;
 use tokio::runtime::Runtime;
 use tower::ServiceExt as _;
 
-/// The longest time that another thread may compute an answer. A request that takes longer waits for something that
-/// never comes.
+/// The longest time that the simulator waits for another thread to compute an answer. After that the request counts as
+/// hung, and the simulator panics.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Makes the HTTP part of a server around use cases.
