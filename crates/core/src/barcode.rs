@@ -181,8 +181,8 @@ fn other_luma_host(text: &str) -> Option<String> {
 }
 
 /// Removes the symbology identifiers that readers may put before a code (ISO/IEC 15424): `]`, a letter, a letter or
-/// digit. A second reader in the chain may add another one. All are removed, so that the canonical form of a canonical
-/// form is the same text.
+/// digit. If one reader passes its codes to another, both may add one. All are removed, so that the canonical form of a
+/// canonical form is the same text.
 fn without_aim_prefix(mut text: &str) -> &str {
     while let [b']', symbology, modifier, _, ..] = text.as_bytes()
         && symbology.is_ascii_alphabetic()

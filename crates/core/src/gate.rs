@@ -39,7 +39,7 @@ pub struct GateRules {
     pub names_on_devices: bool,
     /// Whether staff at this gate may add guests who have no ticket.
     pub walk_ins: bool,
-    /// The checks that the gate makes, both by default. They are fixed when the gate is created.
+    /// The checks that the gate makes. By default it makes every check. The checks are fixed when the gate is created.
     pub entry_rules: Vec<EntryRule>,
 }
 

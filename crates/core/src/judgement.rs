@@ -233,7 +233,7 @@ impl<'a> Writer<'a> {
 }
 
 /// How a verdict's headcount is written if it has no [`PersonClass`]: as one of the two indexes after those of the
-/// classes. One means a recount, the other no headcount.
+/// classes. [`RECOUNT`] means a recount, and [`NO_HEADCOUNT`] that the verdict has no headcount.
 const RECOUNT: u64 = PersonClass::ALL.len() as u64;
 const NO_HEADCOUNT: u64 = RECOUNT + 1;
 

@@ -1,4 +1,5 @@
-//! Every bound, named (law 11). Some bounds can be set on a server by its operator. Their values here are the defaults.
+//! Every bound of the code has a name here (law 11). Some bounds can be set on a server by its operator. Their values
+//! here are the defaults.
 
 /// Longest identifier, in characters (spec D2).
 pub const ID_CHARS: usize = 128;
@@ -43,7 +44,8 @@ pub const SYNC_V1_SCANS: usize = 50;
 pub const SYNC_V2_SCANS: usize = 1_000;
 /// Most scans of one `/api/scans/sync` request (S2 §3).
 pub const SYNC_S2_SCANS: usize = 10_000;
-/// Most scans in one stored block. To read one scan, a store reads and decodes its whole block.
+/// Most scans that one block can encode. Stores write smaller blocks: to read one scan, a store reads and decodes its
+/// whole block.
 pub const BLOCK_SCANS: usize = 64;
 /// Most items of one `changes` answer (spec §5).
 pub const CHANGES_ITEMS: usize = 1_000;
@@ -67,8 +69,9 @@ pub const BODY_DECODED_BYTES: usize = 64 * 1024 * 1024;
 /// Largest body of a request that states one thing, such as a sign-in or a gate, after content decoding, in bytes. A
 /// parsed body takes many times its length in memory, and clients that are not signed in may send several of them.
 pub const BODY_OBJECT_BYTES: usize = 256 * 1024;
-/// Upload bodies that a server reads at a time and holds until they are judged, in KiB. Small bodies are admitted in
-/// addition, and bodies that arrive slowly may take eight times as much.
+/// Upload bodies that a server reads at a time and holds until they are judged, in KiB. Two kinds of bodies don't
+/// count: small ones, which need little memory, and slow ones, which have a room of their own that is eight times as
+/// large.
 pub const UPLOADS_READ_KIB: u32 = 8 * 1024;
 /// Upload bodies that the server judges at a time for each of its cores, in KiB. A full chunk of our scanner has about
 /// 1,000 KiB. The server judges an event's uploads one after another, so it gains nothing from several large bodies at
@@ -162,7 +165,8 @@ pub const IMPORT_SHOWN: usize = 100;
 pub const IMPORT_ROWS: usize = 200_000;
 /// How far from the server's time a batch may have been made, in milliseconds (S2 §5 step 11, spec D13).
 pub const BATCH_AGE_MS: i64 = 24 * 3_600_000;
-/// About how many unknown codes in any 60 s the server tells one device that they are unknown (spec §5 "Rate limit").
+/// About how many unknown codes in any 60 s a device may learn to be unknown. The server then answers nothing about
+/// further unknown codes of that device (spec §5 "Rate limit").
 pub const UNKNOWN_CODES_PER_MINUTE: u32 = 30;
 /// A batch with at least this many scans is abnormal (S2 §7). So are this many scans of one device within
 /// [`ARRIVALS_MS`].
@@ -284,8 +288,9 @@ pub const CLOCK_UNKNOWN_MS: u64 = 7 * 24 * 3_600_000;
 pub const CLOCK_RESTART_MS: u64 = 60_000;
 /// Largest error of a phone's oscillator, in parts per million.
 pub const CLOCK_DRIFT_PPM: u64 = 200;
-/// Tolerance between the wall clock and the monotonic clock from one input to the next, in milliseconds. A wall clock
-/// that is further ahead was stepped, or the phone slept. [`CLOCK_SLEW_PPM`] of the time between the inputs is added.
+/// Tolerance between the wall clock and the monotonic clock from one input to the next, in milliseconds. The tolerance
+/// also grows by [`CLOCK_SLEW_PPM`] of the time between the inputs. A wall clock that is further ahead was stepped, or
+/// the phone slept.
 pub const CLOCK_STEP_MS: i64 = 50;
 /// A clock gap of at least this size is journalled, in milliseconds. Smaller gaps are covered by [`CLOCK_RESTART_MS`]
 /// after a restart.
@@ -301,7 +306,8 @@ pub const CLOCK_GAP_MS: i64 = 7 * 24 * 3_600_000;
 pub const CLOCK_EVERY_MS: i64 = 600_000;
 /// Most inputs that wait while a journal append is under way. Beyond this number staff are told to read the code again.
 pub const WAITING_INPUTS: usize = 32;
-/// If a device reads a code again within this time after it let the code in, it shows `same_ticket`. In milliseconds.
+/// If a device reads a code again within this time after it let the code's guest in, it shows the screen `same_ticket`
+/// and records nothing. In milliseconds.
 pub const SAME_TICKET_MS: i64 = 60_000;
 /// The shortest time between two exits of one party, in milliseconds. A code held before the camera counts as one exit.
 pub const NEXT_EXIT_MS: i64 = 5_000;

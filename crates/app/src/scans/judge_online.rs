@@ -48,7 +48,7 @@ pub struct JudgedScan {
     pub head: Option<Head>,
 }
 
-/// The question: a scan without an outcome, and the spellings of its code.
+/// A request about one scan: the scan without an outcome, and the spellings of its code.
 #[derive(Clone)]
 struct Asked {
     scan: Scan,
@@ -57,7 +57,7 @@ struct Asked {
     /// The hashes of the code's spellings (the texts that the read text may stand for), in the order in which they are
     /// tried. A claim names only one spelling, the one that its device took.
     spellings: Vec<BarcodeHash>,
-    /// The digest of the question, which identifies the same question again.
+    /// The digest of the request, by which the server knows a repeated one.
     batch_id: BatchId,
     digest: [u8; 32],
 }

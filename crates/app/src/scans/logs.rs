@@ -39,7 +39,7 @@ pub(super) struct Logs {
 }
 
 impl Logs {
-    /// Loads it.
+    /// Loads the rows about the logs of a batch.
     pub fn load(tx: &mut dyn Tx, batch: &Batch, stored: &Stored, refused: &[Refused]) -> Result<Self> {
         let mut out = Self::default();
         let mut keys: Vec<String> = Vec::new();
@@ -131,7 +131,7 @@ pub(super) fn only_log(batch: &Batch) -> Option<Named> {
     batch.items.iter().all(|Item { fact, .. }| of(&fact.scan).as_ref() == Some(&first)).then_some(first)
 }
 
-/// The places of logs that a batch brings.
+/// The places of logs at which a batch has scans.
 fn places_of(batch: &Batch, stored: &Stored, refused: &[Refused]) -> BTreeMap<Named, Places> {
     let mut places: BTreeMap<Named, Places> = BTreeMap::new();
     let fresh: BTreeSet<usize> = stored.fresh.iter().copied().collect();

@@ -62,7 +62,7 @@ impl Touched {
     pub fn again(&mut self, key: String) {
         self.again.insert(key);
     }
-    /// Adds a fact that the write adds about such a subject.
+    /// Adds a subject to judge anew, with a fact about it that this write stores.
     pub fn arrives(&mut self, subject: Subject, fact: Fact) {
         self.again.insert(subject.key());
         self.arriving.push((subject, fact));

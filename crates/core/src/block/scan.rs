@@ -16,7 +16,8 @@ use crate::sign::{content_digest, prev_of};
 use crate::ticket::TicketStatus;
 use crate::time::Timestamp;
 
-/// How a hash is written: it is absent, it equals the hash it is compared with, or its own bytes follow.
+/// The ways to write a hash. [`ABSENT`]: there is none. [`BESIDE`]: it equals the hash beside it, which is
+/// `barcode_hash` for `raw_hash`, and the hash of the scan before for `prev`. [`OWN`]: its own bytes follow.
 const ABSENT: i64 = 0;
 const BESIDE: i64 = 1;
 const OWN: i64 = 2;
@@ -144,8 +145,8 @@ fn put_basis<'a>(to: &mut Writer, scans: impl Iterator<Item = &'a Scan> + Clone)
     to.some_numbers(all().map(status));
 }
 
-/// Writes `prev`. If it follows from the scan before, as in a log, only this fact is written and the reader computes
-/// it.
+/// Writes `prev`, the hash of the scan before in the log. If that scan stands before this one in the block, only
+/// [`BESIDE`] is written, and the reader computes the hash.
 fn put_chain<'a>(
     to: &mut Writer,
     scans: impl Iterator<Item = &'a Scan> + Clone,
@@ -172,7 +173,8 @@ pub(super) struct Taken {
     pub digests: Vec<Option<Digest>>,
 }
 
-/// Reads the columns of all fields. Only the first `whole` scans get their `prev`, which is computed from scan to scan.
+/// Reads the columns of all fields. Only the first `whole` scans get their `prev`. Each `prev` is computed from the
+/// scan before, and a reader that needs no later scan saves that time.
 pub(super) fn take(from: &mut Reader<'_>, whole: usize) -> Result<Taken, BlockError> {
     let mut scans = take_heads(from)?;
     take_codes(from, &mut scans)?;

@@ -39,8 +39,8 @@ impl State {
         self.rung_at = beat.rung_at;
     }
 
-    /// Persons in the area behind this gate, for advice. It is 0 if unknown, since advice from an old count would hold
-    /// up a queue for nothing.
+    /// Persons in the area behind this gate, for the advice that the area is full. It is 0 if unknown, since advice
+    /// from an old count would hold up a queue for nothing.
     pub fn area_inside(&self) -> u32 {
         self.area_known().unwrap_or(0)
     }
@@ -71,9 +71,10 @@ impl State {
         Some(u32::try_from((base + moved).max(0)).unwrap_or(u32::MAX))
     }
 
-    /// Whether the device must not add this scan to the server's count. The count includes the scan if the scan's
-    /// receipt, or the server's answer to its claim, is older than the count. A held or refused scan counts only after
-    /// a person decides. For a scan acknowledged in a former epoch, the server soon says whether it still has the scan.
+    /// Whether the device must not add this scan to the server's count. The count may include the scan already: the
+    /// scan's receipt, or the server's answer to its claim, is not newer than the count. A held or refused scan counts
+    /// only after a person decides. About a scan acknowledged in a former epoch the device waits until the server says
+    /// whether it still has the scan.
     pub fn is_counted(&self, own: &OwnScan, area: &Area) -> bool {
         let (epoch, serial) = area.at;
         let received = own.receipt.is_some_and(|(of, at)| of == Some(epoch) && at <= serial);

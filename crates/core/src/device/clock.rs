@@ -43,7 +43,8 @@ pub struct Anchor {
     pub uncertainty_ms: u64,
 }
 
-/// The timestamps of one exchange with the server's clock, in milliseconds. The fourth is the present input's time.
+/// The timestamps of one exchange with the server's clock, in milliseconds. The fourth timestamp, when the answer
+/// arrived, is the present input's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exchange {
     /// The monotonic clock when the request left.
@@ -169,8 +170,8 @@ impl Clock {
     }
 
     /// Takes an exchange whose answer is the present input. Returns the anchor to journal if the exchange is more exact
-    /// than the estimate, or contradicts it. `None` otherwise, and if it measured nothing (the phone slept, impossible
-    /// stamps).
+    /// than the estimate, or contradicts it. `None` otherwise, and if it measured nothing, since the phone slept or a
+    /// timestamp is impossible.
     pub fn exchange(&mut self, exchange: Exchange) -> Option<Anchor> {
         let reading = self.read();
         let gaps = self.gaps_ms;

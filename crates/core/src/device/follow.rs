@@ -206,7 +206,7 @@ impl State {
         }
     }
 
-    /// Asks for the list. If the active list is of the same epoch, it asks for the changes since.
+    /// Asks for the list. If the active list is of the same epoch, it asks for the changes since that list.
     pub fn ask_list(&mut self) {
         let Some(event_id) = self.paired().map(|paired| paired.event_id.clone()) else { return };
         let fresh_epoch = |list: &List| self.named.is_none_or(|(epoch, _)| epoch == list.epoch);

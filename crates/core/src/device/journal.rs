@@ -1,5 +1,5 @@
-//! The sum of the journal: a device's state is the sum of its rows, read in order. The same function takes a row at
-//! start and after its append. So a restart never knows more or less than was durable.
+//! The journal: a device computes its state from the rows, read in order. The same function takes a row at start and
+//! after its append. So a restart never knows more or less than was durable.
 
 mod summary;
 
@@ -151,8 +151,8 @@ pub struct Journal {
     pub last_receipt_ms: Option<i64>,
     /// Persons whom this device let in, per event, after reverts.
     pub admitted: BTreeMap<EventId, u32>,
-    /// People without a ticket whom this device counted, after undos. The key is the event, and whether it was
-    /// practice.
+    /// People without a ticket whom this device counted, after undos. The key is the event, and whether the headcount
+    /// was practice.
     pub counted: BTreeMap<(EventId, bool), WithoutTicket>,
     /// Whether a row of a scan could not be read or is out of place. If so, no scan may be added.
     pub damaged: bool,

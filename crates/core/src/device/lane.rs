@@ -48,7 +48,8 @@ impl Lane {
         let after_ms = if self.again { after_ms.min(0) } else { after_ms };
         *self = Self { next_at: now_ms.saturating_add(after_ms), ..Self::default() };
     }
-    /// Notes a failure. The waits are 1, 2, 4, 8, 16 s, then always the longest. `jitter` is any random number.
+    /// Notes a failure. The waits are 1, 2, 4, 8, 16 s, then always [`limits::RETRY_MAX_MS`], each shortened by up to a
+    /// quarter. `jitter` is any random number, and sets how much.
     pub fn failed(&mut self, now_ms: i64, jitter: u32) {
         let doublings = self.failures.min(limits::RETRY_ROUND);
         let wait = (limits::RETRY_FIRST_MS << doublings).min(limits::RETRY_MAX_MS);

@@ -78,7 +78,7 @@ impl State {
         self.feed.cursor().filter(|cursor| Some(cursor.epoch) == epoch).map_or(0, |cursor| cursor.serial)
     }
 
-    /// Whether the server's part of the view includes a scan, since its receipt is at or below the cursor.
+    /// Whether the changes that the server sent include a scan: its receipt is at or below their cursor.
     fn covered(&self, own: &OwnScan) -> bool {
         let (Some(cursor), Some((epoch, serial))) = (self.feed.cursor(), own.receipt) else { return false };
         epoch == Some(cursor.epoch) && serial <= cursor.serial

@@ -96,7 +96,7 @@ impl State {
         }
     }
 
-    /// Asks for names. If the device holds some, it asks for the changes since, unless the whole is needed.
+    /// Asks for names. If the device holds some, it asks for the changes since then, unless it needs the whole set.
     pub fn ask_names(&mut self) {
         let Some(event_id) = self.paired().map(|paired| paired.event_id.clone()) else { return };
         let seen = self.newest_change();
@@ -109,13 +109,14 @@ impl State {
         self.send(Ask::Names { event_id, seen }, "GET", path, None, limits::MANIFEST_MS);
     }
 
-    /// The value of `If-None-Match` in a request for names. `None` if the whole is needed.
+    /// The value of `If-None-Match` in a request for names. `None` if the device needs the whole set of names.
     pub fn names_etag(&self) -> Option<String> {
         let names = &self.names.as_ref().filter(|_| !self.names_whole)?.names;
         Some(format!("W/\"names.{}.{}\"", names.epoch, names.version))
     }
 
-    /// Takes the server's answer with names. Names that do not verify are refused, and those held stay.
+    /// Takes the server's answer with names. If they do not verify, the device refuses them and keeps the names that it
+    /// holds.
     pub fn names_answered(&mut self, ask: &Ask, event_id: &EventId, seen: Option<(Epoch, u64)>, answer: &Answer<'_>) {
         let Some(paired) = self.paired().filter(|paired| paired.event_id == *event_id).cloned() else { return };
         if answer.status == 304 {

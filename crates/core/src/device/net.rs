@@ -82,7 +82,7 @@ impl State {
         self.emit(Effect::Send { request, method: method.to_owned(), path, headers, body, timeout_ms, server, urgent });
     }
 
-    /// Loads the witnesses of the present event. At first these are the ones in the journal.
+    /// Loads the witnesses of the present event from the journal, unless those in memory are of this event already.
     fn recall_proofs(&mut self) {
         let event_id = self.journal.paired.as_ref().map(|paired| &paired.event_id);
         if self.proofs.event_id() != event_id {

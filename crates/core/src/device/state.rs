@@ -304,8 +304,8 @@ pub(super) struct State {
     pub witness_kept_at: i64,
     pub epoch_seen: Option<Epoch>,
     pub asking: Option<Asking>,
-    /// Claims for which staff were asked a question that the claims' rows don't record, with the server's answer if one
-    /// came.
+    /// Claims about which the screen asks staff something that the claims' rows don't record, such as how many persons
+    /// of a party go in. Beside each claim stands the server's answer, if one came.
     pub questions: BTreeMap<ScanId, Option<Box<OnlineAnswer>>>,
     pub way: Option<Way>,
     /// The monotonic clock when a code was last read.

@@ -192,7 +192,8 @@ impl State {
         }
     }
 
-    /// Offers the next scan that was set apart at once, since the server could read one of them in this batch.
+    /// Offers at once the next scan that was set apart as unreadable, since the server could read one of those scans in
+    /// this batch.
     fn hurry_set_apart(&mut self, batch: &Batch) {
         if batch.seqs.iter().any(|seq| self.journal.poison.contains(seq)) {
             self.poison_at = self.mono();
@@ -205,8 +206,8 @@ impl State {
         seqs.filter(is_named).collect()
     }
 
-    /// Handles a batch that the server cannot read. The scan that the answer names is set apart, or else the batch is
-    /// halved. A scan that fails alone is marked unreadable.
+    /// Handles a batch that the server cannot read. A scan that the answer names, or that fails alone, is set apart as
+    /// unreadable and offered rarely. Otherwise the batch is halved, to find the scan that the server cannot read.
     fn upload_refused(&mut self, batch: &Batch, problem: &Problem) {
         self.batch = None;
         let named = problem.errors.iter().find_map(|error| item_index(&error.path));
@@ -223,8 +224,8 @@ impl State {
         }
     }
 
-    /// Takes the receipts of a revoked device's scans, which the server kept for review. The key is erased when the
-    /// server has every scan, refused the rest, or takes no more. The log stays (spec D10).
+    /// Takes the receipts of a revoked device's scans, which the server kept for review. The device erases its key when
+    /// the server has stored or refused every scan, or takes no more scans. The log stays (spec D10).
     pub fn handed_over(&mut self, details: &RevokedDetails) {
         if let Some(batch) = self.batch.take() {
             self.settle_held(&batch, &details.kept, &details.rejected);

@@ -53,8 +53,8 @@ pub struct Large {
     pub content_hash: [u8; 32],
 }
 
-/// Builds the large part of a whole list. Fails if two codes have hashes with the same first
-/// bytes, because the list has room for those bytes only. No ticket is made with such a code.
+/// Builds the large part of a whole list. Fails if two codes have hashes with the same first bytes, because the list
+/// has room for those bytes only.
 pub fn large_part(input: &Input<'_>) -> Result<Large, IndexError> {
     let (codes, content_hash) = put_codes(&sorted(input.codes)?);
     let bytes = [&head(input, content_hash), b",\"tickets\":".as_slice(), &codes].concat();

@@ -43,8 +43,8 @@ pub fn is_compact(body: &[u8]) -> bool {
     body.starts_with(MAGIC)
 }
 
-/// Builds the large part of a whole list: everything before the members made for each request. Fails as the JSON form
-/// does.
+/// Builds the large part of a whole list: everything before the members made for each request. Fails if two codes have
+/// hashes with the same first bytes, as in the JSON form.
 pub fn compact_part(input: &Input<'_>) -> Result<Large, IndexError> {
     let codes = sorted(input.codes)?;
     let mut hasher = BucketHasher::new();
