@@ -1,6 +1,6 @@
-//! Limits how many unknown codes a device is told about in any 60 s (spec §5 "Rate limit"). Codes are counted one by
-//! one, in whatever form they came. Beyond the limit, a device that guesses codes learns nothing. A device that scans
-//! at a door is never held up.
+//! Limits how many unknown codes a device is told about in any 60 s (spec §5 "Rate limit"). This number is the device's
+//! allowance. Codes are counted one by one, in whatever form they came. Beyond the allowance, a device that guesses
+//! codes learns nothing. A device that scans at a door is never held up.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +18,7 @@ const SOON_MS: i64 = 1_000;
 
 type Key = (OrganizationId, DeviceId);
 
-/// How much of its allowance one device has used in the last 60 s.
+/// How many unknown codes of its allowance one device has used in the last 60 s.
 #[derive(Debug, Default)]
 struct Spent {
     /// When unknown codes came, and how many, oldest first.
@@ -30,7 +30,7 @@ struct Spent {
 }
 
 impl Spent {
-    /// Drops entries that are older than the window. Returns how much of the allowance is left.
+    /// Drops entries that are older than 60 s. Returns how many unknown codes of the allowance are left.
     fn left(&mut self, now_ms: i64) -> u32 {
         self.log.retain(|(at, _)| at.saturating_add(WINDOW_MS) > now_ms);
         let spent = self.log.iter().fold(0_u32, |sum, (_, items)| sum.saturating_add(*items));
@@ -45,7 +45,7 @@ impl Spent {
     }
 }
 
-/// The allowance of every device, in this process. Times are of a monotonic clock, in milliseconds.
+/// The allowance of unknown codes of every device, in this process. Times are of a monotonic clock, in milliseconds.
 #[derive(Debug, Default)]
 pub struct UnknownCodes {
     devices: Mutex<BTreeMap<Key, Spent>>,
@@ -86,10 +86,10 @@ impl Drop for SetAside {
     }
 }
 
-/// The part of its device's allowance that an upload uses. The request holds this value, and so does the task that
-/// stores the upload. A device that hangs up meanwhile can read the stored answer later, and learns from it what it
-/// would have learned at once. So the allowance is used once, when the upload is settled or nobody holds this value any
-/// more.
+/// The unknown codes of its device's allowance that an upload uses. The request holds this value, and so does the task
+/// that stores the upload. A device that hangs up meanwhile can read the stored answer later, and learns from it what
+/// it would have learned at once. So the allowance is used once, when the upload is settled or nobody holds this value
+/// any more.
 #[derive(Debug)]
 pub struct Spending {
     codes: Arc<UnknownCodes>,
@@ -103,8 +103,8 @@ impl Spending {
     pub fn found(&self, unknown: usize) {
         self.unknown.store(unknown, Ordering::SeqCst);
     }
-    /// Uses up the allowance for a stored upload. It is called before the device gets its answer, so that its next
-    /// upload finds the allowance used.
+    /// Takes the unknown codes of a stored upload off the device's allowance. It is called before the device gets its
+    /// answer, so that the device's next upload finds the allowance reduced.
     pub fn settle(&self) {
         self.codes.spend(&self.key.0, &self.key.1, self.unknown.swap(0, Ordering::SeqCst), self.at_ms);
     }
@@ -155,7 +155,7 @@ impl UnknownCodes {
         let oldest = spent.log.first();
         oldest.map_or(1, |(at, _)| at.saturating_add(WINDOW_MS).saturating_sub(now_ms).clamp(1, WINDOW_MS))
     }
-    /// Begins an upload. None of the allowance is used until the upload is stored.
+    /// Begins an upload. None of the device's allowance is used until the upload is stored.
     pub fn spending(
         self: &Arc<Self>,
         organization_id: &OrganizationId,

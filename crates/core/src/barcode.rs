@@ -19,7 +19,7 @@ pub struct BarcodeHash(pub [u8; 32]);
 #[error("must be sha256: followed by 64 lower-case hexadecimal digits")]
 pub struct BarcodeHashError;
 
-/// Why a text cannot be a code of Admit. Only such texts are shown as "not one of our codes" (spec D18).
+/// Why a text cannot be a code of Admit. Only a text with such an error is shown as "not one of our codes" (spec D18).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BarcodeError {
     /// The text is empty or only white space.

@@ -241,8 +241,8 @@ words! {
     }
 }
 
-/// The table (outcome, reason) → screen (spec §4). `party` = more than one person may go in, `flagged` = the guest
-/// carries a flag for the door.
+/// The table (outcome, reason) → screen (spec §4). `party` tells whether more than one person may go in, and `flagged`
+/// whether the guest carries a flag for the door.
 pub fn screen(verdict: &Verdict, kind: ScanKind, party: bool, flagged: bool) -> Screen {
     match (verdict.outcome, verdict.reason) {
         (Outcome::Valid, _) if kind == ScanKind::Exit => Screen::Exit,

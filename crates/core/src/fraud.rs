@@ -39,7 +39,8 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    /// The arrivals that still count at a moment. [`limits::ARRIVALS_MS`] after the first, they begin at zero again.
+    /// The arrivals that still count at a moment. [`limits::ARRIVALS_MS`] after the first of them, they begin at zero
+    /// again.
     pub fn at(self, now: Timestamp) -> Self {
         self.since.filter(|since| now.since(*since) < limits::ARRIVALS_MS).map_or_else(Self::default, |_| self)
     }

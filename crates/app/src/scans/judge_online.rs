@@ -74,7 +74,7 @@ enum Done {
 }
 
 /// Judges a scan and stores it. The same scan again gets the original answer. Fails with `rate_limited` (429) once the
-/// device asked about too many unknown codes, whatever it asks about now. Fails with `event_not_live` (422) if the
+/// device asked about too many unknown codes, even if this code is known. Fails with `event_not_live` (422) if the
 /// event was not live at the scan's time (spec D17).
 pub async fn judge_online(app: &App, caller: &DeviceCaller, request: OnlineRequest) -> Result<JudgedScan> {
     if let OnlineRequest::Claim(claim) = &request
@@ -294,8 +294,8 @@ fn judge(
     Ok(Done::Judged { answer, arrived, part: Box::new(part), unknown })
 }
 
-/// Opens an incident because this unknown code used up the device's allowance. A device that asks so fast may be
-/// guessing codes, so a person is told.
+/// Opens an incident because this unknown code used up the device's allowance of unknown codes. A device that asks so
+/// fast may be guessing codes, so a person is told.
 fn warn_of_guessing(
     tx: &mut dyn Tx,
     part: &Batch,

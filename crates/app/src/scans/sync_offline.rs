@@ -74,8 +74,9 @@ enum Done {
 }
 
 /// Receives a batch in S2's form. One transaction: scans, verdicts, states, the batch's row, causes and the ledger's
-/// lines commit together or not at all. A repeat gets the stored answer with S2's message added. The same id with other
-/// content is 409 `batch_id_reused`. A batch of an event that was not live is 422 `event_not_live`.
+/// lines commit together or not at all. A repeated batch gets the stored answer, with the message that S2 asks for
+/// added. The same id with other content is 409 `batch_id_reused`. A batch of an event that was not live is 422
+/// `event_not_live`.
 pub async fn sync_offline(app: &App, caller: &DeviceCaller, request: ScansSyncRequest) -> Result<IngestAnswer> {
     let (received_at, started_ms) = (app.clock.now(), app.clock.monotonic_ms());
     app.scan_activity.scanned(started_ms);
@@ -340,8 +341,8 @@ fn silent_place(whole: &Whole, taken: &[Taken]) -> usize {
     silent_from(&places, whole.left).unwrap_or(whole.sent.len())
 }
 
-/// S2 §7, §8: flags the batch by all errors, including those that the device is not told. S2's rule "> 50 % invalid
-/// tickets" does not count a code that was read twice.
+/// Opens the incidents of S2 §7 and §8 about the batch. All errors count, including those that the device is not told.
+/// Only a code that the batch reads twice is no error in S2's rule "> 50 % invalid tickets".
 fn flag_batch(
     tx: &mut dyn Tx,
     whole: &Whole,

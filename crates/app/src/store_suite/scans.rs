@@ -1,4 +1,5 @@
-//! The contracts about scans as facts: stored completely, resolved when read, merged over deliveries.
+//! The contracts about scans as facts: a store keeps every field of a scan, finds its subject when it reads the scan,
+//! and merges the deliveries of one content.
 
 use admit_core::incident::Subject;
 use admit_core::reduce::Resolved;

@@ -142,7 +142,7 @@ fn in_our_words(error: &Error) -> anyhow::Error {
     }
 }
 
-/// The pauses while nothing works: 1, 2, 4 … seconds, or what the other side asks for.
+/// The pauses while no line can be delivered: 1, 2, 4 … seconds, or as long as the answer asks for.
 #[derive(Default)]
 struct Wait {
     failures: u32,

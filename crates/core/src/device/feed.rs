@@ -1,5 +1,5 @@
-//! The changes that this device received from the server: the newest rules and counting scans of every changed ticket
-//! (spec §5). The cache keeps them page by page. After a lost page the device asks again from the page before it.
+//! The changes that this device received from the server: the newest rules of every changed ticket, and its scans that
+//! count (spec §5). The cache keeps them page by page. After a lost page the device asks again from the page before it.
 
 use std::collections::BTreeMap;
 

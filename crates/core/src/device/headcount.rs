@@ -12,8 +12,8 @@ use crate::scan::{Headcount, Method, ScanKind};
 use crate::wire::engine::{HeadcountsView, RecountView};
 
 impl State {
-    /// This device's headcounts of its event. `None` until the device is paired. While the event is a draft they are
-    /// practice headcounts. Later they are those that count.
+    /// This device's headcounts of its event. `None` until the device is paired. While the event is a draft, these are
+    /// the practice headcounts, and afterwards the headcounts that count.
     pub fn headcounts_view(&self) -> Option<HeadcountsView> {
         let event_id = &self.paired()?.event_id;
         let practice = self.is_practice();

@@ -24,7 +24,8 @@ use crate::wire::scanning::Named;
 pub enum Delivery {
     /// No receipt names the scan.
     Waiting,
-    /// The server had the scan in a former epoch. In the present epoch it has not said yet whether it still has it.
+    /// The server had the scan in a former epoch. In the present epoch the server has not said yet whether it still has
+    /// the scan.
     Asked,
     /// The server cannot read the scan, for this reason. The device offers it rarely.
     Poison(String),
@@ -70,8 +71,8 @@ pub struct OwnScan {
     pub receipt: Option<(Option<Epoch>, u64)>,
     /// The number of the scan's journal row.
     pub row: u64,
-    /// The state `Rejected` or `Held` in a former epoch, while the new one has not said whether it has the scan. If it
-    /// has, the scan returns to this state.
+    /// The state `Rejected` or `Held` in a former epoch, while the server has not said whether it has the scan in the
+    /// new epoch. If it has, the scan returns to this state.
     stood: Option<Delivery>,
 }
 
@@ -125,7 +126,7 @@ pub struct Journal {
     pub waiting: BTreeSet<u64>,
     /// Seqs of scans that the server cannot read. They are offered rarely.
     pub poison: BTreeSet<u64>,
-    /// Seqs of scans that a former epoch acknowledged and the new one has not confirmed.
+    /// Seqs of scans that the server acknowledged in a former epoch and has not confirmed in the new one.
     pub asked: BTreeSet<u64>,
     /// Seqs on the problem list: scans that the server rejected or cannot read.
     pub troubled: BTreeSet<u64>,
@@ -316,7 +317,7 @@ impl Journal {
         self.count(place);
     }
 
-    /// Updates the numbers of persons let in and counted, for the scan at `place`.
+    /// Updates the numbers of persons let in and counted, for the scan at index `place`.
     fn count(&mut self, place: usize) {
         let scan = &self.scans[place].scan;
         let entry =
@@ -380,8 +381,8 @@ impl Journal {
         self.note_unsent(place, lacked);
     }
 
-    /// Updates the number of unsent scans after the record at `place` changed. `lacked` tells whether it had no receipt
-    /// before.
+    /// Updates the number of unsent scans after the record at index `place` changed. `lacked` tells whether the record
+    /// had no receipt before.
     fn note_unsent(&mut self, place: usize, lacked: bool) {
         let (lacks, scan_id) = (self.scans[place].delivery.lacks(), &self.scans[place].scan.scan_id);
         let mut records = self.by_id.get(scan_id).into_iter().flatten();
@@ -404,8 +405,8 @@ impl Journal {
         }
     }
 
-    /// Marks a scan as waiting again, since the server said that it lacks the scan. The mark is in memory only, so a
-    /// restart asks again.
+    /// Marks a scan as waiting for upload again, since the server said that it lacks the scan. The mark is in memory
+    /// only, so a restart asks again.
     pub fn lacking(&mut self, seq: u64) {
         self.settle(seq, Delivery::Waiting, None);
     }

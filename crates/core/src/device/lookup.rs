@@ -10,7 +10,7 @@ use crate::short_code::ShortCode;
 use crate::ticket::TicketRules;
 use crate::view::{Served, fold_view};
 
-/// The subject of a code or a scan: code, ticket and rules, as far as known.
+/// The code, ticket and rules that a reading or a scan is about, as far as the device knows them.
 #[derive(Debug, Clone)]
 pub(super) struct About {
     pub hash: Option<BarcodeHash>,

@@ -112,7 +112,8 @@ impl State {
         }
     }
 
-    /// Reads the witness that any answer may carry. Returns false if nothing else of the answer may be trusted.
+    /// Reads the witness that any answer may carry. Returns false if the answer comes from a state before a restore, so
+    /// that nothing else of it may be trusted.
     pub fn follow(&mut self, answer: &Answer<'_>) -> bool {
         let Some(text) = answer.header(WITNESS_HEADER) else { return true };
         let Ok(witness) = text.parse::<Witness>() else { return true };

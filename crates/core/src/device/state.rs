@@ -161,8 +161,8 @@ pub(super) struct Way {
     /// The monotonic clock when the answer came.
     pub at_mono_ms: i64,
     pub round_ms: i64,
-    /// [`Clock::gaps_ms`] at that time. If it has changed since, the phone slept or its clock was set, and the measured
-    /// round trip is no longer valid.
+    /// [`Clock::gaps_ms`] when the answer came. If it has changed since, the phone slept or its clock was set, and the
+    /// measured round trip is no longer valid.
     pub gaps_ms: i64,
 }
 
@@ -316,7 +316,7 @@ pub(super) struct State {
     pub batch: Option<Batch>,
     /// Seqs of the scans whose receipt is being journalled. They are not offered again meanwhile.
     pub settling: BTreeSet<u64>,
-    /// Most scans of the next batch. It is halved to isolate a scan that the server cannot read.
+    /// The most scans of the next batch. It is halved to isolate a scan that the server cannot read.
     pub chunk: usize,
     /// The monotonic clock of each upload of the last minute.
     pub uploads: VecDeque<i64>,

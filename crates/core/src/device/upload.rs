@@ -273,8 +273,9 @@ impl State {
         true
     }
 
-    /// Erases a revoked device's key once nothing is left to hand over. A scan that was set apart still counts as left.
-    /// A proxy in front of the server may have refused it, and without the key the server would not take it.
+    /// Erases a revoked device's key once nothing is left to hand over. A scan that was set apart as unreadable still
+    /// counts as not handed over. A proxy in front of the server may have refused it, and without the key the server
+    /// would not take it.
     pub fn erase_key_if_done(&mut self) {
         let journal = &self.journal;
         let done = journal.waiting.is_empty() && journal.asked.is_empty() && journal.poison.is_empty();

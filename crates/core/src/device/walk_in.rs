@@ -23,7 +23,8 @@ impl State {
         Some(WalkInsView { zones: gate.zones.clone(), added: self.walk_ins_added(), number, places_left })
     }
 
-    /// Persons added at all doors: the server's last count, and this device's own that the count lacks.
+    /// Persons added at all doors: the server's last count, and the persons whom this device added and that count
+    /// lacks.
     fn walk_ins_added(&self) -> u32 {
         let here = self.paired().map(|paired| &paired.event_id);
         let told = self.walk_ins_told.as_ref().filter(|told| Some(&told.event_id) == here);

@@ -103,8 +103,8 @@ pub fn length_with_zeros<'a>(codes: impl Iterator<Item = &'a str> + Clone) -> Op
     lost.then_some(length)
 }
 
-/// Whether the codes look like numbers that were counted up to `length` digits: the greatest code with one digit less
-/// begins with 99.
+/// Whether the codes look like numbers that were counted up to `length` digits, so that no zeros were lost: the
+/// greatest code with one digit less begins with 99.
 fn is_counted_up<'a>(codes: impl Iterator<Item = &'a str> + Clone, length: usize) -> bool {
     let greatest = codes.filter(|code| code.len() == length - 1).max();
     greatest.is_some_and(|code| code.starts_with("99"))

@@ -15,11 +15,12 @@ pub struct Export {
     signs: &'static [&'static [&'static str]],
     /// The possible names of the file's first column. Empty if the export is not recognised by its first column.
     first: &'static [&'static str],
-    /// The meanings of its headers. `None` for a header that means nothing here, whatever its name.
+    /// The meanings of its headers. `None` for a header whose column is not read, even if the header's words suggest a
+    /// meaning.
     columns: &'static [(&'static str, Option<Column>)],
     /// Status words that have another meaning in this system than elsewhere.
     statuses: &'static [(&'static str, TicketStatus)],
-    /// Number added to the persons of a row, for systems that don't count the guest.
+    /// Number added to the persons of a row, for systems that count only the guest's companions.
     pub persons_more: u32,
     /// Whether a row with neither a name nor an e-mail address is left out, because nobody has the ticket yet.
     pub unassigned_stay_out: bool,
@@ -36,7 +37,7 @@ impl Export {
         EXPORTS.iter().filter(begins).find(|export| export.signs.iter().all(|group| group.iter().any(has)))
     }
     /// The meaning in this export of a header in the form of [`folded`](super::vocabulary::folded). `None` if the
-    /// export gives it no meaning of its own. `Some(None)` if the column means nothing.
+    /// export gives it no meaning of its own. `Some(None)` if the column is not read.
     pub fn meaning(&self, header: &str) -> Option<Option<Column>> {
         self.columns.iter().find(|(name, _)| *name == header).map(|(_, column)| *column)
     }

@@ -123,8 +123,8 @@ impl Mapping {
     pub fn status(&self, word: &str) -> Option<TicketStatus> {
         self.statuses.iter().find(|(one, _)| status::folded(one) == word)?.1.parse().ok()
     }
-    /// The meaning of the column at a place, from 0. `None` if the mapping does not have it. `Some(None)` means that
-    /// the column is not read.
+    /// The meaning of the column with the index `place`, from 0. `None` if the mapping does not have it. `Some(None)`
+    /// means that the column is not read.
     pub fn column(&self, place: usize, header: &str) -> Option<Option<Column>> {
         let word = self.word(place, header)?;
         Some(if word.starts_with(FIELD) { Some(Column::Field) } else { Column::of_name(word) })

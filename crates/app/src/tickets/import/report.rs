@@ -50,7 +50,7 @@ pub struct ImportReport {
     pub new_entry_types: Vec<String>,
     /// Products that are no entry types of the event, with their number of rows. These rows get the event's first type.
     pub unknown_types: Vec<(String, usize)>,
-    /// The questions that the file leaves open. Rows that wait for an answer are counted nowhere else.
+    /// The questions that the file leaves open. Rows that wait for an answer are in no other number of the report.
     pub questions: Vec<QuestionReport>,
     /// Number of rows that wait for an answer.
     pub asked: usize,

@@ -28,8 +28,8 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// Loads what rows are compared with. `export` tells whether the file is another system's export. Its status words
-    /// don't set aside a status that a person set here.
+    /// Loads what rows are compared with. `export` tells whether the file is another system's export. The status words
+    /// of such an export don't replace a status that a person set in Admit.
     pub fn load(
         tx: &mut dyn Tx,
         event_id: &EventId,
@@ -91,7 +91,7 @@ fn by_keys(tx: &mut dyn Tx, event_id: &EventId, wanted: &[Wanted]) -> Result<Fou
     Ok(found.filter_map(|ticket| Some((Identity::Key(ticket.import_key.clone()?), ticket))).collect())
 }
 
-/// Looks for the tickets of rows without a found ticket, by the rows' other keys, in order.
+/// For each row whose ticket was not found yet, looks for the ticket by the row's other keys, in their order.
 fn by_other_keys(tx: &mut dyn Tx, event_id: &EventId, wanted: &[Wanted], found: &mut Found) -> Result<()> {
     let most = wanted.iter().map(|row| row.other_keys.len()).max().unwrap_or_default();
     for place in 0..most {

@@ -34,7 +34,7 @@ pub struct Types {
     known: Vec<EntryTypeRecord>,
     /// Types that the event lacks, in the order in which the file names them.
     pub new: Vec<EntryTypeRecord>,
-    /// The treatment of unknown names. Absent means that an unknown name is an error.
+    /// The treatment of type names that the event lacks. Absent means that such a name is an error.
     policy: Option<NewTypes>,
 }
 

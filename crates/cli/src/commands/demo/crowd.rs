@@ -14,8 +14,8 @@ const PHONES: usize = 4;
 const GAP: Duration = Duration::from_secs(4);
 /// The zone of the tickets that both gates admit.
 const ZONE: &str = "general";
-/// One person in this many brings a copy of a ticket that another phone admitted shortly before, without a network.
-/// These are the double entries in the review queue.
+/// One person in this many brings a copy of a ticket that a phone let in shortly before. The second phone does not know
+/// that, as if it had no network, and lets the person in too. These are the double entries in the review queue.
 const COPIES: usize = 61;
 /// The number of people between the original and the copy.
 const BETWEEN: usize = 15;

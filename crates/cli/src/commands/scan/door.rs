@@ -1,5 +1,5 @@
 //! One scanner from its first code to its last. It takes a code and waits for the verdict. If the verdict asks how many
-//! persons go in, it answers, or asks staff. Then it prints the verdict.
+//! persons go in, the scanner answers by its settings, or asks staff. Then it prints the verdict.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
