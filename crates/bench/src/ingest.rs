@@ -56,8 +56,8 @@ pub fn measure(run: &Run) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// The target of a case, as a share of the raw limit. It is lower for one phone: it sends its batches one after the
-/// other, so the server cannot read one batch while it stores another.
+/// The target of a case, as a share of the raw limit. With large batches on SQLite it is lower for one phone: the phone
+/// sends its batches one after the other, so the server cannot read one batch while it stores another.
 fn share(store: Store, batch: usize, phones: usize) -> Option<f64> {
     match (store, batch, phones) {
         (Store::Sqlite, 50, _) => Some(1.2),

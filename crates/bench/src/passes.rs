@@ -233,7 +233,7 @@ impl Bare {
     }
 }
 
-/// Calls `work` for each number below `count`, on this many threads. Gives the seconds.
+/// Calls `work` for each number below `count`, on this many threads. Gives the seconds that all calls together took.
 fn at_once(threads: usize, count: usize, work: impl Fn(usize) -> Result<()> + Sync) -> Result<f64> {
     let next = AtomicUsize::new(0);
     let begun = Instant::now();

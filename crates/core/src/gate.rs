@@ -33,8 +33,8 @@ pub struct GateRules {
     pub zones: Vec<String>,
     /// The direction in which people go.
     pub direction: Direction,
-    /// The most persons in the gate's area, S1's `max_concurrent`. It only produces advice. Absent if there is no
-    /// limit.
+    /// The most persons in the gate's area, S1's `max_concurrent`. A full area only gives staff advice, and no verdict
+    /// is refused for it. Absent if there is no limit.
     pub capacity: Option<u32>,
     /// Whether devices at this gate may carry guest names.
     pub names_on_devices: bool,

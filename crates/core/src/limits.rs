@@ -5,7 +5,8 @@
 pub const ID_CHARS: usize = 128;
 /// Longest barcode, in bytes (spec D12).
 pub const BARCODE_BYTES: usize = 512;
-/// The largest integer that every JSON reader represents exactly: 2^53 − 1. Counts and log places stay at or below it.
+/// The largest integer that every JSON reader represents exactly: 2^53 − 1. Counts and `seq` numbers stay at or below
+/// it.
 pub const JSON_INTEGER: u64 = (1 << 53) - 1;
 /// Longest name (event, gate, guest, device), in characters.
 pub const NAME_CHARS: usize = 200;
@@ -111,8 +112,8 @@ pub const CHUNKS_PER_MINUTE: usize = 9;
 pub const SYNC_EVERY_MS: i64 = 6_000;
 /// Time between two heartbeats of a device, in milliseconds (spec §5).
 pub const HEARTBEAT_MS: i64 = 30_000;
-/// How long after an organiser looked for a device its heartbeat still makes it ring, in milliseconds. Later than that,
-/// the organiser is probably no longer listening.
+/// How long after an organiser asked a device to ring its heartbeat still makes it ring, in milliseconds. Later than
+/// that, the organiser is probably no longer listening.
 pub const RING_MS: i64 = 120_000;
 /// How long a device uses the server's last count of the persons in its gate's area, in milliseconds.
 pub const AREA_KNOWN_MS: i64 = 10 * 60_000;
@@ -362,8 +363,8 @@ pub const ASK_PAUSE_MAX_MS: i64 = 120_000;
 /// How often a device in use measures the round trip to the server, in milliseconds. It must be less than
 /// [`ASK_FRESH_MS`].
 pub const PING_EVERY_MS: i64 = 8_000;
-/// How long a device waits in one measurement of the round trip, in milliseconds. A longer wait would tell nothing
-/// more.
+/// How long a device waits in one measurement of the round trip, in milliseconds. A longer round trip is too slow
+/// anyway for a question before the door opens.
 pub const PING_MS: u64 = 2_000;
 /// How long after a code was read a device counts as in use, in milliseconds.
 pub const IN_USE_MS: i64 = 300_000;

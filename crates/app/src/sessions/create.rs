@@ -1,5 +1,5 @@
-//! Signs a user in, in three steps, look up, check, create. They are separate, so that the slow check may run where
-//! blocking is allowed.
+//! Signs a user in, in three steps: look up, check, create. The steps are separate, so that the slow check may run
+//! where blocking is allowed.
 
 use admit_core::ids::OrganizationId;
 use admit_core::sign::token_hash;

@@ -57,7 +57,7 @@ pub(crate) fn of_name(list: Option<&GuestListId>, name: &str, email: &str) -> St
     format!("{GUEST}{list}{BETWEEN}{name}{BETWEEN}{email}")
 }
 
-/// A guest's key with a further part of the row. So two orders of one person are two tickets.
+/// A guest's key, extended by one more part of the row, such as its order. So two orders of one person are two tickets.
 pub(crate) fn with_part(key: String, word: &str, part: &str) -> String {
     format!("{key}{BETWEEN}{word}:{part}")
 }

@@ -187,7 +187,8 @@ impl MigrateStore {
         Ok(moved)
     }
 
-    /// Fails if both ends are the same folder. Two addresses of one PostgreSQL are detected by its lock.
+    /// Fails if source and target are the same folder or the same address. If two addresses mean one PostgreSQL, the
+    /// lock in the database detects that.
     fn refuse_itself(&self) -> anyhow::Result<()> {
         let same = match (&self.from, &self.to) {
             (Database::Folder(from), Database::Folder(to)) => {

@@ -16,8 +16,8 @@ use crate::wire::stored::from_json;
 pub struct FeedTicket {
     /// The ticket as the server sent it.
     pub changed: ChangedTicket,
-    /// The ticket's rules are those at this serial, or newer. A list of a higher version has newer rules, since the
-    /// server leaves out rule changes that the device's list has.
+    /// The ticket's rules in this change are those at this serial, or newer. If the list has a higher version, the
+    /// list's rules are newer, since the server leaves out rule changes that the device's list has.
     pub serial: u64,
 }
 

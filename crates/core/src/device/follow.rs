@@ -245,7 +245,7 @@ impl State {
         self.done(ask, 0);
     }
 
-    /// Takes a list into use: it is cached, noted in the journal, and decides from now on.
+    /// Takes a list into use: it is cached and noted in the journal, and the device decides by it from now on.
     fn swap(&mut self, event_id: &EventId, list: List, whole: bool) {
         if whole {
             self.whole_next = false;

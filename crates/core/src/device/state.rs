@@ -283,7 +283,7 @@ pub(super) struct State {
     pub area: Option<Area>,
     /// Persons added at all doors, as the server last counted them.
     pub walk_ins_told: Option<Area>,
-    /// When an organiser last looked for this device, as the last heartbeat's answer said. Absent if nobody did.
+    /// When an organiser last asked this device to ring, as the last heartbeat's answer said. Absent if nobody did.
     pub rung_at: Option<Timestamp>,
     /// The gate that staff chose on this device and that the server knows of.
     pub gate_told: Option<GateId>,

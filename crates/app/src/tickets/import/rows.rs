@@ -45,7 +45,7 @@ impl<T: Clone> Cell<T> {
             Self::Value(value) => Some(value.clone()),
         }
     }
-    /// The new value of a field that always has one. An empty cell leaves it unchanged.
+    /// The new value of a field that is never without a value. An empty cell keeps the value before.
     pub fn or_keep(&self, before: &T) -> T {
         match self {
             Self::Value(value) => value.clone(),

@@ -16,7 +16,8 @@ use super::report::Uploads;
 
 /// The time between two scans made without a network, in milliseconds.
 const STEP_MS: i64 = 1_000;
-/// The most tries of one upload, those during an outage not counted. With the longest pauses that is most of an hour.
+/// The most tries of one upload, those during an outage not counted. So many tries with the longest pauses take most of
+/// an hour.
 const TRIES: u32 = 100;
 
 /// A phone, and the people who stand before it.

@@ -91,8 +91,8 @@ impl Told {
         }
     }
 
-    /// The JSON object, with every text cleaned. It does not contain the code, because a person who reads a log could
-    /// enter with it.
+    /// The result as a JSON object, with every text cleaned. It does not contain the code, because a person who reads a
+    /// log could enter with it.
     pub fn json(&self) -> Value {
         let (verdict, words) = (&self.verdict, &self.words);
         let text = |text: &Option<String>| text.as_deref().map(clean);
