@@ -116,8 +116,8 @@ pub(super) struct CodeView {
     barcode: Option<String>,
     /// The hash of the code: `sha256:` and 64 hexadecimal digits.
     barcode_hash: Option<String>,
-    /// The code as people read it out, such as `K7QF-2M9D`. It can be typed into a scanner. Null if the code has no
-    /// such form.
+    /// The code as people read it out, such as `K7QF-2M9D`. It can be typed into a scanner. Null if the ticket has no
+    /// code.
     short_code: Option<String>,
 }
 
