@@ -1,8 +1,12 @@
-//! Limits how many uploads are read and judged at a time. After an outage hundreds of phones come back at the same
-//! moment, each with a thousand scans in one body (trust §5 row 40). When all bodies were read at once they took 1.3
-//! GB, and the last phones gave up after 20 s and sent the same again. So an upload without room waits with its body
-//! unread. After some time the server refuses it and tells its phone when to come back. These moments are spread out,
-//! at the pace at which uploads are finished.
+//! Limits how many uploads are read and judged at a time.
+//!
+//! *Room* is memory for bodies, counted in KiB. A body takes room while it is read and waits to be judged, and other
+//! room while it is judged. Small bodies don't wait for room to be read.
+//!
+//! After an outage hundreds of phones come back at the same moment, each with a thousand scans in one body (trust §5
+//! row 40). When all bodies were read at once they took 1.3 GB, and the last phones gave up after 20 s and sent the
+//! same again. So an upload without room waits with its body unread. After some time the server refuses it and tells
+//! its phone when to come back. These moments are spread out, at the pace at which uploads are finished.
 
 use std::collections::VecDeque;
 use std::pin::pin;
@@ -134,7 +138,7 @@ impl Line {
 }
 
 impl UploadRoom {
-    /// Room for `read_kib` of bodies as sent, of which `judged_kib` are judged at a time. An upload is refused if it
+    /// Room for `read_kib` of bodies as read, of which `judged_kib` are judged at a time. An upload is refused if it
     /// may not be read within `patience`, or not judged within one and a half times `patience` after it came.
     pub fn new(read_kib: u32, judged_kib: u32, patience: Duration) -> Self {
         let small = (judged_kib / 4).max(read_kib.div_ceil(SMALL_PART as u32));
