@@ -30,7 +30,7 @@ use crate::strict;
 
 /// The longest pause between two pieces of a body, in seconds. After it the server ends the request.
 const PAUSE_SECONDS: u64 = 30;
-/// The most memory that is reserved for a body before it arrives, in bytes: one full chunk of our scanner.
+/// The most memory that is reserved for a body before it arrives, in bytes: one full chunk of Admit's scanner.
 const RESERVED_BYTES: usize = 1024 * 1024;
 /// How long the server keeps reading a body that it will not use, in seconds.
 const DISCARD_SECONDS: u64 = 8;

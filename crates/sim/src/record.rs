@@ -23,7 +23,7 @@ pub struct Violation {
 /// The record of one side: of the phones and requests of one organisation.
 #[derive(Debug, Clone, Default)]
 pub struct Record {
-    /// Contents of scans that a device of ours ever had on stable storage, with their device and scan id.
+    /// Contents of scans that a phone of this side ever had on stable storage, with their device and scan id.
     pub made: BTreeMap<Digest, (DeviceId, ScanId)>,
     /// Contents of scans that an S1 client sent.
     pub legacy: BTreeSet<Digest>,

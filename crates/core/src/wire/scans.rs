@@ -108,17 +108,18 @@ impl ScanS2 {
 
 // ------------------------------------------------------------------------------------------------------------ online
 
-/// A request to `POST /api/scans`: one scan in S2's form, or a claim in ours.
+/// A request to `POST /api/scans`: one scan in S2's form, or a claim in Admit's.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OnlineRequest {
     /// A scan in S2's form.
     S2(ScanS2),
-    /// A claim in our form, and its [`Evidence`]: the signature and other parts that are no content (spec §5).
+    /// A claim in Admit's form, and its [`Evidence`]: the signature and other parts that are no content (spec §5).
     Claim(Box<(Scan, Evidence)>),
 }
 
 impl OnlineRequest {
-    /// Reads a body. A body with neither `stage` nor `scan_id` has S2's form. Any other must be a signed claim in ours.
+    /// Reads a body. A body with neither `stage` nor `scan_id` has S2's form. Any other must be a signed claim in
+    /// Admit's form.
     pub fn read(json: &[u8]) -> Result<Self, FieldError> {
         let keys: Keys = problem::read(json)?;
         if keys.stage.is_none() && keys.scan_id.is_none() {

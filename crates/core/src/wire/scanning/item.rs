@@ -1,4 +1,4 @@
-//! One scan on the wire, in S1's form or ours. Each is read separately, so that a malformed one is rejected alone.
+//! One scan on the wire, in S1's form or Admit's. Each is read separately, so that a malformed one is rejected alone.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -183,8 +183,8 @@ impl ScanV1 {
     }
 }
 
-/// A scan in our form, `"format": 2` (spec §4 "Scan, v2 fields"). Reading checks types; [`ScanV2::into_scan`] checks
-/// the rest.
+/// A scan in Admit's form, `"format": 2` (spec §4 "Scan, v2 fields"). Reading checks types; [`ScanV2::into_scan`]
+/// checks the rest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScanV2 {
     /// The scan's id within the device.
@@ -324,7 +324,7 @@ impl ScanV2 {
     }
     /// The wire form of a scan and its signature.
     ///
-    /// Fails with the field's name if the scan lacks a field that our form always has.
+    /// Fails with the field's name if the scan lacks a field that Admit's form always has.
     pub fn of(scan: &Scan, signature: &str) -> Result<Self, FieldError> {
         let missing = |path: &str| FieldError::new(path, "is required");
         Ok(Self {
