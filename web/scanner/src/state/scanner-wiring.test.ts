@@ -1,4 +1,4 @@
-// What the page's state does with the engine's messages and the browser, without either.
+// Tests how the page's state handles messages of the engine and events of the browser. Both are replaced.
 import { beforeEach, expect, test, vi } from "vitest";
 import type { View } from "../../../shared/core/engine.ts";
 import type { FromEngine } from "../engine/messages.ts";

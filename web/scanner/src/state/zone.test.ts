@@ -25,7 +25,7 @@ test("a moment is shown by the offset that holds at it", () => {
 
 test("texts of times go by the event's clock, whatever the phone's is", () => {
   goBy(() => KATHMANDU);
-  // By UTC both are the 1st of July: in Kathmandu the second is the 2nd.
+  // By UTC both moments are on 1 July. In Kathmandu the second is on 2 July.
   expect(time("2026-07-01T13:57:00Z", Date.parse("2026-07-01T17:00:00Z"))).toBe("19:42");
   expect(time("2026-07-01T13:57:00Z", Date.parse("2026-07-01T18:30:00Z"))).toBe(day("2026-07-01T13:57:00Z"));
   expect(day("2026-07-01T18:30:00Z")).toBe("Thu 2 July at 00:15");

@@ -6,7 +6,7 @@ import { readTwin, type TwinFile, type TwinFolder } from "./twin.ts";
 beforeEach(() => vi.stubGlobal("IDBKeyRange", IDBKeyRange));
 afterEach(() => vi.unstubAllGlobals());
 
-/** A folder in memory. `full`: it takes no more bytes. */
+/** A folder in memory. While `full` is true, it takes no more bytes. */
 class Folder implements TwinFolder {
   readonly files = new Map<string, Uint8Array>();
   full = false;
