@@ -16,9 +16,9 @@ test("an answer says who was let in, or why nobody was", () => {
   // The entry before explains a duplicate alone.
   expect(answered(answer({ outcome: "invalid", reason: "ticket_voided", opened: false, ...before }), "Main", at)).toBe("Not let in: voided ticket");
   expect(answered(answer({ outcome: "expired", reason: "event_ended", opened: false }), "Main", at)).toBe("Not let in: the event has ended");
-  // A reason that this page does not know yet is told by its outcome.
+  // For an unknown reason the text names the outcome.
   expect(answered(answer({ outcome: "gate_access_denied", reason: "of_tomorrow", opened: false }), "Main", at)).toBe("Not let in: wrong gate");
-  // Let in with a reason: that is what happened, whatever the rules said.
+  // The guest was let in by an override. The text says so, whatever the rules said.
   expect(answered(answer({ outcome: "duplicate", reason: "already_scanned" }), "Main", at)).toBe("1 person let in at Main.");
 });
 
