@@ -1,4 +1,4 @@
-/** The limit: one block of SHA-256 and a binary search over sorted 16-byte prefixes, as plainly as JavaScript can. */
+/** The raw limit: one block of SHA-256 and a binary search over sorted prefixes of 16 bytes, in plain JavaScript. */
 
 const K = new Uint32Array(64);
 const INITIAL = new Uint32Array(8);
