@@ -58,7 +58,7 @@ for (const first of ["here", "there"] as const) {
     await synced(pageOne);
     await two.context.setOffline(false);
     await synced(pageTwo);
-    // Inside are Alone, Ada, Cleo, Dan and Eva, but not Ben. Dan entered twice, which opens a case.
+    // Inside are Finn (ALONE), Ada, Cleo, Dan and Eva, but not Ben. Dan entered twice, which opens a case.
     await until("the entries at the server", async () => (await doors.occupancy()).inside === 5);
     const { inside_over, open_incidents } = await doors.occupancy();
     expect([inside_over, open_incidents]).toEqual([1, 1]);

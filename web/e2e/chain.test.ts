@@ -86,7 +86,7 @@ const REARM_MS = 3_500;
 const header = (mail: Mail, name: string): string[] =>
   mail.headers.filter(([one]) => one.toLowerCase() === name).map(([, value]) => value);
 
-/** The one part of this type. */
+/** The only part of a mail with this type. */
 function part(mail: Mail, type: string): Mail["parts"][number] {
   const found = mail.parts.filter((one) => one.type === type);
   expect(found, type).toHaveLength(1);
@@ -125,7 +125,7 @@ test.skipIf(!isRoot)("a row of a guest table becomes a mail whose code opens the
   const postgres = await theirs();
   const relay = await relaying(postgres, doors);
 
-  // One row. The rest happens by itself.
+  // The test inserts one row. The relay and the server do the rest.
   const row = `INSERT INTO guests (name, email) VALUES ('${NAME.replaceAll("'", "''")}', '${EMAIL}')`;
   postgres.ask("office", "club", row);
   const [mail] = await until("the mail in the mailbox", () => postfix.mails.length > 0 && postfix.mails, { within: 60_000 });

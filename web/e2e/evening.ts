@@ -36,7 +36,7 @@ async function prepared(call: Call, name: string, from: number, to: number, gues
   const event = { name, venue: "Old Harbour, Quay 4", time_zone: "Europe/Berlin", starts_at: new Date(Date.now() + from).toISOString(), ends_at: new Date(Date.now() + to).toISOString(), capacity: 1_600, status, gates: [] };
   const { id } = await call("POST", "/api/events", event);
   const base = `/api/events/${id}`;
-  // General is there from the start.
+  // A new event has the entry type General already.
   await call("POST", `${base}/entry-types`, { name: "VIP", zone: "vip" });
   const gates = [["main", "Main entrance", "in", ["general", "vip"]], ["north", "North gate", "in", ["general", "vip"]], ["vip", "VIP terrace", "in", ["vip"]], ["way-out", "Way out", "out", ["general", "vip"]]] as const;
   for (const [gate, title, direction, zones] of gates) await call("POST", `${base}/gates`, { id: gate, name: title, direction, zones, names_on_devices: true });

@@ -148,7 +148,7 @@ test("a guest is found by name, let in by hand, and the party and the undo are c
   expect(await typed(page, amelie.ticket.barcode)).toBe("admit");
   await next(page);
 
-  // Three of a party of four; the fourth comes later.
+  // Three persons of a party of four enter now, and the fourth later.
   await finds(page, "zoe", ["Zoë Amell"]);
   expect(await answered(page, () => page.getByTestId("found-admit").click())).toBe("admit_party");
   expect(await page.getByTestId("door-note").textContent()).toBe("Table 4");

@@ -223,7 +223,7 @@ test("a review card tells the facts, keys decide, a decision can be taken back, 
 
   // Several are decided at once.
   await page.getByTestId("chip-decided").click();
-  // The list may still show the case that was taken back before.
+  // The list may show the case that was taken back for a moment longer.
   await until("one to be listed", async () => (await page.getByTestId("decided-one").count()) === 1);
   await page.getByTestId("take-back").first().click();
   await until("none to be listed", async () => (await page.getByTestId("decided-one").count()) === 0);

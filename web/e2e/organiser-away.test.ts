@@ -45,7 +45,7 @@ test("without the server each page says so instead of being empty, tries again b
   await doors.call("POST", `/api/events/${doors.id}/guests`, { name: "Ana" });
   const [, page] = await desk(`/events/${doors.id}/gates`);
   await page.getByTestId("edit-gate").first().waitFor();
-  // Each page's script is fetched in quiet moments.
+  // Waits until the idle browser has fetched each page's script.
   for (const name of ["Guests", "Overview", "Tickets", "Passes and mail", "Gates and rules"]) await goTo(page, name);
   await page.getByTestId("edit-gate").first().waitFor();
   const gone = "**/api/**";

@@ -137,7 +137,7 @@ test("a promoter sees and fills their own list and nothing else", async () => {
     buffer: Buffer.from("name,email,status,barcode\nAda,ada@guests.example,paid,MINE-1\nBea,bea@guests.example,void,MINE-2\n"),
   });
   await page.getByTestId("will-left_out").filter({ hasText: "1 void" }).waitFor();
-  // A promoter's file brings no codes.
+  // A promoter's file may contain no codes, so that column is not read.
   expect(await page.getByTestId("import-column").filter({ hasText: "barcode" }).getAttribute("data-meaning")).toBe("ignore");
   await page.getByTestId("import-mails").check();
   await page.getByTestId("csv-import").click();
@@ -243,7 +243,7 @@ test("an export's products that are no entry types are told and left out; what a
   await shows(page, ["Li Xiaolong"]);
   await goTo(page, "Import");
 
-  // Another file begins without that choice.
+  // For another file the choice is reset.
   await choose("eventbrite-attendees.csv");
   await result("2 new guests");
   expect(await page.getByTestId("import-types").inputValue()).toBe("create");

@@ -40,7 +40,7 @@ async function pressAsItRunsOut(phone: Phone, page: Page, own: (method: string, 
   await press();
   await until("the press's own request", () => gone !== undefined);
   await gone;
-  // What is under way is answered first.
+  // Waits until the running requests are answered.
   await page.unrouteAll({ behavior: "wait" });
 }
 /** Saves the guest in the dialog while the session ends. */
@@ -105,7 +105,7 @@ test("a typed correction is never sent past, voided away or lost with the sessio
   await signIn(page, admit, member.email, PASSWORD);
   await page.getByTestId("who").filter({ hasText: "Olu" }).waitFor({ state: "attached" });
   await email.waitFor();
-  // A viewer is told no address.
+  // A viewer sees no e-mail addresses.
   expect(await email.inputValue()).toBe("");
 });
 
@@ -258,7 +258,7 @@ test("what is typed while a save is under way stays, and what was saved stays wh
   const saved = page.getByTestId("said-event");
   const name = page.locator("#e-name");
   await name.fill("Slow, renamed");
-  /** Saves hang until they are let go. */
+  /** Holds saves back until `release` is called. */
   let release = (): void => {};
   const held = new Promise<void>((done) => (release = done));
   const hang = async (route: Route): Promise<void> => {
@@ -344,7 +344,7 @@ test("whoever leaves a form with changes is asked: by a link, by the way back, b
   await page.goBack();
   await stays("gates");
   expect(await place.inputValue()).toBe("New hall");
-  // The browser asks before the window goes.
+  // The browser asks before it closes the window.
   const window = page.waitForEvent("dialog");
   await page.evaluate(() => setTimeout(() => location.reload()));
   const question = await window;

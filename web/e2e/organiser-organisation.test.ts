@@ -41,7 +41,7 @@ test("a member is added with a password to hand over, signs in, gets another rol
   await page.getByTestId("save-member").click();
   await page.getByTestId("new-member").waitFor();
   expect(await page.getByTestId("new-member-value").allTextContents()).toEqual([admit.url, "vera@example.org", password]);
-  // Escape would lose it for good.
+  // Escape must not close the dialog, because the secret would be lost.
   await page.keyboard.press("Escape");
   await page.getByTestId("new-member-done").click();
   await until("two members", async () => (await rows(page).count()) === 2);
@@ -194,7 +194,7 @@ test("the organisation's pages keep the way back to the event that one came from
   await goTo(page, "Guests");
   await page.getByTestId("guest").first().waitFor();
   expect(page.url()).toContain(`/events/${admit.demo.event_id}/guests`);
-  // The list of events is nobody's event.
+  // On the list of events, no event is chosen.
   await goTo(page, "Members and access");
   await page.goto(admit.url);
   await page.getByTestId("event-row").first().waitFor();

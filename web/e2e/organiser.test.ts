@@ -14,7 +14,7 @@ afterAll(async () => {
   await admit?.kill("SIGTERM");
 });
 
-/** Each look is four rounds of axe. */
+/** The time limit of a test, in milliseconds. Each `look` runs axe four times. */
 const LOOKS = 400_000;
 
 test("no screen of the organiser has a barrier, by day and by night", async () => {
@@ -125,7 +125,7 @@ test("an event that has nothing says on each page what would be there, and what 
   // The form has suggested times, by a 24-hour clock and with the weekday.
   expect(await page.getByTestId("new-event-span").textContent()).toMatch(/^Saturday \d+ \w+ \d{4}, 20:00 to Sun 02:00$/);
   await page.getByTestId("create-event").click();
-  // One lands where the next step is.
+  // After creating the event, the page with the next step is shown.
   await page.getByTestId("check-gates").waitFor();
   expect(new URL(page.url()).pathname).toMatch(/\/overview$/);
   const found = await look(page, "empty-overview");
@@ -158,7 +158,7 @@ test("keys lead through the app: Ctrl K to a page, slash to the search, J and En
   await page.getByRole("option", { name: "Ada" }).waitFor();
   expect(await look(page, "palette")).toEqual([]);
   await page.keyboard.press("Escape");
-  // The browser closes it in its own time.
+  // The browser closes the dialog a moment later.
   await page.getByTestId("palette").waitFor({ state: "detached" });
   await page.keyboard.press("/");
   await page.keyboard.type("bo");

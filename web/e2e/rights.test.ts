@@ -75,7 +75,7 @@ test("a phone that shows its own code is approved, gets a new key, is revoked, h
 
   // The phone gets a new key while a scan is unsent. The scan counts nevertheless.
   await office.getByTestId("manage").click();
-  // Its name is changed, and its gate stays.
+  // The device gets another name and keeps its gate.
   await office.getByTestId("rename").click();
   await office.getByTestId("device-new-name").fill("Side door 2");
   await office.getByTestId("rename-save").click();

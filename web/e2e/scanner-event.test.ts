@@ -53,7 +53,7 @@ test("every time on the phone is the event's, wherever the phone's own clock is 
   expect(phone.errors).toEqual([]);
 });
 
-/** A page of an event, signed in. */
+/** Signs in, and opens a page of the event. */
 async function organise(doors: Doors, page: string): Promise<Page> {
   const desk = await phones.open({ name: `desk-${page}`, camera: "none", size: DESK });
   const opened = await desk.visit(`${admit.url}/events/${doors.id}/${page}`);

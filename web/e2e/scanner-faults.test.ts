@@ -46,7 +46,7 @@ async function saved(page: Page): Promise<string[]> {
   return [...new Set(lines.map((line) => (JSON.parse(line) as { scan_id: string }).scan_id))];
 }
 
-/** Staff see that nothing can be recorded, and nobody is let in. */
+/** Checks that the screen says that nothing can be recorded, and that nobody is let in. */
 async function blocked(page: Page, why: string, unsent: number): Promise<void> {
   await page.getByTestId("fault").waitFor();
   expect(await page.getByTestId("fault-title").textContent()).toBe("Storage is blocked");
@@ -133,7 +133,7 @@ test("a full phone admits nobody, offers what it holds as a file, and goes on by
 /** A server with two builds of the app at one address. The second has a mark in its page and another service worker. */
 class Builds {
   build: "one" | "two" = "one";
-  /** A file that does not come. */
+  /** The path of a file that this server does not give. Empty: it gives all. */
   broken = "";
   /** Uploads get no answer. */
   held = true;

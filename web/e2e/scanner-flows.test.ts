@@ -55,7 +55,7 @@ test("the phone moves itself to another gate, without a network too, and the ser
   const { items } = await doors.call<{ items: { gate_id: string; kind: string }[] }>("GET", `/api/events/${doors.id}/scans?limit=20`);
   expect(items.filter((scan) => scan.kind === "exit").every((scan) => scan.gate_id === "side")).toBe(true);
   expect((await doors.occupancy()).exited).toBe(1);
-  // The organiser moves it, and staff are told.
+  // The organiser moves the phone to another gate, and the phone tells staff.
   const { items: devices } = await doors.call<{ items: { id: string }[] }>("GET", `/api/events/${doors.id}/devices`);
   await doors.call("PATCH", `/api/scanning/devices/${devices[0]?.id}`, { gate_id: "south" });
   await page.evaluate(() => window.dispatchEvent(new Event("online")));

@@ -148,7 +148,7 @@ test("a camera that stops or stands still is started again by itself, and staff 
   await show(page, null);
   await next(page);
 
-  // It says nothing and stands still.
+  // The camera stands still without any event.
   await page.evaluate(() => Object.assign(window, { cameraFrozen: true }));
   await until("another camera", async () => (await opened()) === 3, { within: 60_000 });
   await told();

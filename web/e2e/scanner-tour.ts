@@ -250,7 +250,7 @@ function expectScreen(found: string, wanted: string): void {
   if (found !== wanted) throw new Error(`the screen is ${found}, not ${wanted}`);
 }
 
-/** Each verdict, with names and fields. */
+/** Shows each verdict, with names and fields. */
 export async function verdicts(tour: Tour): Promise<void> {
   const { admit, stop } = tour;
   const doors = await tourDoors(admit);

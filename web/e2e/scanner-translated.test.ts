@@ -65,7 +65,7 @@ test("on a page that was translated all the same the verdict, the strip and the 
   expect(await page.getByTestId("strip").textContent(), "nothing of the last one is left").not.toMatch(/^\s*Admit/);
   await translate(page);
 
-  // A question is answered on a translated verdict.
+  // Staff can answer a question on a translated verdict.
   expect(await typed(page, "FONT-PARTY")).toBe("admit_party");
   await translate(page);
   await page.getByTestId("count-2").click();

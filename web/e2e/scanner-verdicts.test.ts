@@ -36,7 +36,7 @@ test("every kind of ticket gets its own verdict, and the server counts what was 
   await show(page, null);
   await next(page);
 
-  // Two of a party of four now, the other two later.
+  // Two persons of a party of four enter now, and two later.
   expect(await answered(page, () => show(page, "PARTY-FOUR"))).toBe("admit_party");
   expect(await headline(page)).toBe("How many?");
   expect(await page.getByTestId("party").textContent()).toBe("4 left");

@@ -21,7 +21,7 @@ const NETWORKS = { laptop: LAPTOP, a: "10.77.0.11", b: "10.77.0.12", gate: "10.7
 type Place = keyof typeof NETWORKS;
 
 const ip = (...args: string[]): string => execFileSync("ip", args, { encoding: "utf8", stdio: "pipe" });
-/** A program in a place's network. */
+/** The arguments of `ip` that run a program in a place's network. */
 const within = (place: Place, ...command: string[]): string[] => ["netns", "exec", own(place), ...command];
 /** Whether this machine lets a test make networks and add a certificate authority to a browser. */
 function mayTry(): boolean {
@@ -216,7 +216,7 @@ test.runIf(mayTry())("a venue without an internet scans, and moves its data to P
   const persons = () => office.call<{ entered: number; inside_over: number }>("GET", `/api/events/${id}/occupancy`);
   await until("everything at the laptop", () => persons().entered === 6 && persons().inside_over === 2, { within: 90_000, every: 500 });
 
-  // Home: the same data on PostgreSQL.
+  // After the event, the same data is moved to PostgreSQL.
   await gate.stop();
   const before = stands(office, id);
   await laptop.stop();
@@ -236,7 +236,7 @@ test.runIf(mayTry())("a venue without an internet scans, and moves its data to P
     ADMIT_PUBLIC_URL: URL,
   });
   expect(stands(office, id)).toEqual(before);
-  // The phones notice nothing but a pause.
+  // For the phones the server was only away for a moment.
   expect(await typed(north, code(20))).toBe("admit");
   await until("a scan on PostgreSQL", () => persons().entered === 7, { within: 90_000, every: 500 });
   await again.stop();

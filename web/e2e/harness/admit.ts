@@ -78,7 +78,7 @@ export class Admit {
     return this.#process !== undefined && this.#process.exitCode === null && this.#process.signalCode === null;
   }
 
-  /** On the same port and folder. */
+  /** Starts the server again on the same port and folder. */
   async restart(): Promise<void> {
     if (this.running) throw new Error("it is still running");
     const { command = "demo", env = {}, within = 60_000 } = this.#options;

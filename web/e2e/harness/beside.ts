@@ -42,7 +42,7 @@ export class Beside {
   }
 }
 
-/** A user of this machine, by number. */
+/** A user of this machine, by numeric ids. */
 export interface User {
   uid: number;
   gid: number;

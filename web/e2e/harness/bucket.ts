@@ -22,7 +22,7 @@ export class Bucket {
     if (!existsSync(path)) {
       throw new Error(`there is no ${path}: \`cargo build --release -p admit-server --example bucket\` makes it beside the release`);
     }
-    // It ends with its input, so with us.
+    // The server ends when its input closes, so also when the test's process ends.
     const child = spawn(path, [], { stdio: ["pipe", "pipe", "inherit"] });
     const told = new Promise<string>((said, failed) => {
       createInterface({ input: child.stdout }).once("line", said);

@@ -32,7 +32,7 @@ export interface PhoneOptions {
   camera?: "none" | "denied";
   /** In CSS pixels. */
   size?: { width: number; height: number };
-  /** Device pixels to a CSS pixel. */
+  /** The number of device pixels in a CSS pixel. */
   scale?: number;
   /** The phone's time zone, such as `Asia/Tokyo`. Absent: the machine's. */
   zone?: string;
@@ -153,7 +153,7 @@ export class Phone {
     await this.#browser?.close().catch(() => {});
     this.#browser = undefined;
     this.#context = undefined;
-    // What is ending may still write.
+    // Processes that are ending may still write here, so deleting is tried several times.
     if (this.#left) rmSync(this.#left, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
     this.#left = undefined;
   }
@@ -214,7 +214,7 @@ function running(group: number): number {
         if (!/^[TZX]$/.test(said(`/proc/${pid}/task/${task}/stat`)[0] ?? "")) count += 1;
       }
     } catch {
-      // It ended while it was looked at.
+      // The process ended while this function read about it.
     }
   }
   return count;

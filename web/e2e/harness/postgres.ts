@@ -21,7 +21,7 @@ export class Postgres {
 
   static async start(durable = false): Promise<Postgres> {
     const bin = programs();
-    // It refuses to run as root.
+    // PostgreSQL refuses to run as root.
     const user = isRoot ? postgresUser() : undefined;
     const folder = sharedFolder("pg", user);
     const made = `${bin}/initdb -D ${folder}/data -U postgres -A trust -E UTF8 --locale=C.UTF-8 --no-sync >/dev/null`;

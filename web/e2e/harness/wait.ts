@@ -1,7 +1,7 @@
 export interface Patience {
-  /** How long at most, in milliseconds. */
+  /** The time limit, in milliseconds. */
   within?: number;
-  /** How often to look. */
+  /** The pause between two calls of `probe`, in milliseconds. */
   every?: number;
 }
 

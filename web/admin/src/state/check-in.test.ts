@@ -13,7 +13,7 @@ test("an answer says who was let in, or why nobody was", () => {
   expect(answered(answer(duplicate), "Main", at)).toBe("Not let in: already in");
   const before = { last_at: "2026-06-07T19:12:00Z", last_gate: "North" };
   expect(answered(answer({ ...duplicate, ...before }), "Main", at)).toBe("Not let in: already in, 19:12 at North");
-  // The entry before explains a duplicate alone.
+  // The text names the earlier entry only for a duplicate.
   expect(answered(answer({ outcome: "invalid", reason: "ticket_voided", opened: false, ...before }), "Main", at)).toBe("Not let in: voided ticket");
   expect(answered(answer({ outcome: "expired", reason: "event_ended", opened: false }), "Main", at)).toBe("Not let in: the event has ended");
   // For an unknown reason the text names the outcome.

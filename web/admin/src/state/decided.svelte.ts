@@ -11,7 +11,7 @@ export const STEP = 50;
 
 export class Decided {
   items = $state.raw<IncidentView[]>([]);
-  /** There are more than are shown. */
+  /** Whether there are more decisions than are shown. */
   more = $state(false);
   /** Whether the list was read. Only then does an empty list mean that there are no decisions. */
   known = $state(false);

@@ -5,7 +5,7 @@ import { Decided, STEP } from "./decided.svelte.ts";
 let held: string[] = [];
 let asked: URLSearchParams[] = [];
 let status = 200;
-/** More than two requests give together. */
+/** More decisions than two requests give together. */
 const MANY = 1_234;
 
 beforeEach(() => {

@@ -15,7 +15,7 @@ export function standing(device: Pick<DeviceView, "state" | "last_seen_at">, now
   return now - Date.parse(device.last_seen_at) > SILENT_MS ? "offline" : "online";
 }
 
-/** Whether a person should look at it. */
+/** Whether a person should look at the phone. */
 export const needsLook = (device: DeviceView): boolean =>
   device.state === "suspended" || device.waiting > 0 || device.missing_count > 0 || device.code_reused_at !== null || lowBattery(device);
 

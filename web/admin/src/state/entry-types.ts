@@ -2,7 +2,7 @@
 import type { EntryTypeView, GateView, TicketView } from "../../../shared/api/types";
 import { words } from "../../../shared/words/organiser/index.ts";
 
-/** The gates that admit it, by name. */
+/** The names of the gates that admit the entry type. */
 export function gatesOf(type: Pick<EntryTypeView, "zone">, gates: readonly Pick<GateView, "name" | "zones">[]): string {
   const named = gates.filter((gate) => gate.zones.includes(type.zone)).map((gate) => gate.name);
   return named.length === 0 ? words.gates.noGate : words.counting.list(named);

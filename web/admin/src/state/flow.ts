@@ -64,9 +64,9 @@ export function layered<Gate extends Pick<GateView, "id" | "name">>(gates: reado
 /** The data of a chart and its table. */
 export interface Picture {
   layers: Series[];
-  /** The words below the picture. */
+  /** The times below the chart. `at`: the index of the value. */
   times: { at: number; text: string }[];
-  /** The time of a place, in words. */
+  /** The time of the value with this index, as text. */
   at: (place: number) => string;
 }
 /** The chart of the last hour by minute, from shortly before its first person. `from`: the first minute of the hour. */

@@ -5,7 +5,7 @@ import { goesOn, named, sentence } from "./problems.ts";
 
 const { importing: said, locale } = words;
 
-/** Lines that a sentence names. */
+/** How many lines a sentence names. */
 const LINES = 3;
 
 /** "1,212 rows · looks like a Luma export · UTF-8, commas". */

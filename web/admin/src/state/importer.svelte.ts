@@ -41,7 +41,7 @@ export class Importer {
   again = $state<"check" | "import" | null>(null);
   /** Whether no column was recognised. Then nothing is imported until a person says what a column is. */
   unrecognised = $state(false);
-  /** What the import did. */
+  /** The result of the import. Null before it. */
   done = $state.raw<ImportResult | null>(null);
   listId = $state("");
   /** Whether the import mails passes. A person must choose that. */
@@ -59,7 +59,7 @@ export class Importer {
   /** `base` is the event's address in the API. */
   constructor(readonly base: string) {}
 
-  /** Takes a file and has it read. */
+  /** Takes a file, and lets the server read it. */
   async choose(chosen: File): Promise<void> {
     this.clear();
     const mine = ++this.#version;

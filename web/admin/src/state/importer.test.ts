@@ -45,7 +45,7 @@ afterEach(() => {
   vi.useRealTimers();
   vi.unstubAllGlobals();
 });
-/** Lets what is due happen. */
+/** Advances the clock, and lets due timers and promises run. */
 const settle = (milliseconds = 0): Promise<unknown> => vi.advanceTimersByTimeAsync(milliseconds);
 const last = (): Sent => sent.at(-1) as Sent;
 async function chosen(): Promise<Importer> {

@@ -7,7 +7,7 @@ import type { Listed } from "../../../shared/api/types";
 import { latest } from "./latest";
 import { readAgain } from "./session.svelte";
 
-/** Rows of one page. */
+/** The number of rows of one page. */
 const PAGE = 50;
 
 export class Listing<Item> {

@@ -64,7 +64,7 @@ export class Live {
   #gathering: ReturnType<typeof setTimeout> | undefined;
   #watch: ReturnType<typeof setInterval> | undefined;
 
-  /** `topics` are what this role may read. */
+  /** `topics`: the kinds of data that this role may read. */
   constructor(
     readonly eventId: string,
     readonly topics: readonly Topic[] = ALL,

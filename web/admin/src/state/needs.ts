@@ -20,7 +20,7 @@ export interface Need {
 const CASES = 3;
 /** From this many silent phones on they are shown as one row, because the network is the likely cause. */
 const MANY = 3;
-/** Names that are told of those. */
+/** How many of these phones are named. */
 const NAMED = 3;
 /** From this share of the capacity on, the app says that the venue is nearly full. */
 const NEARLY_FULL = 0.95;

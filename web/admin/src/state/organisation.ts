@@ -52,7 +52,7 @@ export function drawPassword(draw: (bytes: Uint8Array<ArrayBuffer>) => Uint8Arra
   return out.join("").replace(/(.{4})(?=.)/g, "$1-");
 }
 
-/** What a new member is handed, once. */
+/** The data that a person hands to a new member. It is shown only once. */
 export interface HandedOver {
   name: string;
   email: string;

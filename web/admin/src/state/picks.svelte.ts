@@ -6,7 +6,7 @@ interface Row {
 
 export class Picks {
   ids = $state.raw<ReadonlySet<string>>(new Set());
-  /** Everything that is found is ticked. */
+  /** Whether all rows that the search finds are ticked. */
   all = $state(false);
   readonly any = $derived(this.all || this.ids.size > 0);
 

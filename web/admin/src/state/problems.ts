@@ -5,7 +5,7 @@ import { dateTime } from "./times.ts";
 export interface Wrong {
   /** By field. */
   at: Record<string, string>;
-  /** What belongs to no field shown. */
+  /** The messages that belong to no field of the form. */
   rest: string;
 }
 export const nothingWrong = (): Wrong => ({ at: {}, rest: "" });
@@ -45,7 +45,7 @@ export function named(message: string, labels: Record<string, string>): string {
     return label ? label.charAt(0).toLowerCase() + label.slice(1) : word;
   });
 }
-/** "2026-11-27T20:00:00Z" as a person reads it. */
+/** Replaces moments such as "2026-11-27T20:00:00Z" in a message by readable times. */
 const timed = (message: string, zone: string): string =>
   message.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (moment) => dateTime(moment, zone));
 export function sentence(text: string): string {

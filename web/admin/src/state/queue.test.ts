@@ -15,7 +15,7 @@ test("what is new waits where it would move what is seen, and is appended where 
     ["abc", "anbmc", "abc|nm"],
     ["abc", "abcn", "abcn|"],
     ["abc", "nabcm", "abcm|n"],
-    // Decided elsewhere: the rest stays in its order.
+    // A case that was decided elsewhere is gone. The others keep their order.
     ["abc", "ac", "ac|"],
     // A case that became more severe keeps its place while it is shown.
     ["abc", "cab", "abc|"],

@@ -4,7 +4,7 @@ import { inWords, nothingWrong, type Wrong } from "./problems.ts";
 export class Refusal {
   #wrong = $state.raw<Wrong>(nothingWrong());
 
-  /** Labels are those of `inWords`. */
+  /** `labels`: the form's label of each field, as for `inWords`. */
   constructor(private readonly labels: Record<string, string>) {}
 
   /** By field. */
@@ -12,7 +12,7 @@ export class Refusal {
     return this.#wrong.at;
   }
 
-  /** What belongs to no field shown. */
+  /** The messages that belong to no field of the form. */
   get rest(): string {
     return this.#wrong.rest;
   }

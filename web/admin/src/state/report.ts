@@ -10,14 +10,14 @@ const QUARTER = 15 * 60_000;
 const placeOf = (at: string): number => Math.floor(Date.parse(at) / QUARTER);
 
 export interface Quarters {
-  /** The start of the first, in milliseconds. */
+  /** The start of the first quarter hour, in milliseconds. */
   from: number;
   /** The number of quarter hours: from one before the first entry, so that the line starts at 0, to one after the last or the present one. */
   count: number;
   layers: Series[];
   /** Persons let in by quarter hour, at all gates. */
   totals: number[];
-  /** The place of the busiest. */
+  /** The index of the busiest quarter hour. */
   peak: number;
 }
 

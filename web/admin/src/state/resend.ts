@@ -32,7 +32,7 @@ export async function resendMany(base: string, whom: Whom, dry_run: boolean): Pr
   return sum(parts);
 }
 
-/** Everybody who was meant. */
+/** The number of all chosen guests. */
 export const meant = (counts: ResentMany): number => counts.mailed + REASONS.reduce((all, reason) => all + counts[reason], 0);
 
 /** A text that says which guests get nothing and why. Empty if everybody gets their pass. */

@@ -24,7 +24,7 @@ export interface Context {
   ticket?: TicketView | undefined;
 }
 
-/** The chip that a case stands under. */
+/** The group of a kind of case, by which the chips filter. */
 export function groupOf(kind: string): Group {
   if (kind === "double_entry") return "twice";
   if (kind === "admitted_in_error" || kind === "admitted_after_end" || kind === "walk_ins_over") return "mistake";

@@ -74,7 +74,7 @@ export function followLinks(event: MouseEvent): void {
   const plain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
   if (!link || !plain || link.target || link.origin !== location.origin || link.hasAttribute("download")) return;
   if (/^\/(api|scan|docs|openapi)/.test(link.pathname)) return;
-  // Within the page: the browser goes there itself.
+  // The browser itself follows a link within the page.
   if (link.hash && link.pathname === location.pathname && link.search === location.search) return;
   event.preventDefault();
   go(link.pathname + link.search);

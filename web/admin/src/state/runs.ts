@@ -1,4 +1,4 @@
-/** Runs (passes on their way) in words. */
+/** Texts for runs, which make and mail passes. */
 import type { RunView, RunWithSteps } from "../../../shared/api/types";
 import { words } from "../../../shared/words/organiser/index.ts";
 

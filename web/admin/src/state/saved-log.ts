@@ -1,4 +1,4 @@
-/** What came of bringing in a file. */
+/** The result of importing a saved log. */
 import type { ImportedLog } from "../../../shared/api/types.ts";
 
 /** Whether the file is no saved log: none of its lines is a scan, not even of another event. */

@@ -5,7 +5,7 @@ import { words } from "../../../shared/words/organiser/index.ts";
 
 const { guest: said } = words;
 
-/** What happened, without when. */
+/** The text of an entry of the history, without its time. */
 export function told(moment: MomentView): string {
   const { moments } = said;
   const by = moment.by ? moments.by(moment.by) : "";

@@ -2,7 +2,7 @@
 import { api } from "../../../shared/api/client";
 import type { Listed } from "../../../shared/api/types";
 
-/** The most that one request gives. */
+/** The most items of one request. */
 const PAGE = 500;
 
 /** Reads all items of a list, but at most `atMost`. `more`: whether there are more. `path` may have a query. */

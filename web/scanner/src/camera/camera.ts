@@ -146,7 +146,7 @@ export class Camera {
       this.#watch.anew();
     }
     if (!this.#wanted) {
-      // Another tab scans by now.
+      // The camera was closed meanwhile, because another tab scans now.
       letGo(stream);
       return false;
     }

@@ -14,14 +14,14 @@ export type ToDecoder =
   | { kind: "boot"; engine: MessagePort }
   /** The kinds of codes to read from now on. QR is always read too. */
   | { kind: "formats"; formats: readonly Format[] }
-  /** A picture, handed over; answered by `done`. */
+  /** A frame, whose memory goes to the decoder. The answer is `done`. */
   | { kind: "frame"; frame: VideoFrame | ImageBitmap };
 
 export type FromDecoder =
   | { kind: "ready" }
   /** The decoder did not load, or can read no frame. */
   | { kind: "fault"; fault: ReaderFault }
-  /** After a fault: a frame was read. */
+  /** A frame was read for the first time after a fault. */
   | { kind: "reads" }
   /** The decoder has read and closed the frame, and is ready for the next one. */
   | { kind: "done"; found: boolean }

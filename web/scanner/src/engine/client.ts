@@ -1,7 +1,7 @@
 import type { DeviceType } from "../../../shared/core/engine.ts";
 import type { Aim, FromEngine, PageInput, ToEngine } from "./messages.ts";
 
-/** The page's end of the engine worker. */
+/** Starts the engine worker, and exchanges messages with it. */
 export class EngineClient {
   readonly #worker: Worker;
 
@@ -23,7 +23,7 @@ export class EngineClient {
     this.#post({ kind: "aim", aim });
   }
 
-  /** Asks what a pairing token is for. */
+  /** Asks to which event and gate a pairing token belongs. */
   look(token: string): void {
     this.#post({ kind: "look", token });
   }

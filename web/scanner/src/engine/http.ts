@@ -7,7 +7,7 @@ export interface Answer {
   body: Uint8Array;
 }
 
-/** Bodies above this are sent compressed, bytes. */
+/** Longer bodies are sent compressed, in characters. */
 const COMPRESS_FROM = 8 * 1024;
 /** The requests that carry scans. Each begins a trace, which the server continues. */
 const UPLOADS = new Set(["/api/scanning/sync", "/api/scans/sync", "/api/scans"]);

@@ -36,7 +36,7 @@ export async function holdWriterLock(steal: boolean, events: LockEvents, lent?: 
     events.elsewhere();
     await locks.request(LOCK, hold);
   } catch (error) {
-    // A stolen lock rejects with AbortError.
+    // The promise of a stolen lock rejects with `AbortError`.
     if (error instanceof DOMException && error.name === "AbortError") events.lost();
     else events.refused(error instanceof Error ? error.message : String(error));
   }

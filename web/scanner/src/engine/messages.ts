@@ -67,7 +67,7 @@ export type FromEngine =
    * still act on it. `code`: the text that was read or typed; present together with `readAt`.
    */
   | { kind: "show"; verdict: VerdictView; readAt?: number; again: boolean; camera?: boolean; code?: string }
-  /** `count` persons of a scan were taken back. */
+  /** `count` persons of a scan were undone. */
   | { kind: "undone"; scanId: string; count: number }
   | { kind: "found"; text: string; guests: FoundGuest[]; more: boolean }
   | { kind: "pin_refused"; triesLeft: number; pausedForMs: number }
@@ -75,7 +75,7 @@ export type FromEngine =
   | { kind: "refused"; code: string; message: string }
   | { kind: "export"; name: string; text: string }
   | { kind: "pairing_code"; text: string }
-  /** What a pairing token is for. */
+  /** The event and gate that a pairing token belongs to. */
   | { kind: "place"; token: string; place: PairingPlace }
   /** A code was not judged, because a question is open or the verdict before it had not been seen yet. */
   | { kind: "held" }
@@ -86,15 +86,15 @@ export type FromEngine =
   /** The device cannot scan, because the core did not load or storage cannot be opened. */
   | ({ kind: "fault" } & Fault);
 
-/** What the decoder worker tells the engine worker. */
+/** A code that the decoder worker sends to the engine worker. */
 export interface ReaderMessage {
   text: string;
   readAt: number;
 }
 
-/** What the engine worker answers to the decoder worker. */
+/** The engine worker's answer to the decoder worker about a code. */
 export type ReaderAnswer =
-  /** Its verdict is on the screen. */
+  /** The code's verdict is on the screen. */
   | { kind: "verdict"; text: string }
-  /** Not now; offer it again. */
+  /** The code was not judged now. The decoder may offer it again. */
   | { kind: "declined"; text: string };

@@ -29,7 +29,7 @@ let aim: Aim = "tickets";
 let runner: Runner | null = null;
 let ready = false;
 let stopped = false;
-/** What came before storage was read. */
+/** Inputs that came before the journal was read. */
 const early: { input: Input; cause: CodeRead | undefined }[] = [];
 
 page.onmessage = (event: MessageEvent<ToEngine>) => {

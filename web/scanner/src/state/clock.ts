@@ -12,7 +12,7 @@ export function serverTime(wall: number, offset: number): ServerTime {
   return (wall + offset) as ServerTime;
 }
 
-/** Milliseconds since something that the engine dated. */
+/** Milliseconds from one of the engine's times to now, at least 0. */
 export function since(at: Timestamp, now: ServerTime): number {
   return Math.max(0, now - Date.parse(at));
 }

@@ -19,7 +19,7 @@ export interface Guarded {
   setSettings(change: Partial<Settings>): void;
   /** Whether the event has a staff PIN. */
   readonly hasPin: boolean;
-  /** Tickets are judged here. */
+  /** Whether this tab judges tickets. */
   readonly scans: boolean;
 }
 

@@ -1,6 +1,6 @@
 /** A pairing token, and the server that it belongs to. */
 export interface PairingCode {
-  /** What the engine takes. */
+  /** The token, which the engine needs to pair. */
   token: string;
   /** The link, if it leads to another server than this page's. Null otherwise. */
   elsewhere: string | null;
@@ -65,7 +65,7 @@ export function forgetLink(place: Pick<Place, "storage"> = here()): void {
   try {
     place.storage().removeItem(KEY);
   } catch {
-    // Nothing was kept either.
+    // The browser blocks storage, so no link was stored.
   }
 }
 

@@ -17,7 +17,7 @@ export class Pairing {
   error = $state("");
   /** The event and gate of a pairing code. `place` is null until the server answered. */
   place = $state.raw<{ token: string; place: PairingPlace | null } | null>(null);
-  /** The page was opened by a link that holds no pairing code. */
+  /** Whether the page was opened by a link without a pairing code. */
   badLink = $state(false);
 
   constructor(private readonly host: PairingHost) {}

@@ -95,7 +95,7 @@ export function forgetPeople(storage: () => Pick<Storage, "removeItem"> = () => 
   try {
     storage().removeItem(KEY);
   } catch {
-    // Nothing was kept there.
+    // The browser blocks storage, so nothing was stored.
   }
 }
 

@@ -52,7 +52,7 @@ function asksPeople(userAgent: string): boolean {
   return /\bFirefox\//.test(userAgent);
 }
 
-/** The row in the sheet. */
+/** The text of the row in the sheet. */
 export function persistenceWords(kept: boolean | null): string {
   if (kept === null) return words.sync.persistenceUnknown;
   return kept ? words.sync.persisted : words.sync.notPersisted;

@@ -18,7 +18,7 @@ export function listAge(list: ListView, now: ServerTime): number {
   return since(list.checked_at, now);
 }
 
-/** What staff should know of the list. */
+/** A text about the list for staff. */
 interface ListNews {
   text: string;
   /** A shorter text for the label, if `text` is too long for it. */
@@ -41,9 +41,9 @@ export function listNews(list: ListView | null, now: ServerTime): ListNews | nul
   return { text: old ? words.pill.listOld(span(age)) : words.pill.listAge(span(age)), old };
 }
 
-/** An upload under way, from the first scan of a backlog to its last. */
+/** The progress of an upload, from the first scan of a backlog to its last. */
 export interface SyncProgress {
-  /** Scans of the backlog. */
+  /** The number of scans of the backlog. */
   total: number;
   /** The number of these scans that the server has. */
   done: number;

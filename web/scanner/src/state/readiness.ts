@@ -26,7 +26,7 @@ export interface Looked {
   view: View;
   now: ServerTime;
   camera: CameraState;
-  /** The camera has read a code since the app was opened. */
+  /** Whether the camera has read a code since the app was opened. */
   hasRead: boolean;
   sound: boolean;
   persisted: boolean | null;

@@ -19,7 +19,7 @@ const ready = { phase: "ready", event_id: "event", unsent: 0, clock_offset_ms: n
 
 const storage = { persisted: vi.fn(async () => false), persist: vi.fn(async () => false) };
 
-/** As the engine does. */
+/** Sends a message to the page as the engine worker does. */
 function tell(message: FromEngine): void {
   FakeWorker.named.get("engine")!.onmessage({ data: message });
 }

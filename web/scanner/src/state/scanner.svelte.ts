@@ -129,7 +129,7 @@ export class Scanner {
     this.#engine?.aim(aim);
   }
 
-  /** Asks what a pairing token is for. */
+  /** Asks to which event and gate a pairing token belongs. */
   look(token: string): void {
     this.#engine?.look(token);
   }
@@ -151,7 +151,7 @@ export class Scanner {
     this.input(readCode(text, own, this.settings), performance.timeOrigin + performance.now());
   }
 
-  /** A ticket's code that a person typed. */
+  /** Takes a ticket's code that a person typed. */
   typedCode(text: string): void {
     const code = text.trim();
     if (code === "") return;

@@ -7,7 +7,7 @@ export interface Settings {
   volume: number;
   vibration: boolean;
   theme: Theme;
-  /** Percent of the usual size (100–200). */
+  /** The text size in percent of the usual size (100–200). */
   textSize: number;
   /** The hand that staff use. The most used buttons are on its side. */
   hand: "right" | "left";
@@ -26,7 +26,7 @@ export interface Settings {
   formats: ExtraFormat[];
   /** The screen locks after this many minutes without a touch or a scan. 0: it does not lock by itself. */
   lockMinutes: number;
-  /** The screen asks for the staff PIN before anything else. */
+  /** Whether the screen is locked, so that it asks for the staff PIN first. */
   locked: boolean;
   /** Whether this device is a kiosk, at which guests scan their own codes. */
   kiosk: boolean;

@@ -20,7 +20,7 @@ export class Sheets {
   guestName = $state("");
   /** The history row that the undo sheet is about. */
   undoRow = $state.raw<HistoryRow | null>(null);
-  /** What the last search found. */
+  /** The result of the last search. */
   found = $state.raw<{ text: string; guests: FoundGuest[]; more: boolean } | null>(null);
 
   constructor(private readonly host: SheetsHost) {}
@@ -81,7 +81,7 @@ export class Sheets {
     this.host.input({ type: "search", text });
   }
 
-  /** Checks a guest in by hand. */
+  /** Admits a found guest without a code. */
   pick(ticketId: string): void {
     if (this.host.busy) return;
     this.#begin();

@@ -12,7 +12,7 @@ interface Tone {
 
 interface Signal {
   tones: Tone[];
-  /** As `navigator.vibrate` takes it. */
+  /** The pattern for `navigator.vibrate`, in milliseconds. */
   haptic: number[];
 }
 

@@ -57,7 +57,7 @@ export class Verdicts {
 
   constructor(private readonly host: VerdictsHost) {}
 
-  /** The verdict on the screen asks how many go in. */
+  /** Whether the verdict on the screen asks how many persons go in. */
   get asksCount(): boolean {
     return this.shown !== null && asksCount(this.shown.verdict);
   }
@@ -92,7 +92,7 @@ export class Verdicts {
     if (!this.#tooSoon()) this.#leave();
   }
 
-  /** Answers "how many now?". */
+  /** Answers the question how many persons go in. */
   count(persons: number): void {
     const id = this.shown?.verdict.scan_id;
     if (id === null || id === undefined || this.host.busy || this.#tooSoon()) return;
@@ -172,7 +172,7 @@ export class Verdicts {
     this.undone = { scanId, count, at: Date.now() };
   }
 
-  /** Takes a question off the screen: the engine no longer knows its scan. */
+  /** Removes a question from the screen, because the engine no longer knows its scan. */
   dropQuestion(): void {
     if (!this.asksCount) return;
     this.shown = null;

@@ -20,7 +20,7 @@ export type Key = Press &
 export interface WedgeEvents {
   /** A whole code came. `text`: read as a US keyboard. `own`: read in the computer's own layout. */
   code(text: string, own: string): void;
-  /** One key alone, outside text fields: its character, or `Enter`. */
+  /** A single key outside text fields was pressed. `name`: its character, or `Enter`. */
   key(name: string): void;
 }
 

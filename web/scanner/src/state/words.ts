@@ -76,7 +76,7 @@ const ANSWERED: ReadonlySet<Screen> = new Set<Screen>(["admit", "admit_party", "
  */
 export function wordsOf(verdict: VerdictView, now: number = Date.parse(verdict.at)): Words {
   const screen = said(verdict, now);
-  // The headline of a check is the flag.
+  // If staff must check the guest, the flag is the headline already.
   const flag = verdict.flag && faceOf(verdict) !== "check" ? words.verdict.flag(verdict.flag) : null;
   return { ...screen, party: partyOf(verdict), flag };
 }
@@ -153,7 +153,7 @@ function said(verdict: VerdictView, now: number): Said {
   }
 }
 
-/** One line for the strip and the history. */
+/** The title of a past scan, for the history. */
 export function title(row: Pick<HistoryRow, "screen" | "kind" | "count" | "opened" | "headcount" | "reason">): string {
   if (row.headcount !== undefined) return words.headcount.row(row.headcount);
   if (row.kind === "revert") return words.titles.undone;
@@ -205,7 +205,7 @@ export function spoken(verdict: VerdictView): string {
   return [screen.headline, screen.party ?? "", screen.flag ?? "", ...screen.lines, verdict.name ?? "", ...fields].filter((part) => part !== "").join(", ");
 }
 
-/** A problem row's reason, for staff. */
+/** The text for the reason why the server refused a scan. */
 export function problemCause(reason: string): string {
   return known(words.sync.causes, reason) ?? words.sync.otherCause(spaced(reason));
 }
@@ -220,7 +220,7 @@ function known(texts: Readonly<Record<string, string>>, reason: string): string 
   return Object.hasOwn(texts, reason) ? texts[reason] : undefined;
 }
 
-/** A reason in the server's own word. */
+/** The server's word for a reason, with spaces. */
 function spaced(reason: string): string {
   return reason.replaceAll("_", " ");
 }

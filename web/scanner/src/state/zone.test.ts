@@ -18,7 +18,7 @@ test("a moment is shown by the offset that holds at it", () => {
   expect(shown("2026-10-25T00:59:59Z")).toBe("02:59");
   expect(shown("2026-10-25T01:00:00Z")).toBe("02:00");
   expect(shown("2026-12-24T17:42:00Z")).toBe("18:42");
-  // Before the first of them that one holds.
+  // Before the first known offset, that offset is used.
   expect(shown("2026-01-01T12:00:00Z")).toBe("14:00");
   expect(local("2026-07-01T13:57:00Z", KATHMANDU).toISOString()).toBe("2026-07-01T19:42:00.000Z");
 });

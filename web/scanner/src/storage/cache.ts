@@ -21,7 +21,7 @@ interface Seal {
   iv: Uint8Array<ArrayBuffer>;
 }
 
-/** Every method takes effect after the ones called before it. */
+/** Stores and reads the bodies. Calls take effect in their order. */
 export class Cache {
   #queue: Promise<unknown> = Promise.resolve();
   #db: Promise<IDBDatabase> | null = null;

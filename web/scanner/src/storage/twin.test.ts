@@ -28,7 +28,7 @@ class Folder implements TwinFolder {
       close: () => {},
     };
   }
-  /** The last bytes were never written. */
+  /** Removes the last bytes, as if they had never been written. */
   cut(bytes: number) {
     for (const [name, all] of this.files) this.files.set(name, all.slice(0, -bytes));
   }

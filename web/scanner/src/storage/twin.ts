@@ -6,7 +6,7 @@
  */
 import type { Row } from "../../../shared/core/engine.ts";
 
-/** One file that only this tab writes. */
+/** A file that only this tab writes. */
 export interface TwinFile {
   /** All of it. */
   read(): Uint8Array;
