@@ -1,5 +1,5 @@
-// The whole way from a database row to the door, with real programs at each step: an organiser's PostgreSQL, the relay, the
-// server, an S3 server, Postfix, a mailbox, zbar, and a phone without a network (issue 4).
+// The whole way from a database row to the door, with real programs at each step (issue 4). They are an organiser's PostgreSQL,
+// the relay, the server, an S3 server, Postfix, a mailbox, zbar, and a phone without a network.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// What an organiser sees if the server is gone, if the event is not theirs, and if the event is over.
+// The organiser's app if the server is gone, if the event is not theirs, and if the event is over.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Admit, barriers, type Phone, shot, until } from "./harness/index.ts";

@@ -1,4 +1,4 @@
-// What a guest sees of a pass: the mail in light and dark mode and without pictures, and the pass page.
+// A pass as a guest sees it: the mail in light and dark mode and without pictures, and the pass page.
 import { createServer, type Server } from "node:net";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";

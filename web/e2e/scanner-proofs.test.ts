@@ -1,5 +1,5 @@
-// The scanner tests of experience §12 that no other file has: two codes in view, a code that stays in view, inverted colours, a
-// search in 20,000 guests, and every screen mirrored with text at 200 %.
+// The scanner tests of experience §12 that no other file has. They are about two codes in view, a code that stays in view,
+// inverted colours, a search in 20,000 guests, and every screen mirrored with text at 200 %.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Admit, barriers, hold, qrDataUrl, shot, show, until } from "./harness/index.ts";

@@ -14,7 +14,7 @@ export function whoOf(line: Line, names: Names, known: boolean): string {
   return names[line.user_id] ?? (known ? said.formerMember : words.frame.none);
 }
 
-/** What was done, and to what. If a person changed themselves, they are named only once. An unknown action is shown by the server's word. */
+/** The text of what was done and to what. If a person changed themselves, they are named only once. An unknown action is shown by the server's word. */
 export function whatOf(line: Line, names: Names): string {
   const own = line.action.replaceAll("_", " ");
   const done = said.actions[line.action as AuditAction] ?? own.charAt(0).toLocaleUpperCase() + own.slice(1);

@@ -1,4 +1,4 @@
-/** What a person says about a file of guests: the meaning of each column, and answers to questions. */
+/** A person's statements about a file of guests: the meaning of each column, and answers to questions. */
 import type { ImportColumn, ImportMapping, ImportQuestion, ImportResult, QuestionKind } from "../../../shared/api/types";
 
 /** A column that is not read. */

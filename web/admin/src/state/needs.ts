@@ -1,4 +1,4 @@
-/** What needs a person now, the most urgent first: each with a sentence, its meaning, and the page where a person deals with it. */
+/** The things that need a person now, the most urgent first: each with a sentence, its meaning, and the page where a person deals with it. */
 import type { DeviceView, EventView, GateView, IncidentView, Occupancy } from "../../../shared/api/types";
 import { words } from "../../../shared/words/organiser/index.ts";
 import { LOW_BATTERY, lowBattery, standing } from "./devices.ts";

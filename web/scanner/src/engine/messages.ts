@@ -42,7 +42,7 @@ export interface Fault {
   error: string;
 }
 
-/** What the app does with the codes that it reads: judges them as tickets, or shows them on the page as pairing codes. */
+/** The use of the codes that the app reads: it judges them as tickets, or shows them on the page as pairing codes. */
 export type Aim = "tickets" | "pairing";
 
 export type ToEngine =

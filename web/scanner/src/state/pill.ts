@@ -27,7 +27,7 @@ interface ListNews {
   old: boolean;
 }
 
-/** What staff should know about the list. Null: nothing. */
+/** A text about the list for staff. Null: there is nothing to say. */
 export function listNews(list: ListView | null, now: ServerTime): ListNews | null {
   if (list === null) return null;
   const age = listAge(list, now);

@@ -23,10 +23,10 @@ export interface Words {
   headline: string;
   /** Of a party, the persons who are in (`2 of 4`), or who are left if the screen asks for a number. Null for one person. */
   party: string | null;
-  /** What staff must check before this guest goes in ("Check ID"). Null if the headline says it. */
+  /** The check that staff must do before this guest goes in ("Check ID"). Null if the headline says it. */
   flag: string | null;
   lines: string[];
-  /** What staff do now. Empty if there is nothing to do. */
+  /** The next step for staff. Empty if there is nothing to do. */
   next: string;
   shape: Shape;
 }
@@ -198,7 +198,7 @@ export function standing(guest: FoundGuest): { words: string; tone: "go" | "in" 
   return { words: known(words.search.stopped, guest.reason ?? "") ?? words.search.notNow, tone: "stop" };
 }
 
-/** What a screen reader says when a verdict comes. */
+/** The text that a screen reader says when a verdict comes. */
 export function spoken(verdict: VerdictView): string {
   const screen = wordsOf(verdict);
   const fields = (verdict.fields ?? []).map(({ label, value }) => words.verdict.field(label, value));
