@@ -52,7 +52,7 @@ pub async fn check_witness(app: &App, organization_id: &OrganizationId, witness:
         let holds = match epoch.cmp(&head.epoch) {
             // A witness of an ended epoch was checked when that epoch ended.
             Ordering::Less => true,
-            // The witness is of a later epoch than ours. Unless the event knows that epoch, a restore lost it.
+            // The witness is of a later epoch than the head. Unless the event knows that epoch, a restore lost it.
             Ordering::Greater => tx.epochs(&event)?.contains(epoch),
             Ordering::Equal => {
                 serial == 0 || serial <= head.serial && tx.audit_head_at(&event, serial)? == Some(audit_head)

@@ -66,7 +66,7 @@ words! {
     }
     /// The part that a scan has in a cause.
     Role {
-        /// The scan took the entry that a later scan collides with.
+        /// The scan let persons in within the ticket's limit. A later scan let in persons beyond it.
         Entry = "entry",
         /// The scan let persons in beyond the limit.
         DoubleEntry = "double_entry",

@@ -74,13 +74,13 @@ pub const BODY_OBJECT_BYTES: usize = 256 * 1024;
 /// count: small ones, which need little memory, and slow ones, which have a room of their own that is eight times as
 /// large.
 pub const UPLOADS_READ_KIB: u32 = 8 * 1024;
-/// Upload bodies that the server judges at a time for each of its cores, in KiB. A full chunk of our scanner has about
-/// 1,000 KiB. The server judges an event's uploads one after another, so it gains nothing from several large bodies at
-/// a time. Each body takes twenty times its length in memory.
+/// Upload bodies that the server judges at a time for each of its cores, in KiB. A full chunk of Admit's scanner has
+/// about 1,000 KiB. The server judges an event's uploads one after another, so it gains nothing from several large
+/// bodies at a time. Each body takes twenty times its length in memory.
 pub const UPLOADS_JUDGED_KIB: u32 = 1_280;
 /// The server multiplies the length of an S2 upload by this factor before it counts the upload against
-/// [`UPLOADS_READ_KIB`] and [`UPLOADS_JUDGED_KIB`]. An S2 scan is shorter than one of ours, and judging it takes as
-/// long.
+/// [`UPLOADS_READ_KIB`] and [`UPLOADS_JUDGED_KIB`]. An S2 scan is shorter than a scan in Admit's form, and
+/// judging it takes as long.
 pub const UPLOAD_S2_WEIGHT: usize = 6;
 /// How long an upload waits to be read before the server refuses it with 503, in milliseconds. It may wait half as long
 /// again to be judged. Phones give up after [`REQUEST_MS`].
@@ -104,7 +104,7 @@ pub const APPROVAL_POLL_MS: i64 = 2_000;
 pub const KEY_OVERLAP_MS: i64 = 3_600_000;
 /// The most scans of one saved log that an organiser imports in one request.
 pub const IMPORT_SCANS: usize = 50_000;
-/// Scans in a device's full chunk, which is one upload of our form (spec D1).
+/// Scans in a device's full chunk, the largest upload in Admit's form (spec D1).
 pub const CHUNK_SCANS: usize = SYNC_V2_SCANS;
 /// The most full chunks of a backlog that a device sends in any 60 s (spec §5).
 pub const CHUNKS_PER_MINUTE: usize = 9;

@@ -39,7 +39,7 @@ pub enum Change {
 /// A ticket's field and its new value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TicketChange {
-    /// All first values at once; they hold from the start.
+    /// All first values at once. They hold for every scan, whenever it was taken.
     First(TicketRules),
     /// The ticket's new status.
     Status(TicketStatus),
@@ -61,7 +61,7 @@ pub enum TicketChange {
 /// A gate's field and its new value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GateChange {
-    /// All first values at once; they hold from the start.
+    /// All first values at once. They hold for every scan, whenever it was taken.
     First(GateRules),
     /// Display name.
     Name(String),
@@ -80,7 +80,7 @@ pub enum GateChange {
 /// An event's field and its new value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EventChange {
-    /// All first values at once; they hold from the start.
+    /// All first values at once. They hold for every scan, whenever it was taken.
     First(EventRules),
     /// Display name.
     Name(String),
@@ -321,7 +321,7 @@ fn get<T>(history: &History<T>, when: When) -> Option<&T> {
 }
 
 impl TicketBook {
-    /// The book of a ticket that was made at a door. Its rules hold from the start, and count as known to every device.
+    /// The book of a ticket that was made at a door. Its rules hold for every scan, and count as known to every device.
     pub fn made_at_door(ticket_id: &TicketId, rules: TicketRules) -> Self {
         let first = TicketChange::First(rules);
         let change = Change::Ticket(ticket_id.clone(), first.clone());

@@ -513,7 +513,7 @@ struct ReduceCase {
 struct RuleCase {
     serial: u64,
     ordinal: u32,
-    /// The moment from which the rule holds. Absent: it holds from the start.
+    /// The moment from which the rule holds. Absent: it holds for every scan.
     effective_at: Option<Timestamp>,
     subject_kind: String,
     subject_id: String,

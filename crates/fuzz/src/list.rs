@@ -191,7 +191,7 @@ fn undressed(dress: u8, body: &[u8]) -> Vec<u8> {
     [&[dress], &body[from..cut]].concat()
 }
 
-/// Lists as our server makes them.
+/// Lists as Admit's server makes them.
 pub fn seeds() -> Vec<Vec<u8>> {
     let server = Server::new();
     let whole = server.manifest(KEY, EVENING).body;

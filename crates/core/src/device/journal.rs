@@ -19,7 +19,7 @@ use crate::wire::engine::Row;
 use crate::wire::journal::{self as rows, Entry, Paired, RejectedScan, Scanned, Shown};
 use crate::wire::scanning::Named;
 
-/// How far a scan is on its way to the server.
+/// The state of a scan's upload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Delivery {
     /// No receipt names the scan.
@@ -64,7 +64,7 @@ pub struct OwnScan {
     pub shown: Shown,
     /// The name of the guest whom the scan added. Absent if it added none.
     pub named: Option<Named>,
-    /// How far the scan is on its way to the server.
+    /// The state of the scan's upload.
     pub delivery: Delivery,
     /// The last receipt: its epoch, and a serial at or below which the server stored the scan. Absent without a
     /// receipt.

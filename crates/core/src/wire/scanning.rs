@@ -161,7 +161,7 @@ pub struct SyncRequest {
     pub device_id: DeviceId,
     /// The idempotency key of the batch (spec D2).
     pub sync_batch_id: BatchId,
-    /// Absent or 1 for items in S1's form, 2 for ours.
+    /// Absent or 1 for items in S1's form, 2 for Admit's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<u8>,
     /// When this attempt was made, by the device's corrected clock (spec D13).
@@ -170,10 +170,10 @@ pub struct SyncRequest {
     /// S1: server time minus device time, in seconds. It is not content (spec D2).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset_seconds: Option<i64>,
-    /// Our form: the sender's own log. Absent in S1's form.
+    /// Admit's form: the sender's own log. Absent in S1's form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_id: Option<LogId>,
-    /// Our form: the highest `seq` of that log. Absent in S1's form.
+    /// Admit's form: the highest `seq` of that log. Absent in S1's form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<u64>,
     /// The scans. Reading stops if there are too many.
@@ -186,7 +186,7 @@ fn scans<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<Box<RawValue>>, D::
 }
 
 impl SyncRequest {
-    /// Whether the items have our form.
+    /// Whether the items have Admit's form.
     pub fn is_ours(&self) -> bool {
         self.format == Some(2)
     }

@@ -1,8 +1,12 @@
-//! Limits how many uploads are read and judged at a time. After an outage hundreds of phones come back at the same
-//! moment, each with a thousand scans in one body (trust §5 row 40). When all bodies were read at once they took 1.3
-//! GB, and the last phones gave up after 20 s and sent the same again. So an upload without room waits with its body
-//! unread. After some time the server refuses it and tells its phone when to come back. These moments are spread out,
-//! at the pace at which uploads are finished.
+//! Limits how many uploads are read and judged at a time.
+//!
+//! *Room* is memory for bodies, counted in KiB. A body takes room while it is read and waits to be judged, and other
+//! room while it is judged. Small bodies don't wait for room to be read.
+//!
+//! After an outage hundreds of phones come back at the same moment, each with a thousand scans in one body (trust §5
+//! row 40). When all bodies were read at once they took 1.3 GB, and the last phones gave up after 20 s and sent the
+//! same again. So an upload without room waits with its body unread. After some time the server refuses it and tells
+//! its phone when to come back. These moments are spread out, at the pace at which uploads are finished.
 
 use std::collections::VecDeque;
 use std::pin::pin;

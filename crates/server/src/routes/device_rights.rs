@@ -149,8 +149,8 @@ struct RingView {
 
 /// Makes a device ring, so that staff find it.
 ///
-/// The device sounds, vibrates and shows that an organiser looks for it. While it is online, it learns of this within
-/// 30 seconds.
+/// The device sounds, vibrates and shows that an organiser looks for it. It learns of this by its next heartbeat,
+/// within 30 seconds while it is online. If no heartbeat comes within two minutes, the device does not ring.
 #[utoipa::path(post, path = "/api/scanning/devices/{id}/ring", tag = "organisers",
     params(("id" = String, Path, description = "Device")), extensions(("x-actions" = json!(["manage_devices"]))), responses(
     (status = 200, description = "The device will ring", body = RingView),

@@ -44,7 +44,7 @@ pub struct ImportReport {
     /// Number of rows whose ticket a person voided or refunded here, while the export says that it is valid. The
     /// person's decision stays.
     pub kept: usize,
-    /// Reasons why rows stay out, with their number of rows.
+    /// Reasons why rows are left out, with their number of rows.
     pub left_out: Vec<LeftOutReport>,
     /// Names of the entry types that the import creates.
     pub new_entry_types: Vec<String>,
@@ -111,7 +111,7 @@ pub struct ColumnReport {
     pub by: &'static str,
 }
 
-/// A reason why rows stay out.
+/// A reason why rows are left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOutReport {
     /// A stable word: `status`, `total`, `unassigned`, `entry_type`, `no_code`, `no_persons`.

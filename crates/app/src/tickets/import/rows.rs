@@ -137,13 +137,13 @@ impl WantedGuest {
 pub enum Found {
     /// The row asks for a ticket or a guest.
     Row(Box<Wanted>),
-    /// The row stays out.
+    /// The row is left out.
     LeftOut(LeftOut),
     /// The row waits for the answer to this question.
     Asked(Question),
 }
 
-/// Why a row without wrong fields stays out.
+/// Why a row without wrong fields is left out.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LeftOut {
     /// Its status, in this word of the file, admits nobody.
@@ -154,7 +154,7 @@ pub enum LeftOut {
     Unassigned,
     /// Its product, with this name, is no entry type of the event.
     Type(String),
-    /// It has no code, and the user said that such rows stay out.
+    /// It has no code, and the user said that such rows are left out.
     NoCode,
     /// It has no persons.
     Nobody,

@@ -16,7 +16,7 @@ pub enum Becomes {
     Changed,
     /// It equals what is stored.
     Unchanged,
-    /// It stays out.
+    /// It is left out.
     LeftOut,
     /// It repeats another row.
     Joined,
