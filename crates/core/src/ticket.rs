@@ -21,8 +21,8 @@ words! {
     }
 }
 
-/// The booking of a ticket, as devices know it. Tickets of one order of one event share it. It does not reveal the
-/// order's number (decision 035).
+/// The booking of a ticket, in the form in which lists name it. Tickets of one order of one event share it. It does not
+/// reveal the order's number (decision 035).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Group(pub [u8; Group::BYTES]);
 

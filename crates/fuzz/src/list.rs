@@ -113,7 +113,8 @@ fn look_up(index: &Index) {
     }
 }
 
-/// Writes a list that was read in both forms, and checks that both forms read as the same list.
+/// Writes the list that was read, once as JSON and once in the compact form. Checks that both texts are read as the
+/// same list.
 fn same_in_both_forms(manifest: &Manifest, index: &Index) {
     let ids: Vec<TicketId> =
         index.iter().map(|found| TicketId::new(found.ticket_id).expect("ids of a list are ids")).collect();

@@ -28,7 +28,7 @@ const AT_REST: &[&str] = &[
 type Found = Vec<(&'static str, String)>;
 
 impl<S: Server> World<S> {
-    /// Checks what must hold once nothing is left to send. Gives what the server holds of each organisation.
+    /// Checks the invariants of each organisation at rest. Returns the data that the server stores for each.
     pub fn check(&mut self) -> Vec<Truth> {
         let mut truths = Vec::new();
         for side in 0..self.sides.len() {

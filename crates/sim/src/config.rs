@@ -36,10 +36,11 @@ pub struct Config {
     pub tickets: u64,
     /// The most persons of a party.
     pub party: u32,
-    /// When the doors open, in milliseconds after the beginning. Until then the event is a draft, and scans are
+    /// When the doors open, in milliseconds after the world's beginning. Until then the event is a draft, and scans are
     /// practice.
     pub opens_ms: Option<i64>,
-    /// When the event is ended while people still come, in milliseconds after the beginning; `None`: it is not.
+    /// When an organiser ends the event while people still come, in milliseconds after the world's beginning; `None`:
+    /// nobody ends it early.
     pub ended_ms: Option<i64>,
     /// When the days of `daily` begin, in minutes after midnight UTC.
     pub day_starts_minute: u16,
@@ -236,7 +237,8 @@ impl Config {
     }
 
     /// Makes most worlds small: a world with few phones and minutes finds as many bugs in a quarter of the time. Also
-    /// draws damaged scans, new keys, copied-back storage and expiring lists.
+    /// draws the chances that a scan is damaged on its way, that a device gets a new key and that a device's storage is
+    /// put back to an older copy, and when the lists expire.
     fn draw_later(&mut self, rng: &mut Rng) {
         if rng.per_mille(SMALL) {
             self.orgs = 1 + u64::from(rng.per_mille(250));

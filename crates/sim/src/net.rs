@@ -229,8 +229,8 @@ impl<S: Server> World<S> {
         }
     }
 
-    /// A planted bug of a phone, which treats another answer as a receipt. The simulator replaces that answer by a
-    /// receipt.
+    /// Plants the bug that a phone treats an answer to an upload, such as a refusal, as a receipt. For this, the
+    /// simulator replaces the answer by a receipt.
     fn as_receipt(&self, wire: &Request, answer: Response, bug: Mutant) -> Response {
         let wrong = answer.status >= 400 && answer.status < 500 || bug == Mutant::PortalIsReceipt;
         if !self.planted.is(bug) || !wrong || wire.route() != "/api/scanning/sync" {

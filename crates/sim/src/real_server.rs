@@ -1,6 +1,6 @@
 //! The server of level 1: the real use cases on a real store (trust §3), which is SQLite in memory or another store.
-//! The store runs in place, so every future is ready at once and a seed has exactly one schedule. Faults are injected
-//! at statements and commits. Level 2 adds the HTTP server before the use cases ([`http_factory`]).
+//! The store runs on the calling thread, so every future is ready at once and a seed has exactly one schedule. Faults
+//! are injected at statements and commits. Level 2 adds the HTTP server before the use cases ([`http_factory`]).
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicUsize, Ordering};

@@ -37,7 +37,7 @@ struct ByItem {
 pub(crate) struct Ahead {
     pub stmt: &'static Stmt,
     pub params: Vec<Owned>,
-    /// The place of its answer in `by_item`; `None` for a query that is not split by item.
+    /// The index of the query's answers in `by_item`; `None` for a query that is not split by item.
     by_item: Option<usize>,
 }
 

@@ -426,7 +426,7 @@ fn each_of_many_writes_sees_those_before_it() {
     });
 }
 
-/// The keys of all waiting reads are looked up together, and each read gets only its own.
+/// The store looks up the keys of all waiting reads together. Each read gets only the answers for its own keys.
 #[test]
 fn each_of_many_reads_is_told_of_its_own() {
     let store = open(&shared().database());

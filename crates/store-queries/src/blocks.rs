@@ -99,8 +99,8 @@ impl Item for Scan {
     }
 }
 
-/// Splits scans into runs that may share a block: the scans of a run follow each other, and agree in everything that
-/// the block's row says.
+/// Splits scans into runs that may share a block: the scans of a run follow each other, and are equal in every value
+/// that the block's row has only once.
 fn chunks(scans: &[NewScan]) -> impl Iterator<Item = &[NewScan]> {
     let together = |a: &NewScan, b: &NewScan| {
         let (one, other) = (&a.fact.scan, &b.fact.scan);

@@ -43,7 +43,8 @@ tagged! { "type" "Input":
     /// Something that happened outside the engine.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub enum Input {
-        /// The first input, given once: what storage holds. Caches follow as [`Input::Cache`], then [`Input::Started`].
+        /// The first input. The page gives it once, with the content of its storage. Then it gives the cached bodies as
+        /// [`Input::Cache`], and at last [`Input::Started`].
         Start {
             /// An id for this session and its monotonic clock.
             session_id: String,
@@ -81,8 +82,8 @@ tagged! { "type" "Input":
         Code {
             /// The text exactly as it was read.
             text: String,
-            /// The same code under another keyboard layout. A hardware reader sends keys, and does not say for which
-            /// layout it is set. Absent if both give the same text.
+            /// The text that the reader's keys give under another keyboard layout. A hardware reader sends keys, and
+            /// does not say for which layout it is set. Absent if both give the same text.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             other: Option<String>,
             /// `qr` (camera or hardware scanner) or `manual`.
@@ -259,9 +260,9 @@ pub enum Effect {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         sealed: bool,
     },
-    /// In one strict (flushed) transaction, after the appends before it: replace the row with this `n`, and remove
-    /// every row with a lower `n`. No input answers this effect. If the transaction fails, the journal stays unchanged
-    /// and a later start tries again.
+    /// In one strict (flushed) transaction, after the rows of all earlier effects are appended: replace the row with
+    /// this `n`, and remove every row with a lower `n`. No input answers this effect. If the transaction fails, the
+    /// journal stays unchanged and a later start tries again.
     Purge {
         /// The row that sums up all rows up to its `n`.
         row: Row,
@@ -333,7 +334,7 @@ pub enum Effect {
     PinRefused {
         /// Number of tries left before the pause.
         tries_left: u32,
-        /// Until when the device takes no PIN, by the monotonic clock. Absent without a pause.
+        /// Until when the device takes no PIN, by the monotonic clock. Absent if the device takes one now.
         paused_until_mono_ms: Option<i64>,
     },
     /// The PIN of [`Input::Pin`] was right.
@@ -363,8 +364,8 @@ pub enum Effect {
 pub struct VerdictView {
     /// The screen to show (experience §8).
     pub screen: Screen,
-    /// The scan of the verdict. Absent for `not_a_ticket`, and for `same_ticket` unless its booking offers other
-    /// tickets.
+    /// The scan of the verdict. Absent on the screen `not_a_ticket`, and on `same_ticket` unless the ticket's booking
+    /// offers other tickets.
     pub scan_id: Option<ScanId>,
     /// Entry, exit or revert.
     pub kind: ScanKind,
@@ -388,22 +389,25 @@ pub struct VerdictView {
     pub short_code: String,
     /// The ticket's zone. Absent if the ticket is unknown.
     pub zone: Option<String>,
-    /// The guest's name. Absent if this gate may not know it.
+    /// The guest's name. Absent if devices at this gate may not show it.
     pub name: Option<String>,
-    /// The note for the door. Absent if there is none, or this gate may not know it.
+    /// The note for the door. Absent if there is none, or if devices at this gate may not show it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// The check that staff must make, such as an ID. Absent if there is none, or this gate may not know it.
+    /// The check that staff must make, such as an ID. Absent if there is none, or if devices at this gate may not show
+    /// it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flag: Option<String>,
-    /// The guest's fields that the organiser wants shown. Empty if this gate may not know them.
+    /// The guest's fields that the organiser wants shown. Empty if devices at this gate may not show them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<FieldView>,
     /// For `wrong_place`: the names of the gates that admit the ticket.
     pub right_gates: Vec<String>,
-    /// For `wrong_time`: the first moment at which the ticket admits. Absent without such a bound.
+    /// For the reason `wrong_time`: the first moment at which the ticket admits. Absent if the ticket has no such
+    /// bound.
     pub valid_from: Option<Timestamp>,
-    /// For `wrong_time`: the first moment at which the ticket no longer admits. Absent without such a bound.
+    /// For the reason `wrong_time`: the first moment at which the ticket no longer admits. Absent if the ticket has no
+    /// such bound.
     pub expires_at: Option<Timestamp>,
     /// The entry with which a duplicate collides. Absent otherwise.
     pub last_entry: Option<LastEntryView>,
@@ -453,7 +457,7 @@ pub struct LastEntryView {
     pub at: Timestamp,
     /// The name of the entry's gate.
     pub gate: String,
-    /// The device of the entry. Absent if only the server knows of the entry.
+    /// The device of the entry. Absent if this device knows of the entry only as a sum from the server.
     pub device_id: Option<DeviceId>,
     /// The name that staff use for the device of the entry. Empty if this device does not know the name.
     pub device: String,

@@ -4,7 +4,8 @@
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
 
-/// Writes a text. Three dozen types share this function, so that the compiler does not repeat its code for each.
+/// Writes a text as a JSON string. Three dozen types share this function, so that the compiler does not repeat its code
+/// for each.
 #[inline(never)]
 pub(super) fn put<S: Serializer>(to: S, text: &str) -> Result<S::Ok, S::Error> {
     to.serialize_str(text)

@@ -50,7 +50,8 @@ tagged! { "t" "Entry":
             serial: u64,
             /// Ranges of `seq`, both ends included.
             seqs: Vec<(u64, u64)>,
-            /// Whether the server holds the scans until the organiser counts them (spec D10, D19).
+            /// Whether the server stores the scans without counting them, until the organiser counts them (spec D10,
+            /// D19).
             #[serde(default)]
             held: bool,
             /// Server time of the receipt, in milliseconds since 1970.
@@ -71,7 +72,8 @@ tagged! { "t" "Entry":
             /// The server's reason.
             reason: String,
         },
-        /// The server began a new epoch. Receipts of older epochs must be confirmed (spec §3).
+        /// The server began a new epoch. The server must confirm again each scan that it received in an older epoch
+        /// (spec §3).
         Epoch {
             /// The new epoch.
             epoch: Epoch,
@@ -86,7 +88,7 @@ tagged! { "t" "Entry":
             #[serde(default, skip_serializing_if = "Vec::is_empty")]
             also: Vec<String>,
         },
-        /// The list by which scans are decided from now on. An older one is never taken again (trust I15).
+        /// The device decides scans by this list from now on, and never uses an older list again (trust I15).
         List {
             /// The event of the list.
             event_id: EventId,
@@ -214,7 +216,7 @@ pub struct Shown {
     /// For how many more persons the area had room. Absent unless these were fewer than the persons who could go in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub places_left: Option<u32>,
-    /// Whether the server was asked first and its answer was shown (spec §5 `POST /api/scans`).
+    /// Whether the device asked the server first and showed the server's answer (spec §5 `POST /api/scans`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub confirmed: bool,
 }

@@ -99,8 +99,8 @@ fn named<'a, T: Deserialize<'a>>(json: &'a [u8], first: &serde_json::Error) -> F
     }
 }
 
-/// Leaves the field's name out. The app of a phone is built in this way. It reads only JSON that the server wrote, and
-/// the code that finds a field's name would make the app larger.
+/// Reads JSON with errors that do not name the field. The scanner app is built with this variant: it reads only JSON
+/// that the server wrote, and the code that finds a field's name would make the app larger.
 #[cfg(not(feature = "field-paths"))]
 fn named<'a, T: Deserialize<'a>>(_json: &'a [u8], first: &serde_json::Error) -> FieldError {
     explain("", first)

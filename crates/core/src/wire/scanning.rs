@@ -39,8 +39,8 @@ pub const SERVER_TIME_HEADER: &str = "x-server-time";
 
 // ------------------------------------------------------------------------------------------------ cursor and witness
 
-/// A place in an event's changes: the epoch and the serial, written `epoch.serial` (spec §3). If one serial changed
-/// more tickets than an answer holds, `/` and the id of the answer's last ticket follow, in hexadecimal.
+/// The point up to which a device knows an event's changes: epoch and serial, written `epoch.serial` (spec §3). If one
+/// serial changed more tickets than an answer holds, `/` and the id of the answer's last ticket follow, in hexadecimal.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cursor {
     /// The epoch to which the serial belongs.
@@ -190,8 +190,8 @@ impl SyncRequest {
     pub fn is_ours(&self) -> bool {
         self.format == Some(2)
     }
-    /// Checks the members around the scans, and the number of scans. At most `most_v1` scans in S1's form are allowed,
-    /// or `most_v2` in Admit's own.
+    /// Checks the request's other members and the number of its scans, but not the scans. At most `most_v1` scans in
+    /// S1's form are allowed, or `most_v2` in Admit's own.
     pub fn check(&self, most_v1: usize, most_v2: usize) -> Result<(), FieldError> {
         if !matches!(self.format, None | Some(1 | 2)) {
             return Err(FieldError::new("format", "must be 1 or 2"));
@@ -462,7 +462,8 @@ pub struct HeartbeatRequest {
     /// The figures that only the device can measure. Absent from clients that measure none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figures: Option<Figures>,
-    /// The gate that staff chose on the device. It is sent until an answer names it. Absent if they chose none.
+    /// The gate that staff chose on the device. The device sends it until the server's answer names this gate. Absent
+    /// if they chose none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate_id: Option<GateId>,
 }
@@ -488,7 +489,7 @@ pub struct HeartbeatAnswer {
     /// capacity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub area_inside: Option<u32>,
-    /// Persons added at all doors of the event. Absent if this gate adds none.
+    /// Persons without a ticket whom staff added at all doors of the event. Absent if staff at this gate may add none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub walk_ins: Option<u32>,
     /// When an organiser looked for this device, if that was within two minutes. The device then rings.
@@ -549,8 +550,8 @@ pub struct ChangesAnswer {
     pub cursor: Cursor,
     /// Whether there is more. If so, ask again at once.
     pub more: bool,
-    /// Whether the request's cursor belongs to another epoch. If so, fetch the list again, drop the changes that came
-    /// before, and go on from `cursor`.
+    /// Whether the request's cursor belongs to another epoch. If so, the device fetches the list again, drops the
+    /// changes that it received before, and continues from `cursor`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub resync: bool,
     /// The server's time.

@@ -1,4 +1,5 @@
-//! `/api/scans` and `/api/scans/sync`: scans in S2's form, asked of the server or uploaded later (S2 §3–§5; spec §5).
+//! `/api/scans` and `/api/scans/sync`: scans in S2's form. A device asks the server about a scan before the door opens,
+//! or uploads scans later (S2 §3–§5; spec §5).
 
 use std::collections::BTreeSet;
 
@@ -45,8 +46,8 @@ impl ScanS2 {
         scan.sent = unknown.then(|| String::from_utf8_lossy(json).into_owned());
         Ok(scan)
     }
-    /// The texts to look up for the code, in order. The first known one wins (spec D12). Fails if the text cannot be a
-    /// code, because it is empty, has more than 512 bytes or has control characters.
+    /// The texts to look up for the code, in order. The server takes the first one that a ticket ever held (spec D12).
+    /// Fails if the text cannot be a code, because it is empty, has more than 512 bytes or has control characters.
     pub fn spellings(&self) -> Result<Vec<String>, FieldError> {
         candidates(&self.ticket_code).map_err(|error| FieldError::new("ticket_code", error))
     }
@@ -219,8 +220,8 @@ impl ScansSyncRequest {
         batch.keep_as_sent(json, &unknown)?;
         Ok(batch)
     }
-    /// Keeps the text of each scan whose index is in `unknown`. In nearly every batch `unknown` is empty, and the batch
-    /// is not read again.
+    /// Keeps the text of each scan that has a field which this version does not know. `unknown` has the indices of
+    /// these scans. In nearly every batch it is empty, and the batch is not read again.
     fn keep_as_sent(&mut self, json: &[u8], unknown: &BTreeSet<usize>) -> Result<(), FieldError> {
         #[derive(Deserialize)]
         struct Texts<'a> {

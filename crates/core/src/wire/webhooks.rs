@@ -74,8 +74,8 @@ pub struct GuestMessage {
     /// The row as it was. It is read only for a deleted row.
     #[serde(default)]
     pub old_record: Option<Cells>,
-    /// The place of this change in the sender's outbox, which rises with every change of a row. Absent if the sender
-    /// has none.
+    /// The number of this change in the sender's outbox. A later change has a higher number. Absent if the sender has
+    /// none.
     #[serde(default)]
     pub sequence: Option<u64>,
 }

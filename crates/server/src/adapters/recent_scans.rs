@@ -1,4 +1,5 @@
-//! A cache of recent entries: hot in this process, warm in Redis (S2 §4 "Cache Layers", steps 13, 14, 22, 23).
+//! A cache of recent entries in two tiers, which S2 calls hot (the memory of this process) and warm (Redis) (S2 §4
+//! "Cache Layers", steps 13, 14, 22, 23).
 //!
 //! S2 lets these caches decide what a duplicate is. Here the database decides (law 15), and the caches are filled after
 //! the commit. They only count scans of codes that were let in less than five minutes before (S2 §11). Redis stores a
@@ -89,7 +90,7 @@ impl RecentScans {
         });
         Self { hot: Mutex::default(), warm, metrics }
     }
-    /// Adds a scan to the tier of this process. Returns whether another scan of its code was remembered.
+    /// Adds a scan to the tier of this process. Returns whether the tier already had another scan of the same code.
     fn heat(&self, organization_id: &OrganizationId, scan: &RecentScan, now: Instant) -> bool {
         let mut hot = self.hot.lock().unwrap_or_else(PoisonError::into_inner);
         hot.note((organization_id, &scan.barcode_hash), &scan.scan_id, now)

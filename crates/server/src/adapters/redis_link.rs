@@ -11,7 +11,8 @@ use super::http_client::install_crypto;
 
 /// The longest wait for an answer of Redis.
 const WAIT: Duration = Duration::from_millis(50);
-/// The pause after a failure, so that a slow Redis does not slow every request.
+/// The time after a failure in which no request goes to Redis, so that a slow Redis does not slow every request to the
+/// server.
 const PAUSE: Duration = Duration::from_secs(1);
 /// The longest wait for a connection.
 const CONNECT: Duration = Duration::from_secs(2);

@@ -87,7 +87,7 @@ struct Line {
     full_since_ms: i64,
     /// The finished uploads of the last [`PACE_MS`]: time in milliseconds and weight in KiB.
     done: VecDeque<(i64, i64)>,
-    /// The latest moment at which the server told an upload to come back, in milliseconds.
+    /// The latest of the moments that refused clients got for their next try, in milliseconds.
     booked_ms: i64,
 }
 
@@ -127,9 +127,9 @@ impl Line {
         let done: i64 = self.done.iter().map(|(_, weight)| weight).sum();
         ((done + self.full) * 1_000 / busy_ms).max(1)
     }
-    /// Milliseconds until an upload of this weight should come back. The moment lies after half of the present work is
-    /// expected to be done, so that the server has no pause if the work is faster than expected. It also lies after
-    /// every moment that was given out before.
+    /// Milliseconds until the client of a refused upload of this weight should send it again. The moment lies after
+    /// half of the present work is expected to be done, so that the server has no pause if the work is faster than
+    /// expected. It also lies after every moment that was given out before.
     fn book(&mut self, weight: i64, now_ms: i64) -> i64 {
         let pace = self.pace(now_ms);
         let soonest = now_ms + self.waiting.max(0) * 1_000 / pace / 2;
@@ -157,8 +157,8 @@ impl UploadRoom {
             line: Arc::new(Mutex::new(Line { full: i64::from(judged_kib), ..Line::default() })),
         }
     }
-    /// Waits for the right to read a body of so many bytes; judging it weighs `times` as much. The error is the number
-    /// of milliseconds after which the client should come back.
+    /// Waits for the right to read a body of so many bytes; judging the body takes `times` as much room. The error is
+    /// the number of milliseconds after which the client should come back.
     pub async fn read(&self, bytes: usize, times: usize) -> Result<Reading, i64> {
         if self.is_small(bytes) {
             return Ok(Reading(None));

@@ -1,6 +1,6 @@
-//! Authentication of devices, by API key as bearer. The middleware around every device route authenticates. It checks
-//! the witness that the device brought before the handler runs, and adds the newest witness to the answer (spec §3
-//! "Epoch and witness").
+//! Authentication of devices, by API key as bearer. The middleware around every device route authenticates. Before the
+//! handler runs, it checks the witness that the device sent. Afterwards it adds the newest witness to the answer (spec
+//! §3 "Epoch and witness").
 
 use admit_app::caller::DeviceCaller;
 use admit_app::error::Error;

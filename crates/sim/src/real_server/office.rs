@@ -191,8 +191,8 @@ impl Office {
         }
     }
 
-    /// Adds, changes, touches or deletes a row of the sender's table. Mostly the sender sends the row's message at
-    /// once.
+    /// Adds, changes or deletes a row of the sender's table, or stores it again unchanged. Mostly the sender sends the
+    /// row's message at once.
     fn row_changes(&mut self) {
         let row = self.rng.below(ROWS);
         let n = self.messages.len() as u64;

@@ -373,7 +373,7 @@ impl ScanV2 {
         })
     }
     /// The scan in the model's form, after all bounds are checked. The result has no signature, so the caller must copy
-    /// it out first.
+    /// the signature first.
     pub fn into_scan(self) -> Result<Scan, FieldError> {
         self.check()?;
         let at = Timestamp::from_ms(self.at_ms)
@@ -444,7 +444,8 @@ impl ScanV2 {
         Ok(())
     }
 
-    /// Checks a scan that added a guest: it is the guest's entry, and its ticket id follows from the scan.
+    /// Checks a scan that added a guest: it is the guest's entry, and its ticket id is the one that is computed from
+    /// event, device and scan id.
     fn check_walk_in(&self) -> Result<(), FieldError> {
         let Some(walk_in) = &self.walk_in else { return Ok(()) };
         if self.kind != ScanKind::Entry || self.stage != Stage::Final || self.method != Method::Manual {
@@ -562,8 +563,8 @@ impl TryFrom<ScanV2> for Scan {
     }
 }
 
-/// The readable part of a malformed item. It is enough to list the item, and to know that its place in the log is
-/// not lost. Such an item counts as received and is listed as rejected (spec §3 "Log").
+/// The readable part of a malformed item. It is enough to list the item, and to know that the item's `seq` is not
+/// missing in the log. Such an item counts as received and is listed as rejected (spec §3 "Log").
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Readable {
     /// The scan's id. `None` if it is missing or wrong.

@@ -224,7 +224,7 @@ pub struct Manifest {
     min_gap_seconds: u32,
     /// `draft` (scans are practice), `live`, `ended` or `archived` (nobody is let in).
     status: String,
-    /// The most persons whom staff may add at all gates together. Absent for no limit.
+    /// The most persons without a ticket whom staff may add at all gates together. Absent for no limit.
     walk_ins: Option<u32>,
     /// The times at which days begin. Absent if no re-entry mode is `daily`.
     days: Option<Vec<String>>,
@@ -233,7 +233,7 @@ pub struct Manifest {
     #[schema(value_type = Option<Object>)]
     limits: Option<()>,
     /// The event's time zone: `{zone, offsets: [{from, offset_s}]}`. Each offset, in seconds ahead of UTC, holds from
-    /// its time `from` on. The first also holds before.
+    /// its time `from` on. The first offset also holds before its time.
     #[schema(value_type = Option<Object>)]
     clock: Option<()>,
     /// Kinds of codes that cameras read in addition to QR. Absent if there are none.
