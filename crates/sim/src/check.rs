@@ -237,7 +237,7 @@ fn nothing_made_up(truth: &Truth, side: &Side, found: &mut Found) {
     }
 }
 
-/// Reduces the facts again in another order. Gives what must be stored, and the causes that incidents must follow.
+/// Reduces the facts in another order. The server must store these results, and have incidents for their causes.
 fn reduced_anew(truth: &Truth, rng: &mut Rng) -> BTreeMap<Subject, Reduced> {
     let mut facts = truth.facts.clone();
     let (mut rules, mut reviews) = (truth.ticket_rules.clone(), truth.reviews.clone());
@@ -300,7 +300,7 @@ fn counts_as_walk_in(fact: &Fact, reduced: &Reduced) -> bool {
     fact.scan.walk_in.is_some() && reduced.verdicts.iter().any(counts)
 }
 
-/// The headcount that a verdict must have by the facts; `None` if the scan is left out.
+/// The headcount that a scan's verdict must have after all undoings; `None` if nothing is left to count.
 fn counted(fact: &Fact, verdict: &ScanVerdict, truth: &Truth) -> Option<Headcount> {
     let headcount = fact.scan.headcount?;
     let undone = |scan: &Scan| {

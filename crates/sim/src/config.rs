@@ -103,8 +103,8 @@ pub struct Config {
     pub improper: bool,
     /// Chance per minute that the server process is killed.
     pub server_crash: u32,
-    /// The number of further kills of the server, because the chance per minute kills it rarely in a small world, which
-    /// lasts about a minute.
+    /// The number of kills of the server in addition to those by `server_crash`. A small world lasts about a minute, so
+    /// `server_crash` alone rarely kills its server.
     pub kills: u64,
     /// Chance that a person shows the same code at the same phone again within seconds, whether they were let in or
     /// not.

@@ -150,7 +150,7 @@ impl ModelServer {
         }
     }
 
-    /// Begins a new epoch. The part of the old epoch that was lost does not count as known to any device (spec §3).
+    /// Begins a new epoch. Changes of the old epoch that the server lost do not count as known to any device (spec §3).
     fn begin_epoch(&mut self, now_ms: i64, after: Epoch) {
         let restored_at_ms = now_ms.max(after.restored_at_ms + 1).max(self.state.epoch.restored_at_ms + 1);
         let random = self.rng.draw();

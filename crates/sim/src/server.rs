@@ -216,8 +216,8 @@ pub trait Server {
     fn restore(&mut self, now_ms: i64, proper: bool);
     /// The epochs that have begun so far, oldest first, without the initial one.
     fn begun(&self) -> &[Epoch];
-    /// Begins an epoch that the run with two organisations began: a device of the other organisation proved a roll-back
-    /// there.
+    /// In a run of one organisation alone, begins an epoch that the run with two organisations began, because a device
+    /// of the other organisation proved a roll-back.
     fn begin(&mut self, epoch: Epoch);
     /// The incidents that the people of an organisation may review.
     fn reviewable(&self, org: u64) -> Reviewable;

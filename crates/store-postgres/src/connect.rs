@@ -28,10 +28,10 @@ const KEEPALIVE: Duration = Duration::from_secs(5);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(2);
 const KEEPALIVES: u32 = 4;
 const UNCONFIRMED: Duration = Duration::from_secs(10);
-/// The settings of every connection. A wait for a lock has a limit. A node that hangs in a transaction loses it, and
-/// one that vanished loses it sooner, because the server probes the connection. `jit` is off, because compiling a plan
-/// takes longer than any statement of ours. Plans are generic, because a plan for one organisation or event without
-/// statistics would assume that it has no rows (see the end of the schema).
+/// The settings of every connection. A wait for a lock has a limit. The server rolls back the transaction of a node
+/// that hangs in it. For a node that vanished it does so sooner, because it probes the connection. `jit` is off,
+/// because compiling a plan takes longer than any statement of ours. Plans are generic, because a plan for one
+/// organisation or event without statistics would assume that it has no rows (see the end of the schema).
 const SETTINGS: &str = "SET lock_timeout = '10s'; SET idle_in_transaction_session_timeout = '60s'; \
                         SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 4; \
                         SET tcp_user_timeout = '10s'; SET jit = off; \

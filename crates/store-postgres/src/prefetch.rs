@@ -138,8 +138,8 @@ impl Prefetched {
             one.items.retain(|_, rows| rows.is_none());
         }
     }
-    /// Discards the prefetched answers that a change of these rows may have made wrong. If each row names its list
-    /// item, answers about other items stay.
+    /// Discards the prefetched answers that a change of these rows may have made wrong. If each row names the list item
+    /// that it is about, answers about other items stay.
     pub fn changed_rows(&mut self, bulk: &'static Bulk, values: &[Value<'_>]) {
         let table = bulk.table;
         self.whole.retain(|one| !one.stmt.looks_at(table));

@@ -368,8 +368,8 @@ fn no_lookup_of_a_batch_reads_all_of_an_event() {
     }
 }
 
-/// Writes that share a transaction are looked up and stored together. Each write must still see what those before it
-/// did: a ticket's state, what is stored under a scan's id, the counters.
+/// The store reads and stores the rows of writes that share a transaction together. Each write must still see what
+/// those before it did: a ticket's state, what is stored under a scan's id, the counters.
 #[test]
 fn each_of_many_writes_sees_those_before_it() {
     let store = open(&shared().database());

@@ -73,7 +73,8 @@ pub(crate) struct BlockName {
 pub(crate) enum Reach {
     /// All of them, perhaps more.
     All,
-    /// Only the blocks up to this one. The caller must check that the block at its position is still the same.
+    /// Only the blocks up to this one; `None`: no block. The caller must check that the store still has this block at
+    /// its position.
     To(Option<BlockName>),
 }
 
@@ -139,8 +140,8 @@ impl EventIndex {
         }
         Reach::To(last)
     }
-    /// Adds the blocks that follow `last`. `found` begins with the block that stands at the position of `last` now.
-    /// If that is another block, the index is emptied. Does nothing if somebody else added blocks meanwhile.
+    /// Adds the blocks that follow `last`. `found` begins with the block that stands at the position of `last` now. If
+    /// that block is not `last`, the index is emptied. Does nothing if somebody else added blocks meanwhile.
     pub fn extend<I: Keyed>(&self, last: Option<BlockName>, found: &[(BlockName, Vec<I>)]) {
         let mut held = self.held();
         if held.blocks.last().copied() != last {

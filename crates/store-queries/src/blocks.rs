@@ -155,7 +155,8 @@ impl<D: Driver> SqlTx<'_, D> {
         }
         self.queue_many(&INSERT_BLOCKS, &values)
     }
-    /// Fails if one of these contents is stored already, or comes twice. No unique key of the database prevents this.
+    /// Fails if the content of one of these scans is stored already, or if two of these scans have the same content. No
+    /// unique key of the database prevents this.
     fn refuse_known(&mut self, scans: &[NewScan]) -> Result<()> {
         let mut new: BTreeMap<&EventId, BTreeSet<Content>> = BTreeMap::new();
         for one in scans {

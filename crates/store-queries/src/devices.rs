@@ -51,7 +51,8 @@ statements! {
         ORDER BY device_id FOR UPDATE"), by 0 of ["devices"];
     /// Devices by id, read on a snapshot without a lock.
     READ_DEVICE = concat!("SELECT ", device_columns!(), " FROM devices WHERE organization_id = $1 AND device_id IN ($2)"), by 0 of ["devices"];
-    /// Devices assigned to an event, and devices assigned elsewhere now that have a log of this event; oldest first.
+    /// Devices assigned to an event, and devices that are assigned to another event now and have a log of this one;
+    /// oldest first.
     DEVICES = concat!("SELECT ", device_columns!(), " FROM devices WHERE organization_id = $1 AND (event_id = $2
         OR device_id IN (SELECT device_id FROM logs WHERE organization_id = $1 AND event_id = $2)) ORDER BY created_at, device_id");
     /// Makes a key.

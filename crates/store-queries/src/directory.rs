@@ -1,5 +1,5 @@
-//! Queries before an organisation is known, or about the whole server. They are part of the closed list of unscoped
-//! statements (law 6). Each function runs inside a transaction that the backend began.
+//! Queries that run before the organisation of a request is known, or that are about the whole server. They are part of
+//! the closed list of unscoped statements (law 6). Each function runs inside a transaction that the backend began.
 
 use admit_app::error::Result;
 use admit_app::records::{CredentialRecord, OrganizationRecord, UserRecord};

@@ -341,9 +341,10 @@ pub enum Effect {
     PinOk,
     /// Staff asked for something that could not be done. Nothing was recorded.
     Refused {
-        /// A stable word: `nothing_to_undo`, `not_paired`, `bad_pairing_code`, `no_list`, `no_pin`, `unknown_scan`,
-        /// `unknown_guest`, `no_walk_ins`, `bad_name`, `bad_zone`, `needs_pin`, `bad_count`, `bad_direction`,
-        /// `bad_gate`, `storage_blocked`, `pairing_failed`, or `busy` (too many inputs wait, so try again).
+        /// The reason, as a stable word: `nothing_to_undo`, `not_paired`, `bad_pairing_code`, `no_list`, `no_pin`,
+        /// `unknown_scan`, `unknown_guest`, `no_walk_ins`, `bad_name`, `bad_zone`, `needs_pin`, `bad_count`,
+        /// `bad_direction`, `bad_gate`, `storage_blocked`, `pairing_failed`, or `busy` (too many inputs wait, so try
+        /// again).
         code: String,
         /// The reason in plain words, for staff.
         message: String,
@@ -525,7 +526,8 @@ pub struct View {
     pub online: bool,
     /// Whether answers came that were not from Admit, as behind a captive portal.
     pub captive: bool,
-    /// Whether the server holds this device's uploads until the organiser counts them (spec D19). Scanning goes on.
+    /// Whether the server stores this device's scans without counting them, until the organiser counts them (spec D19).
+    /// Scanning goes on.
     #[serde(default)]
     pub suspended: bool,
     /// Scans that no receipt names yet.

@@ -44,7 +44,8 @@ pub struct WalkInsView {
     pub added: u32,
     /// The most persons that may be added. Absent if there is no limit.
     pub number: Option<u32>,
-    /// Places left in the area behind the gate. Absent if the gate has no capacity, or the count is unknown.
+    /// For how many more persons the area behind the gate has room. Absent if the gate has no capacity, or the count is
+    /// unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub places_left: Option<u32>,
 }
@@ -57,7 +58,8 @@ pub struct Booking {
     pub others: Vec<BookingTicket>,
     /// Number of tickets that are in already.
     pub already_in: u32,
-    /// Number of tickets that need a scan of their own: they are refused here, or staff must check something.
+    /// Number of the booking's other tickets that need a scan of their own: this gate refuses them, or staff must check
+    /// something.
     pub by_themselves: u32,
     /// For how many more persons the area has room. Absent unless these are fewer than the persons who could go in.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -108,7 +108,7 @@ tagged! { "t" "Entry":
             /// The name of the person who operates the device. Empty if nobody does. Absent if it did not change.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             operator: Option<String>,
-            /// The direction at a gate that leads both ways. Absent if it did not change.
+            /// The direction that staff chose at a gate that leads both ways. Absent if it did not change.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             direction: Option<Direction>,
         },
@@ -143,8 +143,8 @@ tagged! { "t" "Entry":
             /// When that was, in milliseconds since 1970.
             at_ms: i64,
         },
-        /// The sum of purged rows. This row takes the number and the place of the last purged row. Only the first row
-        /// of a journal can be a summary.
+        /// The sum of purged rows. This row replaces the last purged row and has its number. Only the first row of a
+        /// journal can be a summary.
         Summary(Box<Summary>),
         /// An empty row, which tests whether storage takes rows again.
         Probe {},
@@ -239,7 +239,7 @@ pub struct Summary {
     /// The newest pairing, with the event and gate assigned since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paired: Option<Paired>,
-    /// The key of the former pairing, kept until a list under the new key is active.
+    /// The key of the former pairing. The device keeps it until it uses a list that is signed with the new key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old_key: Option<String>,
     /// Whether the organiser revoked this device.
@@ -257,7 +257,7 @@ pub struct Summary {
     /// The name of the person who operates the device. Empty if nobody does.
     #[serde(default)]
     pub operator: String,
-    /// The direction at a gate that leads both ways. Absent if none was chosen.
+    /// The direction that staff chose at a gate that leads both ways. Absent if they chose none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub direction: Option<Direction>,
     /// Number of wrong PINs in a row.
@@ -335,11 +335,11 @@ pub struct CachedPage {
     pub from: String,
     /// The answer's body.
     pub body: String,
-    /// For a page that the device wrote: `(index, number of parts)`. The device writes all that it knows as several
-    /// pages, and reads them only if none is missing. Absent for a page as the server sent it.
+    /// For a page that the device wrote: `(index, number of parts)`. The device writes all changes that it knows as
+    /// several pages, the parts, and reads the parts only if none is missing. Absent for a page as the server sent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<(u64, u64)>,
-    /// For a part of a whole: the serial of each item's rules.
+    /// For a page that the device wrote: the serial of the rules of each item.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub serials: Vec<u64>,
 }

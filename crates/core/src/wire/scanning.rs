@@ -47,8 +47,8 @@ pub struct Cursor {
     pub epoch: Epoch,
     /// The device knows everything up to and including this serial.
     pub serial: u64,
-    /// For the serial after `serial`, the device knows only the changes of tickets up to this ticket. `None` if it
-    /// knows none of the changes.
+    /// Set if the last answer ended in the middle of the changes of the serial after `serial`: the device knows these
+    /// changes for tickets up to this one. `None` if it knows none of them.
     pub after: Option<TicketId>,
 }
 

@@ -42,7 +42,8 @@ impl Hints for SharedHints {
     }
 }
 
-/// Starts to publish and to listen, until `shutdown`. `node` is the name that marks this process's own hints.
+/// Publishes this node's hints and listens for those of other nodes, until `shutdown`. `node` is the name that marks
+/// this process's own hints.
 pub fn share(hub: Arc<Hub>, link: Arc<Link>, node: String, shutdown: CancellationToken) -> SharedHints {
     let (others, waiting) = mpsc::channel(QUEUE);
     let publishing = publish(link.clone(), node.clone(), waiting);

@@ -116,7 +116,7 @@ impl MailServer {
         Self { limit, ..self }
     }
 
-    /// Sends a letter. Once the server accepted it, a later failure of the connection does not count.
+    /// Sends a letter. Once the server accepted the letter, a later failure of the connection is no error.
     pub async fn send(&self, message: &Message) -> Result<(), Refusal> {
         let _last = Last(self);
         let waits = Waits::new(&self.waiting);

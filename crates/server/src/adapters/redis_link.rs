@@ -46,8 +46,8 @@ impl Link {
         let (paused_until, gone) = (AtomicU64::new(0), AtomicBool::new(false));
         Ok(Self { client, connection, started: Instant::now(), paused_until, gone })
     }
-    /// Sends a request to Redis. `None`: there was no answer in time, or the link is in its pause. The caller then
-    /// continues without an answer.
+    /// Sends a request to Redis. `None`: there was no answer in time, or no request is sent because Redis failed less
+    /// than [`PAUSE`] ago. The caller then continues without an answer.
     pub async fn ask<T, F>(&self, work: impl FnOnce(ConnectionManager) -> F) -> Option<T>
     where
         F: Future<Output = RedisResult<T>>,

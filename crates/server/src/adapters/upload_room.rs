@@ -21,8 +21,8 @@ use tokio::time::{timeout, timeout_at};
 const PACE_MS: i64 = 4_000;
 /// The assumed pace until it is measured, in KiB per second.
 const PACE_KIB: i64 = 4_096;
-/// A body that fills at most this fraction of the room is small and is read at once. It holds the fresh scans of an
-/// online phone.
+/// A body that fills at most this fraction of the room is small and is read at once. Such a body has the newest scans
+/// of an online phone.
 const SMALL_PART: usize = 128;
 /// A waiting upload checks the room this many times within its patience.
 const LOOKS: u32 = 100;

@@ -162,7 +162,7 @@ impl ModelServer {
         }
     }
 
-    /// The answer to a revoked device: the kept scans, and how many more may come (spec D10).
+    /// The answer to a revoked device: the scans that the server kept, and how many more it will keep (spec D10).
     pub(super) fn revoked(&mut self, caller: &Caller, kept: Vec<ScanId>, rejected: Vec<Rejected>) -> Response {
         let org = &mut self.state.orgs[caller.org];
         if let Some(device) = org.devices.get_mut(&caller.device_id) {
