@@ -26,7 +26,7 @@ pub fn before_later_faults(seed: u64) -> bool {
 }
 
 /// Whether this regression seed found its bug when the simulator still injected faults into work that the server does
-/// for several organisations at once. Its runs still do.
+/// for all organisations at once. Its runs still get such faults.
 pub fn before_sparing(seed: u64) -> bool {
     static EARLIER: LazyLock<BTreeSet<u64>> = LazyLock::new(|| above("# Spared"));
     EARLIER.contains(&seed)
@@ -40,7 +40,7 @@ pub fn before_small_worlds(seed: u64) -> bool {
 }
 
 /// Whether this regression seed found its bug before the simulator killed the server more often, let it die more often
-/// inside transactions, and let a proxy refuse whole batches. Its runs leave these faults out.
+/// inside transactions, and let a proxy refuse whole batches. Its runs have fewer kills and no such proxy.
 pub fn before_kills(seed: u64) -> bool {
     static EARLIER: LazyLock<BTreeSet<u64>> = LazyLock::new(|| above("# Kills"));
     EARLIER.contains(&seed)

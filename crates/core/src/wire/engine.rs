@@ -458,7 +458,8 @@ pub struct LastEntryView {
     pub at: Timestamp,
     /// The name of the entry's gate.
     pub gate: String,
-    /// The device of the entry. Absent if this device knows of the entry only as a sum from the server.
+    /// The device of the entry. Absent if this device knows the entry only from the server's answer to the scan, which
+    /// names no device.
     pub device_id: Option<DeviceId>,
     /// The name that staff use for the device of the entry. Empty if this device does not know the name.
     pub device: String,
