@@ -2,7 +2,7 @@
 //!
 //! Reading order:
 //!
-//! - `exec` starts programs, `stamp` remembers inputs, `setup` installs what a machine lacks.
+//! - `exec` starts programs, `stamp` tells whether a step's inputs changed, `setup` installs what a machine lacks.
 //! - `wasm` and `web` build the parts for browsers, `product` the programs; `dist` builds a release.
 //! - `source` and `markdown` parse files, `files` lists all of them; `docs` builds the documentation as a site.
 //! - `proof` reads which test proves which claim, `results` has the tests' results, `conformance` reports both.
@@ -112,7 +112,8 @@ enum Command {
         #[arg(long, value_name = "NAME", default_value = product::PROFILE)]
         profile: String,
     },
-    /// Measure, each figure beside the limit of this machine: [--only a,b] [--quick], or compare OLD NEW
+    /// Measure times and sizes, and print each beside the raw limit of this machine: [--only a,b] [--quick], or compare
+    /// OLD NEW
     #[command(disable_help_flag = true)]
     Bench {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]

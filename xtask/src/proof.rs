@@ -304,7 +304,8 @@ mod tests {
     const ROWS: &str = "title = \"S1 §1\"\nparagraphs = [\"S1 §1.1\"]\n[[rows]]\nrow = \"S1 §1.1\"\nsays = \"a\"\n\
                         tests = [\"a.rs: holds\"]\nmeasured = [\"ingest\"]\n[[rows]]\nrow = \"S1 §1.10\"\nsays = \"b\"\ndecided = \"D1\"\n";
 
-    /// The complaints about a repository without faults, after `old` was replaced by `new` in one of its files.
+    /// The complaints about a sample repository without faults, after this function replaced `old` by `new` in the file
+    /// `path`.
     fn wrong(path: &str, old: &str, new: &str) -> Vec<String> {
         let fault = |n: usize| format!("| {n} | what | must | `a.rs: holds`<br>`web/a.test.ts: it holds: always` |\n");
         let promise = |n: usize| {

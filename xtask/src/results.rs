@@ -47,8 +47,8 @@ struct Ran {
 pub struct Place {
     /// The file of the program that runs.
     file: String,
-    /// A test whose result has not been read yet, because another program wrote the rest of its line. The result is on
-    /// a later line.
+    /// The name of a test that cargo printed without its result, because the test's own output came in between. The
+    /// result is on a later line.
     begun: Option<String>,
 }
 

@@ -35,7 +35,8 @@ pub fn credential<D: Driver>(driver: &mut D, token_hash: &[u8; 32]) -> Result<Op
     first(driver.query_each(&CREDENTIAL, &[], &[token_hash.into()])?, accounts::read_credential)
 }
 
-/// Prefetches the credentials of several secrets together. The caller asks [`credential`] for each of them next.
+/// Prefetches together the credentials that these hashes of secrets name. The caller next calls [`credential`] for each
+/// hash.
 pub fn prefetch_credentials<D: Driver>(driver: &mut D, token_hashes: &[[u8; 32]]) {
     let list: Vec<Value<'_>> = token_hashes.iter().map(Value::from).collect();
     driver.prefetch(&[Asked { stmt: &CREDENTIAL, params: &[], list: Some(&list) }]);
@@ -59,7 +60,8 @@ pub fn organizations<D: Driver>(driver: &mut D) -> Result<Vec<OrganizationId>> {
     rows.into_iter().map(|mut row| row.parsed()).collect()
 }
 
-/// The events of one organisation, sorted by id. From here on the driver runs statements for that organisation.
+/// The events of one organisation, sorted by id. From this call on, the driver runs its statements for that
+/// organisation.
 fn events_of<D: Driver>(driver: &mut D, organization_id: &OrganizationId) -> Result<Vec<EventId>> {
     driver.run_for(RunFor::Organization(organization_id))?;
     let rows = driver.query(&EVENT_IDS, &[organization_id.into()])?;

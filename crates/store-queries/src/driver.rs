@@ -28,14 +28,14 @@ pub struct Stmt {
     pub made: Made,
 }
 
-/// Which column of each row repeats the list item that the row answers. With it, queries about one item each can be
-/// sent as one query with a list.
+/// Which column of each row repeats the list item that the row answers. By this column, the store can send many queries
+/// about one item each as one query with a list.
 #[derive(Debug, Clone, Copy)]
 pub struct By {
     /// The column's place in the row, counted from 0.
     pub column: usize,
-    /// Tables in which every row-by-row change names a list item. A change of such a table makes only those prefetched
-    /// answers wrong that are about the items it names.
+    /// Tables of which each row has a list item's value. If a [`Bulk`] changes rows of such a table, only the
+    /// prefetched answers about the items in its rows are discarded.
     pub tables: &'static [&'static str],
 }
 
@@ -173,7 +173,8 @@ impl Bulk {
     }
 }
 
-/// For whom the statements of this transaction run. PostgreSQL enforces it by row level security.
+/// Whose rows the statements of this transaction may see and change. PostgreSQL enforces this limit by row level
+/// security.
 #[derive(Debug, Clone, Copy)]
 pub enum RunFor<'a> {
     /// One organisation. Every use case runs so.
@@ -247,7 +248,8 @@ pub trait Driver {
     /// Runs a bulk change; `values` holds the values of one row after the other.
     fn execute_many(&mut self, bulk: &'static Bulk, values: &[Value<'_>]) -> Result<()>;
     /// Like [`Driver::execute`], for a change that fails only because of a bug of ours. The backend may report the
-    /// failure as late as the commit, which then fails. It need not wait for the server's answer.
+    /// failure as late as the commit, which then fails. So it need not wait for the database's answer before the next
+    /// statement.
     fn queue_change(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<()> {
         self.execute(stmt, params).map(|_| ())
     }

@@ -1,5 +1,5 @@
-//! Scans as facts. A scan is stored once, in a block, merged with the proof of later deliveries, and resolved to its
-//! subject when it is read.
+//! Scans as facts. A scan is stored once, in a block. When the store reads a scan, it adds the proof of later
+//! deliveries and finds the scan's subject.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -118,7 +118,7 @@ statements! {
     /// The guests of a filter with their tickets.
     FOUND_GUESTS = concat!("SELECT g.guest_id, g.ticket_id", among_guests!());
     /// The columns by which guests are counted. Rust joins them with the states of the tickets
-    /// ([`crate::state_codec::Standing`]) and with the rows of the statement below. A join in SQL would be slow: SQLite
+    /// ([`crate::state_codec::Standing`]) and with the rows of `VOID_TICKETS`. A join in SQL would be slow: SQLite
     /// plans without statistics, and would look up each guest's ticket one by one.
     COUNTED_GUESTS = concat!("SELECT g.guest_list_id, g.entry_type_id, g.party_size, g.ticket_id FROM guests g", sought!());
     /// Tickets that are voided or refunded. The index alone answers it.

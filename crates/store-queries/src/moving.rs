@@ -283,8 +283,8 @@ impl Moved {
     }
 }
 
-/// The first table of the target that already has rows, with their number, organisations first. `None`: the target is
-/// empty.
+/// The first table of the target that already has rows, with their number. The table of organisations is looked at
+/// first. `None`: the target is empty.
 pub fn occupied(target: &mut dyn Side, plan: &[Planned]) -> Result<Option<(String, u64)>> {
     let mut tables: Vec<&Table> = plan.iter().map(|one| &one.target).collect();
     tables.sort_by_key(|table| table.name != "organizations");

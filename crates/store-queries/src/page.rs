@@ -1,4 +1,5 @@
-//! Pages of lists. A cursor holds the values by which the list is ordered, of the last item of the page before.
+//! Pages of lists. A list is ordered by some of its columns. A cursor has the values that the last item of the page
+//! before has in these columns.
 
 use admit_app::error::{Error, Result};
 use admit_app::records::{Listed, Page};

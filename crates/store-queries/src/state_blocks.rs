@@ -1,4 +1,4 @@
-//! Statements about blocks of states, and what stands in them.
+//! Statements about blocks of states, and the content of these blocks.
 //!
 //! A write appends the states that it changed, up to 24 in a block. The newest state of a subject is the valid one. An
 //! index in memory names the newest, so readers skip older ones. So the database appends states, and never writes at a
@@ -17,7 +17,7 @@ use crate::state_codec::{self, CHECK_BYTES, Entry, Head, Standing};
 use crate::tx::SqlTx;
 use crate::value::{Row, Value};
 
-/// The most states that share a block. To read one means to read its block, so blocks are kept small.
+/// The most states in one block. A reader of one state must read its whole block, so blocks are small.
 const STATES: usize = 24;
 /// How many blocks one write can store in an event. A rebuild stores every state of the event in one write.
 const PARTS: i64 = 1 << 20;

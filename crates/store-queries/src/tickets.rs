@@ -215,7 +215,8 @@ impl<D: Driver> SqlTx<'_, D> {
 
 impl<D: Driver> SqlTx<'_, D> {
     /// Tickets whose newest change is a change by scans and comes after (serial, id). A change by rules up to the
-    /// serial `rules_after` is not regarded. Gives at least `limit` tickets if there are so many.
+    /// serial `rules_after` does not count, because the device's list has it. Gives at least `limit` tickets if there
+    /// are so many.
     pub(crate) fn changed_by_scans(
         &mut self,
         event_id: &EventId,

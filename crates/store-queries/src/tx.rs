@@ -29,8 +29,8 @@ pub(crate) struct Held {
     pub newest_blocks: BTreeMap<(EventId, Holds), Option<BlockName>>,
 }
 
-/// A transaction that is limited to one organisation. A failed statement ends it: nothing of the transaction is stored,
-/// even if the operation ignores the error. PostgreSQL always ends a transaction so, and SQLite is made to do the same.
+/// A transaction that is limited to one organisation. After a failed statement nothing of the transaction is stored,
+/// even if the operation ignores the error. PostgreSQL itself behaves so, and this type makes SQLite behave so too.
 pub struct SqlTx<'a, D: Driver> {
     driver: &'a mut D,
     pub(crate) organization_id: OrganizationId,
@@ -177,7 +177,8 @@ impl<D: Driver> SqlTx<'_, D> {
     }
 
     /// Runs a change that fails only because of a bug of ours; a failure shows at the commit at the latest
-    /// ([`Driver::queue_change`]). Never use it for a change whose conflict a use case answers by name.
+    /// ([`Driver::queue_change`]). Never use it for a change whose conflict a use case reports by a code, such as
+    /// `email_taken`.
     pub(crate) fn queue(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<()> {
         self.change(|driver, _| driver.queue_change(stmt, params))
     }

@@ -41,7 +41,8 @@ pub fn run_write_after<D: Driver>(driver: &mut D, books: &mut Books, scope: &Sco
 pub struct Books(BTreeMap<(OrganizationId, EventId), Arc<EventBook>>);
 
 impl Books {
-    /// Forgets all rules, because something other than a use case's write ran in between.
+    /// Forgets all rules. The backend calls this after anything but a use case's write ran, since that may have changed
+    /// rules.
     pub fn forget(&mut self) {
         self.0.clear();
     }

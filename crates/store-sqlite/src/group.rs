@@ -50,7 +50,8 @@ impl Job {
 /// The connection that writes.
 pub(crate) struct Writer {
     pub conn: Connection,
-    /// The memory that this connection writes to, for a store in memory with snapshots; else `None`.
+    /// The database in memory that this connection writes to, if the simulator may copy and replace its content. `None`
+    /// for every other store.
     pub memory: Option<Memory>,
     pub options: Options,
     /// Whether the store has stopped itself.

@@ -107,7 +107,8 @@ struct Reader {
     path: PathBuf,
     options: Options,
     index: BlockIndex,
-    /// The end of the running read, in milliseconds since `epoch`; `i64::MAX` if no read runs.
+    /// When the running read must have ended, in milliseconds since this connection was opened. `i64::MAX` if no read
+    /// runs.
     deadline: Arc<AtomicI64>,
     epoch: Instant,
 }
