@@ -75,7 +75,7 @@ enum Command {
     Check,
     /// Check the laws of ARCHITECTURE.md that a compiler cannot check
     Tidy,
-    /// Check the proofs of S1, S2, the faults, the promises and the figures, and count their results
+    /// Check that each requirement, fault and promise names its tests or figures, and count the results
     Conformance {
         /// Render the pages, with the last run's results
         #[arg(long)]

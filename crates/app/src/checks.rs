@@ -44,7 +44,7 @@ pub fn path(parent: &str, field: &str) -> String {
 
 impl Checks {
     /// Adds a wrong field. `message` completes a sentence that begins with the field's name: "must be 1 or more", "is
-    /// not a gate of this event". A form puts its own label there.
+    /// not a gate of this event". A form writes the label of its input before `message` instead of the field's name.
     pub fn fail(&mut self, path: impl Into<String>, message: impl Into<String>) {
         self.errors.push(FieldError { path: path.into(), message: message.into() });
     }

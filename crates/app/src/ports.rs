@@ -146,7 +146,7 @@ pub trait Store: Send + Sync {
     ) -> BoxFuture<'static, Result<()>> {
         self.read_op(organization_id, op)
     }
-    /// Unscoped: what a secret gives access to, by the secret's SHA-256 (allow-listed, law 6). `None` if it is unknown.
+    /// Unscoped: what a secret gives access to, by the secret's SHA-256 (law 6). `None` for an unknown secret.
     fn credential(&self, token_hash: [u8; 32]) -> BoxFuture<'static, Result<Option<CredentialRecord>>>;
     /// Unscoped: a user by the e-mail for signing in, with the user's organisations, oldest membership first.
     fn sign_in(&self, email: String) -> BoxFuture<'static, Result<Option<SignIn>>>;
@@ -275,7 +275,7 @@ pub struct App {
     pub hints: Arc<dyn Hints>,
     /// `ADMIT_SECRET`, which seals scan keys and authenticates witnesses.
     pub secret: Arc<crate::secret::Secret>,
-    /// The cache of the lists' large parts. Answers are the same without it (law 15).
+    /// The cache of the lists and names that devices fetch. Answers are the same without it (law 15).
     pub manifests: Arc<crate::cache::ManifestCache>,
     /// The recent entries. Answers are the same without them (law 15).
     pub recent: Arc<dyn crate::recent::Recent>,

@@ -13,8 +13,8 @@ const LONGEST: usize = 600;
 struct Forbidden {
     /// The paths, or the last segments of paths.
     names: &'static [&'static str],
-    /// Whether the names are forbidden at a place in this file. The second argument says whether the place is under
-    /// `#[cfg(test)]`.
+    /// Whether this rule forbids its names at a place in the given file. The second argument says whether the place is
+    /// under `#[cfg(test)]`.
     applies: fn(&File, bool) -> bool,
     why: &'static str,
 }

@@ -1,6 +1,6 @@
-//! Counts, in one act, every proven scan of a device that waits (spec D10, D19). These are scans received while the
-//! device was revoked or suspended, and scans at or after `lost_since`. Scans that no known key signed stay in the
-//! review queue, one by one.
+//! Accepts, in one act, every waiting scan of a device whose author is proven, so that these scans count (spec D10,
+//! D19). These are scans received while the device was revoked or suspended, and scans at or after `lost_since`. Scans
+//! that no known key signed stay in the review queue, where a person decides about each.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,8 @@ pub struct Accepted {
     pub waiting: usize,
 }
 
-/// Counts the waiting scans of a device, in every event for which it scanned. If none waits, nothing changes.
+/// Accepts the waiting scans of a device whose author is proven, in every event for which it scanned. If no scan waits,
+/// nothing changes.
 pub async fn accept(app: &App, caller: &UserCaller, device_id: DeviceId) -> Result<Accepted> {
     caller.must(Action::Review)?;
     let (now, seeded, id) = (app.clock.now(), app.seeded_ids(), device_id.clone());

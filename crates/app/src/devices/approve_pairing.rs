@@ -34,7 +34,7 @@ pub struct PairingRequest {
     pub device_type: String,
     /// When the request expires.
     pub expires_at: Timestamp,
-    /// The device with this id that the organisation has already. Absent if it has none.
+    /// The device of the organisation that has the requesting device's id already. Absent if there is none.
     pub known: Option<DeviceRecord>,
     /// Whether somebody of this organisation has approved the request.
     pub approved: bool,

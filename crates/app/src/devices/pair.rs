@@ -90,7 +90,8 @@ struct Attempt<'a> {
     token_hash: [u8; 32],
     claim_hash: Option<[u8; 32]>,
     api_key: &'a ApiKey,
-    /// The events in which an incident says that the device is suspended. Empty unless the device is revoked now.
+    /// The events with an incident about the device's suspension. Empty unless the device is revoked now, since only
+    /// then does the pairing clear these incidents.
     told: &'a BTreeSet<EventId>,
     now: Timestamp,
 }
@@ -280,8 +281,9 @@ fn decide(tx: &mut dyn Tx, secret: &Secret, attempt: &Attempt<'_>, seeded: &mut 
 /// The shortest time between two ledger lines about a refused code, in milliseconds.
 const ALARM_EVERY_MS: i64 = 60_000;
 
-/// Adds a ledger line about a refused pairing. If another device used the pairing code before, its record is marked, so
-/// that this device shows an alarm to staff. If the device was marked a moment ago, nothing is written.
+/// Adds a ledger line about a refused pairing. If another device was paired by the code before, the server marks that
+/// other device's record. The other device then shows an alarm to its staff. If it was marked a moment ago, nothing is
+/// written.
 fn refuse(
     tx: &mut dyn Tx,
     attempt: &Attempt<'_>,

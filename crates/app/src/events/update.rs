@@ -1,4 +1,5 @@
-//! Changes an event. Each changed field is a rule, and the scans it touches are judged again.
+//! Changes an event. For each changed field the server stores a rule, and judges again the scans that this rule may
+//! affect.
 
 use std::collections::BTreeSet;
 

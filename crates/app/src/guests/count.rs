@@ -17,7 +17,7 @@ pub struct Counts {
     pub all: u64,
     /// Number of persons: the sum of the party sizes.
     pub persons: u64,
-    /// Persons that valid tickets admit. Without a search it is the event's own number, as on its overview and its live
+    /// Persons whom valid tickets admit. Without a search it is the same number as on the event's overview and live
     /// page. That number includes tickets without a guest.
     pub expected: u64,
     /// Guests with somebody of their party inside now.

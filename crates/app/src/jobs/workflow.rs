@@ -21,8 +21,8 @@ pub enum Setback {
     /// This server lacks what the step needs, such as a setting. The step waits for it, however long, and no try is
     /// counted. The text names the missing thing, in words for the organiser.
     NotSetUp(String),
-    /// The mail lane is stopped. The run waits for it, at most until this time. No try is counted, and the lane states
-    /// the reason.
+    /// The mail lane is stopped. The run waits for it, at most until this time. No try is counted. The reason is stored
+    /// with the mail lane, not with the run.
     Parked(Timestamp),
     /// Another try makes no sense. The reason is in words for the organiser.
     GiveUp(String),
@@ -112,7 +112,8 @@ pub struct Steps {
     pub(crate) taken: TakenRun,
     pub(crate) run: RunRecord,
     pub(crate) done: Vec<StepRecord>,
-    /// Steps of `done` that are not stored yet. The run's next step, or its end, stores them.
+    /// Steps that this process has done and the store does not have yet. They are stored together with the run's next
+    /// step, or with its end.
     pub(crate) unstored: Vec<StepRecord>,
     /// The name of the step under way, or of the last one.
     pub(crate) at: &'static str,

@@ -72,8 +72,8 @@ pub(crate) fn render_mail(kind: MailKind, own: &MailTemplateRecord, values: &Mai
     Ok(RenderedMail { subject, text, html, problems })
 }
 
-/// Statements that templates of mails may not use. The engine knows them because the workspace enables them for the
-/// templates of `xtask`.
+/// Statements that templates of mails may not use. The template engine would accept them: cargo builds it once for the
+/// workspace, with the features that the templates of `xtask` need.
 const NOT_OFFERED: [&str; 7] = ["macro", "call", "include", "import", "from", "extends", "block"];
 
 /// The problem of the first statement that templates of mails may not use.

@@ -154,7 +154,7 @@ fn whole(
     })
 }
 
-/// The codes that changed after `since`. A code is never taken from a ticket, so there are no tombstones.
+/// The codes that changed after `since`. No code is ever taken from a ticket, so the answer names no removed codes.
 #[expect(clippy::too_many_arguments, reason = "a list is named by all of these")]
 fn delta(
     tx: &mut dyn Tx,

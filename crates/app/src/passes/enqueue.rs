@@ -16,9 +16,9 @@ use crate::ports::Tx;
 use crate::records::{EventRecord, GuestRecord, RunRecord};
 use crate::seeded_ids::SeededIds;
 
-/// Makes a run for each of these guests (by id). Returns whether it made any. For an event that is over it makes none.
-/// An update goes only to guests whose pass was made before. So a guest whose code came from another system gets no
-/// mail when somebody corrects the name.
+/// Makes a run that mails the pass to each of these guests (id, reason). Returns whether it made any run. For an event
+/// that is over it makes none. An update goes only to guests whose pass was made before. So a guest whose code came
+/// from another system gets no mail when somebody corrects the name.
 pub(crate) fn enqueue(
     tx: &mut dyn Tx,
     event: &EventRecord,

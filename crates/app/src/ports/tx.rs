@@ -101,7 +101,8 @@ pub trait TxEvents {
     fn insert_rules(&mut self, event_id: &EventId, rules: &[Rule]) -> Result<()>;
     /// The rules for a reduction: those of the event, its gates and devices, and of these tickets.
     fn load_rules(&mut self, event_id: &EventId, tickets: &[TicketId]) -> Result<LoadedRules>;
-    /// Only the epochs of the event's ledger. Every request of a device needs them.
+    /// The epochs of the event's ledger, without the rules that [`Self::load_rules`] loads too. Every request of a
+    /// device needs the epochs.
     fn epochs(&mut self, event_id: &EventId) -> Result<Epochs>;
     /// All assignments of a device so far, over all events, in no order. They are rules of the kind
     /// [`admit_core::rule::DeviceChange::Assignment`].
@@ -129,8 +130,8 @@ pub trait TxEvents {
     fn newest_audit(&mut self, action: &'static str) -> Result<Option<AuditRecord>>;
     /// The ends of those event ledgers that were written to since `since`, in order of id.
     fn event_ledger_ends(&mut self, since: Timestamp) -> Result<Vec<(EventId, LedgerEnd)>>;
-    /// The hash at the end of the event's ledger after serial `serial`. A witness of that serial must state it. `None`
-    /// if there was no such serial.
+    /// The hash at the end of the event's ledger after serial `serial`. A witness of that serial must contain this
+    /// hash. `None` if there was no such serial.
     fn audit_head_at(&mut self, event_id: &EventId, serial: u64) -> Result<Option<[u8; 32]>>;
 }
 
@@ -350,8 +351,8 @@ pub trait TxStates {
     /// No state may have a lower serial than a state of the event that is stored already, because the newest state of a
     /// subject is the valid one.
     fn put_states(&mut self, event_id: &EventId, states: &[(StateRecord, Vec<ScanVerdict>)]) -> Result<()>;
-    /// Like [`TxStates::put_states`], for subjects that had neither a state nor verdicts. So the store has no mark of a
-    /// waiting scan of theirs to remove.
+    /// Like [`TxStates::put_states`], for subjects that had neither a state nor verdicts. So the store need not look
+    /// for rows about their waiting scans to delete.
     fn insert_states(&mut self, event_id: &EventId, states: &[(StateRecord, Vec<ScanVerdict>)]) -> Result<()>;
     /// Deletes every state that a write before this serial stored. Only `rebuild` calls it, after it stored all states
     /// anew.
@@ -385,7 +386,8 @@ pub trait TxFacts {
     fn insert_scans(&mut self, scans: &[NewScan]) -> Result<()>;
     /// Stores what later deliveries prove.
     fn insert_deliveries(&mut self, deliveries: &[NewDelivery]) -> Result<()>;
-    /// All subjects of the event that have scans, as the scans' codes resolve now.
+    /// All subjects of the event that have scans. A scan belongs to the ticket that has its code now, even if the
+    /// ticket got the code after the scan.
     fn subjects_with_scans(&mut self, event_id: &EventId) -> Result<Vec<String>>;
     /// Subjects that have scans of one device.
     fn subjects_of_device(&mut self, event_id: &EventId, device_id: &DeviceId) -> Result<Vec<String>>;
@@ -485,7 +487,7 @@ pub trait TxBatches {
     fn insert_batch(&mut self, batch: &BatchRecord) -> Result<()>;
     /// Stores items that were refused and will not be taken later.
     fn insert_rejected(&mut self, event_id: &EventId, items: &[RejectedRecord]) -> Result<()>;
-    /// Those of these refused items that are stored already for the device, in any event.
+    /// Returns those of the refused items `bodies` that are stored already for the device, in any event.
     fn rejected_bodies(&mut self, device_id: &DeviceId, bodies: &[String]) -> Result<Vec<String>>;
     /// Number of withheld scans of a device, and of its items that nobody could read.
     fn count_quarantined(&mut self, device_id: &DeviceId) -> Result<u64>;

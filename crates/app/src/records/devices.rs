@@ -24,8 +24,8 @@ pub struct PairingRequestRecord {
     pub created_at: Timestamp,
 }
 
-/// A pairing token (spec D11). It was made for an organiser's screen, for a key rotation, or for a device's approved
-/// request.
+/// A pairing token (spec D11). The server makes one for an organiser's screen, for a key rotation, or for a device's
+/// approved request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PairingTokenRecord {
     /// SHA-256 of the token's text.
@@ -123,7 +123,8 @@ pub struct DeviceHealth {
     pub clock_offset_ms: Option<i64>,
     /// Number of failed syncs in a row.
     pub failed_syncs: u32,
-    /// The counts of new scans that the device sent in the present period of an hour.
+    /// The counts of new scans that the device sent in the present period. A period lasts an hour and begins with its
+    /// first new scan.
     pub arrivals: Arrivals,
     /// The id of the newest measurements that the device sent and the server added to its metrics. Measurements with
     /// the same id are not added again.

@@ -29,8 +29,9 @@ pub struct WebhookEndpointRecord {
     pub health: WebhookHealth,
 }
 
-/// When an endpoint last accepted and last refused a signed message, and why. This is stored separately, so that a
-/// message and an organiser's change don't overwrite each other.
+/// When an endpoint last accepted and last refused a signed message, and why. A store keeps this apart from the
+/// endpoint's settings. So an accepted message cannot overwrite an organiser's change of the settings, nor the other
+/// way round.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WebhookHealth {
     /// When the last message was accepted. Absent if none was.
@@ -69,6 +70,6 @@ pub struct WebhookRowRecord {
     pub changed_us: Option<i64>,
     /// When a message said that the sender deleted the row. Nothing is deleted on the server. Absent if none said so.
     pub deleted_at: Option<Timestamp>,
-    /// The last value that the sender sent of each field, as a short hash.
+    /// By the name of each field: a short hash of the last value that the sender sent.
     pub said: BTreeMap<String, String>,
 }

@@ -61,7 +61,7 @@ pub struct Batch {
     pub event_id: EventId,
     /// The offset of a v1 batch, in seconds.
     pub offset_seconds: i64,
-    /// The sender's own log, and the highest `seq` in it. Absent if the batch names none.
+    /// The log of the device that sends the batch, and the highest `seq` in that log. Absent if the batch names no log.
     pub log: Option<(LogId, u64)>,
     /// The scans, in the order in which they were sent.
     pub items: Vec<Item>,

@@ -16,8 +16,8 @@ use crate::error::Result;
 use crate::ports::Tx;
 use crate::records::{KnownScan, NewDelivery, NewScan, ResolvedCode, Stamp, StoredId};
 
-/// The ids of the scans of a revoked device's batch that are stored already, if the batch has nothing more to store.
-/// `None` if something is left to store.
+/// The ids of the scans of a revoked device's batch that are stored already, if nothing else of the batch is to be
+/// stored. `None` if something is left to store.
 pub(super) fn nothing_new(tx: &mut dyn Tx, batch: &Batch, room: u64) -> Result<Option<Vec<ScanId>>> {
     let stored = tx.stored_ids(&batch.event_id, &scan_ids(batch))?;
     let known: BTreeSet<(&DeviceId, &ScanId, Digest)> =
@@ -62,7 +62,7 @@ pub(super) struct Stored {
     pub heard: Vec<Outcome>,
 }
 
-/// The facts that a batch of one event adds, and what follows for its answer.
+/// The facts that a batch of one event adds, and the data from which its answer is made.
 #[derive(Default)]
 pub(super) struct Facts {
     /// The new contents.
@@ -194,8 +194,8 @@ impl<'b> Before<'b> {
             })
             .collect()
     }
-    /// Each stored scan of the batch's authors, with the subject of its code. Because of this set, the plan does not
-    /// count a scan of an unknown code a second time.
+    /// Each stored scan of the batch's authors, with the subject of its code. A scan in this set is not new, so the
+    /// plan does not count its unknown code a second time.
     fn asked(&self) -> BTreeSet<(&DeviceId, &ScanId, String)> {
         let known = self.stored_of_authors().map(|one| &one.known);
         known.map(|one| (&one.device_id, &one.scan_id, one.subject_key.clone())).collect()

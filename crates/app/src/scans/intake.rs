@@ -201,9 +201,9 @@ pub(super) struct Withheld {
     pub arrived: Vec<Arrived>,
 }
 
-/// Stores what is kept of a revoked device's batches, which have no batch row. Its scans are kept up to its quota and
-/// count nothing (spec D10). Items that nobody can read are kept too, otherwise the device could never finish handing
-/// over its log.
+/// Stores the scans and unreadable items of a revoked device's batches, without a row for the batch. Its scans are kept
+/// up to its quota and count nothing (spec D10). Items that nobody can read are kept too, otherwise the device could
+/// never finish handing over its log.
 pub(super) fn withhold(
     tx: &mut dyn Tx,
     parts: &[Batch],
@@ -238,9 +238,9 @@ pub(super) fn withhold(
     Ok(out)
 }
 
-/// Finds the refused items of a revoked device's batch that are to be stored, as far as `room` allows. Also returns the
-/// answer's entries for all its refused items that are stored then. Such a batch has no row, so a repeat is recognised
-/// by the stored bytes.
+/// Finds the refused items of a revoked device's batch that are to be stored: at most `room`. Also returns what the
+/// answer says about each refused item that is stored after the write. Such a batch has no row, so the server
+/// recognises a repeated item by its stored bytes.
 fn refused_of(tx: &mut dyn Tx, part: &Batch, room: u64) -> Result<(Vec<Refused>, Vec<Rejected>)> {
     let bodies: BTreeSet<&String> = part.rejected.iter().map(|item| &item.record.body).collect();
     let bodies: Vec<String> = bodies.into_iter().cloned().collect();
@@ -290,9 +290,10 @@ pub(super) fn flag(
     Ok(())
 }
 
-/// The index of the first scan from which on the answer is silent. `None` if the answer covers all scans. The server
-/// stores and acknowledges an upload with more unknown codes than `left`. But a device that guesses codes must not
-/// learn from the answer which of them are good (spec §5 "Rate limit").
+/// The index of the first scan about which the answer says nothing but that it is stored. `None` if the answer covers
+/// all scans. `left` is how many unknown codes the device may still be told about. The server stores and acknowledges
+/// an upload with more unknown codes too. But a device that guesses codes must not learn from the answer which of them
+/// are good (spec §5 "Rate limit").
 pub(super) fn silent_from(unknown: &[usize], left: u32) -> Option<usize> {
     unknown.get(left as usize).copied()
 }
@@ -347,8 +348,8 @@ pub(super) fn audit(
     })
 }
 
-/// The refusal of a revoked device's batch. It says which of its items are stored now, and how many more scans the
-/// device may send (spec D10).
+/// The refusal of a revoked device's batch. It says which items of the batch are stored now, and how many more scans
+/// the server would store for the device (spec D10).
 pub(super) fn refuse_revoked(kept: Vec<ScanId>, rejected: Vec<Rejected>, quota_left: u64) -> Error {
     let message = "this device was revoked: its scans are kept for review and count nothing";
     let details = serde_json::to_value(RevokedDetails { kept, rejected, quota_left }).ok();

@@ -294,8 +294,8 @@ fn judge(
     Ok(Done::Judged { answer, arrived, part: Box::new(part), unknown })
 }
 
-/// Opens an incident because this unknown code used up the device's allowance of unknown codes. A device that asks so
-/// fast may be guessing codes, so a person is told.
+/// Opens an incident because this unknown code used up the device's allowance of unknown codes. A device that asks
+/// about so many unknown codes may be guessing codes, so a person is told.
 fn warn_of_guessing(
     tx: &mut dyn Tx,
     part: &Batch,

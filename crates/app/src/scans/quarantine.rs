@@ -27,8 +27,8 @@ pub struct Quarantine {
 
 impl Quarantine {
     /// Finds the scans of a batch of one event that wait. `carrier` is the device that sends the batch, and `carriers`
-    /// are that device's keys. An imported file has no such device. This function does not look at that device's state:
-    /// the caller withholds the whole batch of a revoked or suspended device by [`Quarantine::and_all`].
+    /// are that device's keys. `carrier` is `None` for an imported file. This function does not look at the state of
+    /// `carrier`: the caller withholds the whole batch of a revoked or suspended device by [`Quarantine::and_all`].
     pub fn of(
         tx: &mut dyn Tx,
         batch: &Batch,

@@ -72,8 +72,8 @@ pub fn take_back(
     rejudge(tx, event_id, subjects, stamp, said.at, seeded)
 }
 
-/// Notes, on each incident that an acceptance cleared, who accepted the waiting scans. So lists show the incident among
-/// the decided ones.
+/// Notes, on each incident that this write cleared by accepting waiting scans, who accepted them. So lists show the
+/// incident among the decided ones.
 pub fn note_accepted(
     tx: &mut dyn Tx,
     event_id: &EventId,

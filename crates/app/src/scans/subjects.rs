@@ -46,10 +46,10 @@ pub struct Rejudged {
 pub struct Touched {
     /// Keys of subjects about which the store may know something.
     again: BTreeSet<String>,
-    /// Subjects without a stored state, each with all its facts. Nothing about them needs to be read.
+    /// Subjects without a stored state, each with all its facts. The store has nothing to read about them.
     first: BTreeMap<String, Vec<Resolved>>,
-    /// The facts that the write adds about subjects of `again`. If the store has a fact already, that fact gets the
-    /// proof of its new delivery.
+    /// The facts that the write adds about subjects that may have a stored state. If the store has a fact already, that
+    /// fact gets the proof of its new delivery.
     arriving: Vec<Resolved>,
 }
 
@@ -123,7 +123,8 @@ impl Judged {
         let facts = tx.facts(event_id, again)?;
         Ok(Self { rules, facts, reviews: tx.reviews(event_id, again)? })
     }
-    /// Reduces each subject: those of `first` from the facts given with them, the others from the loaded facts.
+    /// Reduces each subject of `keys`. Subjects in `first` have no stored state, and all their facts are given there.
+    /// The others are reduced from the facts that `load` read.
     fn reduce<'a>(
         self,
         keys: impl Iterator<Item = &'a String>,
@@ -176,7 +177,8 @@ impl Subjects {
         let states = states.map(|found| (found.0.subject_key.clone(), found)).collect();
         Ok(Self { judged, states, incidents: tx.incidents_of(event_id, &again)?, walk_ins })
     }
-    /// Adds the facts that the write stores, and merges the proof of new deliveries into the facts that are stored.
+    /// Adds the facts that the write stores to those that were loaded. If a fact is stored already, the proof of its
+    /// new delivery is merged into it.
     fn add(&mut self, arriving: Vec<Resolved>) {
         if arriving.is_empty() {
             return;

@@ -137,8 +137,8 @@ fn tell(app: &App, caller: &DeviceCaller, whole: &Whole, done: Done) -> Result<I
     }
 }
 
-/// The refusal for a suspended device, whose batch is stored and held (spec D19). For the device, each scan id in it is
-/// the receipt of that scan.
+/// The refusal for a suspended device, whose batch is stored and held (spec D19). For the device, each scan id in the
+/// refusal is the receipt of that scan.
 fn suspended(whole: &Whole) -> Error {
     let message = "this device is suspended: its uploads are stored, and held until a person counts them".to_owned();
     let kept: Vec<&str> = whole.sent.iter().map(|sent| sent.scan_id.as_str()).collect();
@@ -303,7 +303,7 @@ fn any_live(tx: &mut dyn Tx, parts: &[Batch]) -> Result<bool> {
 
 /// The scans that S2 would not have inserted, in the order sent.
 struct Found {
-    /// The error of each scan, for the ledger and the people who read it. `None` for a scan without one.
+    /// The error of each scan, for the ledger. `None` for a scan without an error.
     all: Vec<Option<ScanError>>,
     /// The index of the first scan about which the device is told nothing.
     silent: usize,
@@ -329,8 +329,8 @@ impl Found {
     }
 }
 
-/// The index, in the order sent, of the first unknown code beyond the device's allowance of unknown codes. The number
-/// of scans if there is no such code.
+/// The index, in the order sent, of the first unknown code beyond the device's allowance of unknown codes. From there
+/// on, the answer names no errors. If there is no such code, it is the number of scans.
 fn silent_place(whole: &Whole, taken: &[Taken]) -> usize {
     let mut unknown: BTreeSet<&ScanId> = BTreeSet::new();
     for (part, taken) in whole.parts.iter().zip(taken) {
@@ -341,8 +341,8 @@ fn silent_place(whole: &Whole, taken: &[Taken]) -> usize {
     silent_from(&places, whole.left).unwrap_or(whole.sent.len())
 }
 
-/// Opens the incidents of S2 §7 and §8 about the batch. All errors count, including those that the device is not told.
-/// Only a code that the batch reads twice is no error in S2's rule "> 50 % invalid tickets".
+/// Opens the incidents of S2 §7 and §8 about the batch. All errors count, including those that the answer to the device
+/// leaves out. In S2's rule "> 50 % invalid tickets", a scan with the error `already_scanned` does not count.
 fn flag_batch(
     tx: &mut dyn Tx,
     whole: &Whole,

@@ -32,7 +32,8 @@ fn names(facts: &[Resolved]) -> Vec<(String, String)> {
     names
 }
 
-/// `facts` returns every field of a scan as `insert_scans` stored it, also those of its delivery.
+/// `facts` returns every field of a scan as `insert_scans` stored it, also the fields about its arrival, such as the
+/// signature's state.
 pub async fn a_scan_comes_back_as_it_was_sent(store: TestStore) {
     with_event(&store).await;
     with_tickets(&store, &["t1"]).await;

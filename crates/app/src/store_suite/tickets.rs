@@ -196,8 +196,8 @@ pub async fn an_import_key_is_unique(store: TestStore) {
     on_event(&store, move |tx| tx.insert_tickets(&keyless)).await.unwrap();
 }
 
-/// `insert_tickets` stores and `tickets_by_import_key` finds the longest keys that an import makes: no index is too
-/// narrow for them. Their characters differ, so that no compression makes them shorter.
+/// `insert_tickets` stores and `tickets_by_import_key` finds the longest keys that an import makes: no database refuses
+/// them as too long for its index. The characters of these test keys differ, so that the database cannot compress them.
 pub async fn the_longest_import_keys_are_stored(store: TestStore) {
     let chars = |from: u32, count: usize| -> String {
         (from..).filter_map(char::from_u32).filter(|c| c.len_utf8() == 4).step_by(37).take(count).collect()
