@@ -66,8 +66,8 @@ pub struct Section {
 struct Claim {
     row: Spanned<String>,
     says: String,
-    /// The decision by which the specification differs from the source, and what holds instead. Empty if it does not
-    /// differ.
+    /// If the specification differs from the source in this row: the decision about it, and what holds instead.
+    /// Otherwise empty.
     #[serde(default)]
     decided: String,
     #[serde(default)]

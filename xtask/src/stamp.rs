@@ -29,7 +29,7 @@ impl Stamp {
         Ok(Stamp { file: root.join("target/xtask").join(name), now: format!("{:016x}", hasher.finish()) })
     }
 
-    /// Builds, unless the last successful build had the same inputs and the files `made` exist.
+    /// Calls `build`, unless the last successful build had the same inputs and the files `made` exist.
     pub fn unless_fresh(self, made: &[&str], build: impl FnOnce() -> Result<()>) -> Result<()> {
         let fresh = fs::read_to_string(&self.file).is_ok_and(|kept| kept == self.now);
         if fresh && made.iter().all(|file| exec::root().join(file).exists()) {

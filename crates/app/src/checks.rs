@@ -91,7 +91,8 @@ impl Checks {
         let text = self.line(path, text?, 0, FLAG_CHARS);
         some_text(&text)
     }
-    /// Fields of a guest: at most 8, named by 1–24 characters, each one line of at most 200. Empty ones are left out.
+    /// Checks the fields of a guest: at most 8. A name has 1–24 characters, a value is one line of at most 200. Returns
+    /// the fields without empty ones.
     pub fn fields(&mut self, path: &str, fields: &Fields) -> Fields {
         let mut out = Fields::new();
         for (name, value) in fields {

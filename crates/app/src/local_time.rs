@@ -4,7 +4,8 @@ use admit_core::time::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::{AmbiguousOffset, TimeZone};
 
-/// Which end of a period a time marks. A date without a time means the beginning or the end of that day.
+/// Whether a time is the beginning or the end of a period. A date without a time then means the beginning or the end of
+/// that day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Edge {
     /// The first moment of the window.

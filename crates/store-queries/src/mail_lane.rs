@@ -14,8 +14,8 @@ use crate::value::Row;
 statements! {
     /// The row of the stopped lane; no row while the lane is open.
     MAIL_LANE = "SELECT since, reason, next_at, pauses, probe FROM mail_lane WHERE id = 1";
-    /// The time of the stopped lane's next probe, and whether runs wait for the lane. Gives one row, also while the
-    /// lane is open.
+    /// The time of the stopped lane's next probe, and whether runs wait for the lane. Gives one row in any case. The
+    /// time is NULL while the lane is open.
     MAIL_LANE_AT = "SELECT lane.next_at, CAST(CASE WHEN EXISTS (SELECT 1 FROM job_queue WHERE parked IS NOT NULL) THEN 1 ELSE 0 END AS BIGINT)
         FROM (SELECT 1 AS id) AS found LEFT JOIN mail_lane AS lane ON lane.id = found.id";
     /// Stops an open lane. $1: the start of the stop, $2: the reason, $3: the time of its first probe.

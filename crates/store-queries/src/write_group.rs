@@ -35,8 +35,8 @@ pub fn run_write_after<D: Driver>(driver: &mut D, books: &mut Books, scope: &Sco
     Ok(())
 }
 
-/// The rules of events as this transaction read them. They are valid while nobody else may write, and end with the
-/// transaction.
+/// The rules of events as this transaction read them. They are valid while no other transaction may write. They are
+/// dropped at the end of the transaction.
 #[derive(Debug, Default)]
 pub struct Books(BTreeMap<(OrganizationId, EventId), Arc<EventBook>>);
 

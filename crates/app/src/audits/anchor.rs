@@ -15,9 +15,9 @@ use crate::records::{AuditRecord, LedgerEnd, NewAudit};
 /// The action of the lines that note the ends of ledgers.
 pub const ACTION: &str = "event_ledgers_anchored";
 
-/// Adds a line to the organisation's ledger that notes where the ledgers of its events end. Does so only if the last
-/// such line is an hour old. It notes only the ledgers that got a line since, and returns their number. If several
-/// nodes call it at the same moment, only one of them adds the line.
+/// Adds lines to the organisation's ledger that note where the ledgers of its events end. Adds none while the newest
+/// such line is less than an hour old. Only ledgers that got a line since are noted; returns their number. If several
+/// nodes call this at the same moment, only one of them adds lines.
 pub async fn anchor(app: &App, organization_id: &OrganizationId) -> Result<usize> {
     let now = app.clock.now();
     // Usually no ledger is due, and a read finds that out without holding up writes.

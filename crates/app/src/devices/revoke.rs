@@ -102,7 +102,8 @@ pub(super) fn events_of(tx: &mut dyn Tx, device_id: &DeviceId) -> Result<(EventI
     }
 }
 
-/// Marks the device as found. Its scans from now on count, and those of the time when it was lost still wait.
+/// Marks the device as found. Scans that it makes from now on count. Scans of the time when it was lost still wait for
+/// a person.
 pub(super) fn find_again(
     tx: &mut dyn Tx,
     event_id: &EventId,

@@ -37,7 +37,8 @@ pub struct GuestPatch {
     pub fields: BTreeMap<String, Option<String>>,
     /// The organiser's own id of the guest; absent: unchanged.
     pub external_id: Option<Option<String>>,
-    /// The new status of the guest's ticket; absent: unchanged. `voided` admits nobody, and `active` takes that back.
+    /// The new status of the guest's ticket; absent: unchanged. A `voided` ticket admits nobody. `active` ends the
+    /// voiding.
     pub ticket_status: Option<TicketStatus>,
     /// The new guest list; absent: unchanged.
     pub guest_list_id: Option<Option<GuestListId>>,

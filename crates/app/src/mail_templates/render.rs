@@ -17,7 +17,7 @@ pub struct Problem {
     pub line: Option<usize>,
     /// A fixed word for the log. It contains nothing from a template or a guest.
     pub reason: &'static str,
-    /// The rest of a sentence that begins with the part's name: "has an error in line 3: …".
+    /// The message for the user, without its subject, the name of the mail's part: "has an error in line 3: …".
     pub message: String,
 }
 

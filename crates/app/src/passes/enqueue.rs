@@ -114,7 +114,7 @@ pub(crate) fn enqueue_change(
 }
 
 /// Mails everybody who has a pass after the event's name, place or time changed, unless the event has begun. Returns
-/// whether there is anybody.
+/// whether anybody has a pass to mail.
 pub(crate) fn enqueue_everybody(
     tx: &mut dyn Tx,
     before: &EventRecord,

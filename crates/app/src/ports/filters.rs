@@ -85,7 +85,7 @@ impl PassMail {
     }
 }
 
-/// The order of a list of guests. A cursor is good only in the order in which it was given.
+/// The order of a list of guests. A cursor of a page in one order cannot be used for a page in another order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum GuestSort {
     /// By the normalized name, from A to Z.

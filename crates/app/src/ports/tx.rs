@@ -88,7 +88,8 @@ pub trait TxEvents {
     fn event(&mut self, event_id: &EventId) -> Result<Option<EventRecord>>;
     /// Events, newest first.
     fn events(&mut self, page: &Page) -> Result<Listed<EventRecord>>;
-    /// The figures of these events, in order of id. An event without figures has zeros.
+    /// The figures that a list of events shows, such as the persons let in, in order of the event's id. An event
+    /// without tickets or scans has zeros.
     fn event_figures(&mut self, event_ids: &[EventId]) -> Result<Vec<EventFigures>>;
     /// Overwrites the newest values of an event (its rules hold the history).
     fn update_event(&mut self, event: &EventRecord) -> Result<()>;
@@ -99,7 +100,7 @@ pub trait TxEvents {
     fn stamp(&mut self, event_id: &EventId) -> Result<Stamp>;
     /// Stores rules. Their serial must be that of this write's stamp.
     fn insert_rules(&mut self, event_id: &EventId, rules: &[Rule]) -> Result<()>;
-    /// The rules for a reduction: those of the event, its gates and devices, and of these tickets.
+    /// The rules that `reduce` needs for these tickets: those of the event, its gates and devices, and of the tickets.
     fn load_rules(&mut self, event_id: &EventId, tickets: &[TicketId]) -> Result<LoadedRules>;
     /// The epochs of the event's ledger, without the rules that [`Self::load_rules`] loads too. Every request of a
     /// device needs the epochs.
@@ -137,8 +138,8 @@ pub trait TxEvents {
 
 /// Gates, entry types and guest lists.
 pub trait TxGates {
-    /// Creates a gate. Its rules hold its name, zones and so on. Fails with `gate_exists` if the event has a gate of
-    /// this id.
+    /// Creates a gate. The gate's name, zones and so on are in its rules. Fails with `gate_exists` if the event has a
+    /// gate of this id.
     fn insert_gate(&mut self, event_id: &EventId, gate_id: &GateId, created_at: Timestamp) -> Result<()>;
     /// Removes a gate. Its rules stay, because they are facts.
     fn delete_gate(&mut self, event_id: &EventId, gate_id: &GateId) -> Result<()>;
