@@ -44,7 +44,7 @@ macro_rules! newest_mail {
 }
 /// Guests `g` of a filter with their tickets `t`. Rust checks afterwards who came and who is inside. The parameters:
 ///
-/// - $3: text to find in lower case, $4 and from $13: its words, $5: the text as e-mails are written;
+/// - $3: text to find in lower case, $4 and from $13: its words, $5: the text as the start of an e-mail address;
 /// - $6: the ticket whose code the text is, $7: guest list, $8: promoter of the lists, $9: entry type;
 /// - $10: state of the guest. This condition checks only the part about the ticket: voided or refunded, or neither;
 /// - $11: state of the mail with the newest pass.

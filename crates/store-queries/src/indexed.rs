@@ -112,8 +112,8 @@ impl<D: Driver> SqlTx<'_, D> {
 mod tests {
     use super::*;
 
-    /// This test: a backup was restored, other states were stored, and then a state that equals one from before the
-    /// restore. The new block must have another name than the old one.
+    /// After the restore of a backup, a store writes other states, and then states that equal lost ones. The block of
+    /// these states must have another name than the equal block that was lost.
     #[test]
     fn an_equal_block_after_another_history_has_another_name() {
         let follow = |checks: [&[u8]; 2]| {

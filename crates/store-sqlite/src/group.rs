@@ -156,7 +156,8 @@ impl Writer {
     }
 
     /// Runs the first operation of a group without a savepoint, because a savepoint would copy every page that changes.
-    /// If the operation fails, the whole transaction is rolled back, and nothing else is lost by that.
+    /// If the operation fails, the whole transaction is rolled back. That loses nothing else, because the transaction
+    /// has no other operation yet.
     fn alone(&mut self, work: &mut Work) -> Ran {
         match self.attempt(work) {
             Ok(()) if self.conn.is_autocommit() => self.ended(unavailable()),
@@ -283,8 +284,8 @@ impl Writer {
     }
 }
 
-/// Runs a prepared statement that begins or ends a transaction. Every operation needs both. Parsing them for each
-/// operation would take a tenth of a small operation's time.
+/// Runs a prepared statement that begins or ends a transaction. Every operation needs such statements. Parsing them
+/// each time would take a tenth of a small operation's time.
 pub(crate) fn run_prepared(conn: &Connection, sql: &'static str) -> rusqlite::Result<()> {
     conn.prepare_cached(sql)?.raw_execute().map(|_| ())
 }

@@ -30,9 +30,10 @@ pub struct Resolved {
 
 /// Answers up to 500 incidents of one event with one decision, each as [`super::resolve`] does, in one transaction.
 /// Without `decision` the answer is a note. If scans of the incident let persons in beyond the limit, `accept` and
-/// `exclude` decide about these scans, because only these are in doubt. If no scan did, they decide about all scans of
-/// the incident. An incident that an earlier answer of the same call clears counts as answered. Fails with a field
-/// error for no or too many ids. Incidents that cannot be answered are listed, and don't stop the others.
+/// `exclude` decide about these scans only, because the other scans stayed within the limit. If no scan did, they
+/// decide about all scans of the incident. An incident that an earlier answer of the same call clears counts as
+/// answered. Fails with a field error for no or too many ids. Incidents that cannot be answered are listed, and don't
+/// stop the others.
 pub async fn resolve_many(
     app: &App,
     caller: &UserCaller,
@@ -102,9 +103,8 @@ pub async fn resolve_many(
 }
 
 /// The scans of a cause that a decision is about. If some scans let persons in beyond the limit, `accept` and `exclude`
-/// are about these: nobody doubts the entry that used up the limit. Otherwise they are about all scans of the cause. A
-/// note names no scan. `restore` names none either, and so
-/// takes back every decision.
+/// are about these only, because the other scans of the cause stayed within the limit. Otherwise they are about all
+/// scans of the cause. A note names no scan. `restore` names none either, and so takes back every decision.
 fn meant(cause: &Cause, decision: Option<Decision>) -> Vec<(DeviceId, ScanId)> {
     if !matches!(decision, Some(Decision::Accept | Decision::Exclude)) {
         return Vec::new();

@@ -77,8 +77,8 @@ pub async fn retry_all(app: &App, caller: &UserCaller, event_id: EventId) -> Res
     }
 }
 
-/// Probes a stopped mail lane now, since the person who retries may have repaired the mail server. If this fails, the
-/// pause ends by itself.
+/// Probes a stopped mail lane now, since the person who retries may have repaired the mail server. If the store cannot
+/// do this now, the lane is probed when its pause is over.
 async fn try_mail(app: &App) {
     let _ = app.store.hurry_mail().await;
     app.job_wakeup.wake();

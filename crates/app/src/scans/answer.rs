@@ -76,8 +76,8 @@ pub fn sync_answer(
 }
 
 /// The refusal for a suspended device. The server stores the device's batch, and holds it until a person accepts its
-/// scans (spec D19). `stored` is the answer kept for the batch. The scans named in `stored` are receipts, so the device
-/// need not send these scans again.
+/// scans (spec D19). `stored` is the answer that was stored with the batch. The refusal repeats its receipts, so the
+/// device need not send these scans again.
 pub fn suspended(stored: &str) -> Error {
     let message = "this device is suspended: its uploads are stored, and held until a person counts them".to_owned();
     let details = serde_json::from_str::<SyncAnswer>(stored).ok().and_then(|stored| {

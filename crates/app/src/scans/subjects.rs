@@ -199,9 +199,9 @@ impl Subjects {
     }
 }
 
-/// Plans the new states, verdicts, counters and incidents of the touched subjects. `names` are those of guests added at
-/// a door that the same write stores. With `anew` it also writes rows that are stored already and did not change, since
-/// a rebuild deletes all older derived rows.
+/// Plans the new states, verdicts, counters and incidents of the touched subjects. `names` are the names of guests
+/// added at a door that the same write stores. With `anew` it also writes rows that are stored already and did not
+/// change, since a rebuild deletes all older derived rows.
 pub fn plan(
     mut loaded: Subjects,
     touched: Touched,
