@@ -13,7 +13,7 @@ use admit_core::rate::WINDOW_MS;
 /// Number of remembered devices from which idle ones are dropped.
 const SWEEP_FROM: usize = 4_096;
 
-/// When a device may ask again while others of its codes are being looked up, in milliseconds.
+/// How long a device must wait, in milliseconds, if its allowance is used up only by codes that are being looked up.
 const SOON_MS: i64 = 1_000;
 
 type Key = (OrganizationId, DeviceId);
@@ -99,7 +99,7 @@ pub struct Spending {
 }
 
 impl Spending {
-    /// Notes how many of the upload's codes were unknown. The last call counts. The number is 0 if nothing is stored.
+    /// Notes how many of the upload's codes were unknown: 0 if nothing is stored. A later call replaces the number.
     pub fn found(&self, unknown: usize) {
         self.unknown.store(unknown, Ordering::SeqCst);
     }
@@ -176,7 +176,8 @@ impl UnknownCodes {
         spent.left(now_ms);
         spent.log.push((now_ms, items));
     }
-    /// The device's entry. If too many devices are remembered, idle ones are dropped first.
+    /// The entry of a device. If the server remembers too many devices, it first drops those that used no code in the
+    /// last 60 s.
     fn of<'a>(devices: &'a mut BTreeMap<Key, Spent>, key: &Key, now_ms: i64) -> &'a mut Spent {
         if devices.len() >= SWEEP_FROM {
             devices.retain(|_, spent| !spent.is_idle(now_ms));

@@ -44,7 +44,8 @@ struct Copied<'f> {
 }
 
 impl First {
-    /// The block under other ids. Each id and hash gets the mark as its first digits.
+    /// Copies the block and gives every id and hash in it another beginning: its first four hexadecimal digits become
+    /// `mark`.
     fn copy(&self, mark: u16, serial: i64) -> Result<Copied<'_>> {
         let mut kept = self.kept.clone();
         let marked = |id: &str| format!("{mark:04x}{}", id.get(4..).unwrap_or_default());

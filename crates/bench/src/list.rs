@@ -65,7 +65,8 @@ pub struct List {
     pub door: DoorSettings,
     /// The event's only gate, with its rules.
     pub gates: Vec<(GateId, GateRules)>,
-    /// The kinds of tickets. Nine of ten tickets have the first; the others are parties, VIPs, voided or end early.
+    /// The kinds of tickets. Nine of ten tickets have the first, which admits one person. The others are for parties or
+    /// VIPs, are voided, or expire before the event ends.
     pub rules: Vec<TicketRules>,
     /// The tickets, in no order.
     pub tickets: Vec<Ticket>,

@@ -24,8 +24,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::say::say;
 use crate::settings::Place;
 
-/// A scan is some hundred small texts that one thread allocates and another frees. With glibc's allocator that takes
-/// an eighth of the writer's time.
+/// A scan is some hundred small texts that one thread allocates and another frees. With glibc's allocator, this takes
+/// an eighth of the time of the thread that writes to the database.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -215,8 +215,8 @@ fn told(made: &[(TicketRecord, Option<GuestRecord>)]) -> (&'static str, String, 
 }
 
 /// Gives tickets the keys by which imports find them again. If the server made the code, the key is made of the guest's
-/// external id. A ticket with a given code gets no key, since an import finds it by the code. Several guests with given
-/// codes may share an external id, such as that of their order.
+/// external id. A ticket with a given code gets no key, since an import finds it by the code. Such tickets may share an
+/// external id, such as that of their order.
 fn with_keys(
     tx: &mut dyn Tx,
     checks: &mut Checks,

@@ -23,7 +23,7 @@ pub(super) struct Row {
     pub cells: Vec<(&'static str, String)>,
     /// The fields that this change is about. Absent unless the message says how the row was before.
     pub changed: Option<BTreeSet<&'static str>>,
-    /// The place of the change in the sender's outbox. Absent if the sender has none.
+    /// The number of the change in the sender's outbox. Absent if the sender has no outbox.
     pub sequence: Option<u64>,
     /// When the row was changed, in microseconds since 1970. Absent if the sender does not say.
     pub changed_us: Option<i64>,
@@ -95,8 +95,8 @@ impl Row {
             |(field, text): &(&'static str, String)| ((*field).to_owned(), said_of(&self.external_id, field, text));
         self.cells.iter().map(one).collect()
     }
-    /// Whether a newer change of the row is known. The change's place in the sender's outbox decides. Without places,
-    /// the sender's clock does.
+    /// Whether Admit knows a newer change of the row. The numbers of the two changes in the sender's outbox decide. If
+    /// one of them has no number, the times by the sender's clock decide.
     pub fn is_older_than(&self, known: &WebhookRowRecord) -> bool {
         match ((known.sequence, self.sequence), (known.changed_us, self.changed_us)) {
             ((Some(known), Some(this)), _) => this <= known,
@@ -113,8 +113,8 @@ impl Row {
         let said = |field| self.cell(field).filter(|text| !text.is_empty());
         said("email").or(said("phone"))
     }
-    /// The cells as an import takes them, with the id and a name. `held` is the present name of a known guest. It is
-    /// kept if the row has no column for a name.
+    /// The cells in the form that an import takes, with the row's id and a name. `held` is the present name of a known
+    /// guest. It is kept if the row has no column for a name.
     pub fn with_name(&self, held: Option<&str>) -> Vec<(&'static str, String)> {
         let said = self.cell("name").filter(|text| !text.is_empty());
         let held = held.filter(|_| self.cell("name").is_none());
@@ -173,7 +173,7 @@ fn fields(columns: &WebhookColumns) -> [(&'static str, Option<&str>); 6] {
     ]
 }
 
-/// The text of a column. Empty if it is NULL. `None` if the row lacks it.
+/// The text of a column in a row. Empty if the column is NULL. `None` if the row lacks the column.
 fn text(checks: &mut Checks, record: &str, row: &Cells, column: &str) -> Option<String> {
     match row.get(column)? {
         Cell::Null => Some(String::new()),

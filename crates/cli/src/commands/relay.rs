@@ -161,9 +161,9 @@ impl Wait {
 struct Carried {
     /// Whether Admit itself answered one of them.
     reached: bool,
-    /// The line that a proxy refused, with the reason and the pause; `None` if there is none.
+    /// The line that a proxy refused, with the reason and the pause; `None` if a proxy refused none.
     turned_away: Option<(OutboxLine, String, Option<i64>)>,
-    /// The trouble that stopped this guest's lines, with the pause; `None` if there was none.
+    /// The trouble that stopped the guest's lines, with the pause; `None` if nothing stopped them.
     trouble: Option<(String, Option<i64>)>,
 }
 

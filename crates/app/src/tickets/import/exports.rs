@@ -1,5 +1,5 @@
-//! Exports of other ticketing systems, recognised by their headers. In them, columns and words have other meanings than
-//! here. The source of each header is cited in `docs/samples/README.md`.
+//! Exports of other ticketing systems, recognised by their headers. Some of their columns and words mean something else
+//! than the same words in a person's file. The source of each header is cited in `docs/samples/README.md`.
 
 use admit_core::ticket::TicketStatus;
 
@@ -15,8 +15,8 @@ pub struct Export {
     signs: &'static [&'static [&'static str]],
     /// The possible names of the file's first column. Empty if the export is not recognised by its first column.
     first: &'static [&'static str],
-    /// The meanings of its headers. `None` for a header whose column is not read, even if the header's words suggest a
-    /// meaning.
+    /// The export's headers, each with the meaning of its column. `None` if the column is not read, even if the words
+    /// of the header suggest a meaning.
     columns: &'static [(&'static str, Option<Column>)],
     /// Status words that have another meaning in this system than elsewhere.
     statuses: &'static [(&'static str, TicketStatus)],

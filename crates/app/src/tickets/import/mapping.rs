@@ -33,7 +33,8 @@ pub struct Mapping {
     /// Whether `11/12/2026` is the 11th of December. Absent means that the file's dates decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub day_first: Option<bool>,
-    /// The treatment of rows without a code, in a file where others have one. Absent means that the user is asked.
+    /// The treatment of rows without a code, in a file where other rows have codes. Absent means that the user is
+    /// asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing_codes: Option<MissingCodes>,
     /// The meaning of `NULL` or `None` in a name column. Absent means that the user is asked.
@@ -136,7 +137,7 @@ impl Mapping {
         let own = || header.strip_prefix(FIELD).filter(|label| !label.trim().is_empty()).map(|_| header);
         said.map(String::as_str).or_else(own)
     }
-    /// The name of the field in a column: as the user said, otherwise the header.
+    /// The name of the guest's own field in a column: as the user said, otherwise the header.
     pub fn label(&self, place: usize, header: &str) -> String {
         let said = self.word(place, header).and_then(|word| word.strip_prefix(FIELD));
         let words: Vec<&str> = said.unwrap_or(header).split_whitespace().collect();

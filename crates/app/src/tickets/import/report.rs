@@ -41,8 +41,8 @@ pub struct ImportReport {
     pub unchanged: usize,
     /// Number of rows that repeat another row. Their guest is created once.
     pub joined: usize,
-    /// Number of rows whose ticket a person voided or refunded here, while the export says that it is valid. The
-    /// person's decision stays.
+    /// Number of rows that the export calls valid although a person voided or refunded the ticket in Admit. The person's
+    /// decision stays.
     pub kept: usize,
     /// Reasons why rows are left out, with their number of rows.
     pub left_out: Vec<LeftOutReport>,
@@ -116,7 +116,8 @@ pub struct ColumnReport {
 pub struct LeftOutReport {
     /// A stable word: `status`, `total`, `unassigned`, `entry_type`, `no_code`, `no_persons`.
     pub reason: &'static str,
-    /// The text of the file that is the reason, such as `declined`. Absent if there is none.
+    /// The word in the file because of which the rows are left out, such as `declined`. Absent if there is no such
+    /// word.
     pub about: Option<String>,
     /// Number of rows.
     pub rows: usize,

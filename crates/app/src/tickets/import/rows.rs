@@ -45,7 +45,7 @@ impl<T: Clone> Cell<T> {
             Self::Value(value) => Some(value.clone()),
         }
     }
-    /// The new value of a field that is never without a value. An empty cell keeps the value before.
+    /// The new value of a field that always has one. If the cell is empty, the field keeps the value `before`.
     pub fn or_keep(&self, before: &T) -> T {
         match self {
             Self::Value(value) => value.clone(),
@@ -154,7 +154,7 @@ pub enum LeftOut {
     Unassigned,
     /// Its product, with this name, is no entry type of the event.
     Type(String),
-    /// It has no code, and the user said that such rows are left out.
+    /// The row has no code, and the user said that such rows are left out.
     NoCode,
     /// It has no persons.
     Nobody,
@@ -276,8 +276,8 @@ impl Reading<'_> {
         checks.errors().is_empty().then(|| Found::Row(Box::new(wanted)))
     }
 
-    /// The guest's name, joined if it comes in two columns. The user is asked about a word that databases write for an
-    /// empty cell.
+    /// The guest's name. If the file has a first name and a family name, they are joined. The user is asked about a
+    /// word that databases write for an empty cell.
     fn name(&self, row: &Row<'_>) -> Result<Option<String>, Question> {
         let part = |column: Column| {
             let Some(text) = row.text(column) else { return Ok(None) };
@@ -328,7 +328,8 @@ impl Reading<'_> {
         }
     }
 
-    /// The zone and the entry type. A row may name either or both. A zone that it names outranks its type's.
+    /// The zone and the entry type. A row may name either or both. A zone in the row outranks the zone of the row's
+    /// type.
     fn zone(&self, row: &Row<'_>, checks: &mut Checks) -> (Cell<String>, Cell<EntryTypeId>) {
         let named = row.cell(Column::Zone, checks, |text, checks| Some(checks.zone("zone", text)));
         let mut entry_type = Cell::Absent;

@@ -103,7 +103,7 @@ impl LeftOut {
             Self::Nobody => "no_persons",
         }
     }
-    /// The text of the file that is the reason. `None` if there is none.
+    /// The word in the file because of which the row is left out, such as `declined`. `None` if there is no such word.
     pub fn about(&self) -> Option<&str> {
         match self {
             Self::Status(text) | Self::Type(text) => Some(text),

@@ -23,7 +23,8 @@ pub struct Stored {
     pub guests: BTreeMap<GuestId, GuestRecord>,
     /// Those of the tickets that were withdrawn because their import was undone.
     pub withdrawn: BTreeSet<TicketId>,
-    /// Tickets whose status a person set here, while another system's export would make them active again.
+    /// Tickets that the rows call active although a person set another status in Admit. Another system's export does
+    /// not replace that status.
     pub by_hand: BTreeSet<TicketId>,
 }
 

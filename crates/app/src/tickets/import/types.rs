@@ -109,7 +109,7 @@ impl Types {
     pub fn of_zone(&self, zone: &str) -> Option<&EntryTypeRecord> {
         self.known.iter().chain(&self.new).find(|one| one.zone == zone)
     }
-    /// The name of a type by its id. `None` if the type is unknown.
+    /// The name of an entry type by its id. `None` if the event has no such type.
     pub fn name(&self, id: &EntryTypeId) -> Option<&str> {
         self.known.iter().chain(&self.new).find(|one| one.entry_type_id == *id).map(|one| one.name.as_str())
     }

@@ -46,7 +46,7 @@ pub struct Answers {
     pub party: Party,
     /// Behaviour if the area is full.
     pub full: Unasked,
-    /// Behaviour if the guest has a flag, which asks staff to look at the guest before the door opens.
+    /// What to do with a guest whose flag asks staff to look at the guest before the door opens.
     pub check: Unasked,
 }
 
@@ -219,7 +219,8 @@ impl Door {
         Ok(())
     }
 
-    /// Uses a typed text as the answer to the question how many go in, if the text is a number and so many may go in.
+    /// Takes a typed number as the answer to the question how many persons go in. It must not be higher than the
+    /// verdict allows.
     fn answered(&mut self, question: Box<VerdictView>, text: &str) -> anyhow::Result<()> {
         let count = text.trim().parse().ok().filter(|count| *count <= question.may_admit);
         let (Some(count), Some(scan_id)) = (count, question.scan_id.clone()) else {

@@ -99,8 +99,8 @@ impl Wake for Woken {
     }
 }
 
-/// Drives a future to its end, and waits for work of other threads. `None` only with `held_back`: the future waits for
-/// time to pass, and nothing wakes it.
+/// Drives a future to its end. While the future waits for another thread, this one sleeps. With `held_back` the result
+/// is `None` as soon as the future waits, because only later virtual time would wake it.
 ///
 /// # Panics
 ///
