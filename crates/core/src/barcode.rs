@@ -172,8 +172,8 @@ fn spellings(text: &str, list: &mut Vec<String>) {
     }
 }
 
-/// The same check-in address at Luma's other host. Luma's passes hold this address, and a list may name either host.
-/// `None` for other texts.
+/// The same check-in address on the other of Luma's two hosts. A ticket list may name one host, and the pass that a
+/// guest shows the other. `None` for other texts.
 fn other_luma_host(text: &str) -> Option<String> {
     const HOSTS: [&str; 2] = ["https://lu.ma/check-in/", "https://luma.com/check-in/"];
     let (place, rest) = HOSTS.iter().enumerate().find_map(|(place, host)| Some((place, text.strip_prefix(host)?)))?;

@@ -142,7 +142,7 @@ impl Verdict {
 
 /// Decides about one scan. The checks come in this order: unknown code, status, end of the event, gate, limit and
 /// re-entry, window (S1 §9.1, spec §4, decision 034). For an exit only the code, the status and the gate are checked.
-/// Every question has an answer (law 13).
+/// Every question gets a verdict and never an error (law 13).
 pub fn decide(question: Question<'_>) -> Verdict {
     let Question { event, ticket, standing, gate_id, gate, at, kind, area_inside } = question;
     let Some(ticket) = ticket else { return Verdict::refuse(Outcome::Invalid, Reason::UnknownCode) };

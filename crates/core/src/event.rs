@@ -119,7 +119,7 @@ pub struct ZoneClock {
 pub struct DoorSettings {
     /// The event's clock. Absent if the server did not say.
     pub clock: Option<ZoneClock>,
-    /// Names of the guest's fields that a verdict shows, in this order. They are shown only on devices that carry names
+    /// Names of the guest's fields that a verdict shows, in this order. Only devices that hold guests' names show them
     /// (decision 040).
     pub verdict_fields: Vec<String>,
     /// Kinds of codes that cameras read in addition to QR, each once. A phone's own setting may add others.

@@ -60,8 +60,8 @@ impl Arrivals {
 /// The suspicious properties of a batch: more than half of it failed, its newest scan was over 8 h old, or its size is
 /// abnormal. The share of failures and the size are also tested for the sum of the device's recent arrivals.
 ///
-/// This function does not make two further causes. [`crate::reduce`] makes a cause about a ticket if a scan's time is
-/// after its receipt (S2 §8). The server makes a cause about a device after five failed syncs in a row.
+/// Two further causes are made elsewhere. [`crate::reduce`] makes a cause about a ticket if a scan's time is after its
+/// arrival at the server (S2 §8). The server makes a cause about a device after five failed syncs in a row.
 pub fn batch_causes(delivery: &Delivery<'_>) -> Vec<Cause> {
     let late = delivery.newest.is_some_and(|newest| delivery.received_at.since(newest) > limits::DELAYED_BATCH_MS);
     // The sum is reported only with the batch that makes it suspicious, and with no later one.

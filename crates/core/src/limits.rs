@@ -112,8 +112,8 @@ pub const CHUNKS_PER_MINUTE: usize = 9;
 pub const SYNC_EVERY_MS: i64 = 6_000;
 /// Time between two heartbeats of a device, in milliseconds (spec §5).
 pub const HEARTBEAT_MS: i64 = 30_000;
-/// How long after an organiser asked a device to ring its heartbeat still makes it ring, in milliseconds. Later than
-/// that, the organiser is probably no longer listening.
+/// How long an organiser's request to ring a device stays valid, in milliseconds. A device whose heartbeat comes later
+/// does not ring, since the organiser is probably no longer listening.
 pub const RING_MS: i64 = 120_000;
 /// How long a device uses the server's last count of the persons in its gate's area, in milliseconds.
 pub const AREA_KNOWN_MS: i64 = 10 * 60_000;
@@ -121,12 +121,14 @@ pub const AREA_KNOWN_MS: i64 = 10 * 60_000;
 pub const LEGACY_UNCERTAINTY_MS: u64 = 1_000;
 /// How far outside the event a scan's time is still plausible, in milliseconds (spec §4).
 pub const PLAUSIBLE_MARGIN_MS: i64 = 24 * 3_600_000;
-/// A scan whose time is this long after its receipt opens a `future_time` incident, in milliseconds (spec §4).
+/// A scan whose time is this long after its arrival at the server opens a `future_time` incident, in milliseconds (spec
+/// §4).
 pub const FUTURE_MS: i64 = 120_000;
-/// How far a signed time may lie after the receipt, beyond its own uncertainty, in milliseconds (spec §4). Later times
-/// open a `clock_suspect` incident.
+/// How far a scan's signed time may lie after its arrival at the server, beyond the scan's own uncertainty, in
+/// milliseconds (spec §4). Later times open a `clock_suspect` incident.
 pub const CLOCK_SUSPECT_MS: i64 = 2_000;
-/// A backward clock correction up to this size is slewed instead of stepped, in milliseconds (spec §4).
+/// If a device's clock is put back by at most this much, its next scan gets a time just after its last one, in
+/// milliseconds (spec §4).
 pub const SLEW_MS: i64 = 2_000;
 /// If the device of a ticket's last entry reads the code again within this time, S2 calls it a double read, in
 /// milliseconds (spec §4 step 4).
@@ -177,7 +179,7 @@ pub const ARRIVALS_MS: i64 = 3_600_000;
 /// Fewest scans of a device within [`ARRIVALS_MS`] from which the share of failures is judged. One wrong code is no
 /// pattern.
 pub const ARRIVALS_JUDGED: u64 = 20;
-/// A batch whose newest scan is older than this at receipt is delayed, in milliseconds (S2 §8).
+/// A batch whose newest scan is older than this when the batch arrives is delayed, in milliseconds (S2 §8).
 pub const DELAYED_BATCH_MS: i64 = 8 * 3_600_000;
 /// Failed syncs in a row after which a device is suspended (S2 §7, spec D19).
 pub const FAILED_SYNCS: u32 = 5;
@@ -336,9 +338,9 @@ pub const RETRY_SPREAD_MS: i64 = 1_000;
 pub const RETRY_AFTER_MAX_MS: i64 = 300_000;
 /// How often a device fetches a list again that it could not store, in milliseconds.
 pub const UNSAVED_EVERY_MS: i64 = 60_000;
-/// How often a device offers a scan again that the server cannot read, in milliseconds.
+/// How often a device uploads a scan again that the server cannot read, in milliseconds.
 pub const POISON_EVERY_MS: i64 = 3_600_000;
-/// How often a suspended device offers its uploads again while the server refuses to store them, in milliseconds.
+/// How often a suspended device uploads its scans again while the server refuses to store them, in milliseconds.
 pub const SUSPENDED_EVERY_MS: i64 = 60_000;
 /// How often a device tries storage again that refused a write, in milliseconds.
 pub const STORAGE_PROBE_MS: i64 = 5_000;

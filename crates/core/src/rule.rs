@@ -39,7 +39,7 @@ pub enum Change {
 /// A ticket's field and its new value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TicketChange {
-    /// All first values at once. They hold for every scan, whenever it was taken.
+    /// All values of a new ticket, set together. They hold for every scan, also for scans before the ticket was made.
     First(TicketRules),
     /// The ticket's new status.
     Status(TicketStatus),
@@ -61,7 +61,7 @@ pub enum TicketChange {
 /// A gate's field and its new value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GateChange {
-    /// All first values at once. They hold for every scan, whenever it was taken.
+    /// All values of a new gate, set together. They hold for every scan, also for scans before the gate was made.
     First(GateRules),
     /// Display name.
     Name(String),
@@ -80,7 +80,7 @@ pub enum GateChange {
 /// An event's field and its new value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EventChange {
-    /// All first values at once. They hold for every scan, whenever it was taken.
+    /// All values of a new event, set together. They hold for every scan, also for scans before the event was made.
     First(EventRules),
     /// Display name.
     Name(String),
@@ -517,8 +517,8 @@ impl EventBook {
         let door = self.door.newest().cloned().unwrap_or_default();
         DoorSettings { zone_names: self.zone_names.newest().cloned().unwrap_or_default(), ..door }
     }
-    /// The serial of the change since which verdicts show the guest fields that they show now. It is 0 if none was ever
-    /// chosen.
+    /// The serial of the change with which verdicts began to show their present guest fields. It is 0 if an organiser
+    /// never chose any.
     pub fn verdict_fields_since(&self) -> u64 {
         let (mut since, mut shown) = (0, [].as_slice());
         for held in &self.door.0 {

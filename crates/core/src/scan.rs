@@ -80,7 +80,8 @@ words! {
         /// A scan in S2's form, sent with a device key that is in force, or a scan that the server made for a signed-in
         /// member. It counts like a verified one.
         Bearer = "bearer",
-        /// The authorship is not proven. The scan counts nothing until a person accepts it.
+        /// Neither a signature nor a key proves which device made the scan. It counts nothing until a person accepts
+        /// it.
         Unverified = "unverified",
     }
 }
@@ -264,7 +265,8 @@ pub struct Scan {
     pub target_scan_id: Option<ScanId>,
     /// For a revert: the number of persons of the undone scan that stay counted.
     pub keep: u32,
-    /// The scan's time. In v2 it is signed; in v1 and S2 it is the time as sent, before any offset.
+    /// The scan's time. Admit's own form (v2) signs it. In S1's form (v1) and S2's form it is the time as sent, before
+    /// any offset is added.
     pub at: Timestamp,
     /// Half the width of the interval in which the true time lies, in milliseconds.
     pub uncertainty_ms: u64,
@@ -319,8 +321,8 @@ pub struct Fact {
     /// Whether the scan waits for a person, whichever device delivered it (spec D10). It does if its device was
     /// revoked, suspended or never assigned to the event when the server first received it.
     pub withheld: bool,
-    /// The offset of a v1 scan's device, in seconds. Of several offsets sent it is the one nearest to 0, and of +n and
-    /// −n it is −n (spec §4 Time).
+    /// The offset of the clock of a v1 scan's device, in seconds. If deliveries bring several offsets, the one nearest
+    /// to 0 holds, and of +n and −n it is −n (spec §4 Time).
     pub offset_seconds: i64,
     /// When the server first received the scan. Incidents about a clock that is ahead compare this time with the scan's
     /// own. The order of scans never depends on it.
@@ -351,8 +353,8 @@ impl Fact {
     }
 }
 
-/// The one of two v1 offsets that is nearer to 0; of +n and −n it is −n. By this rule several deliveries of a scan
-/// agree on one offset (spec §4 Time).
+/// The one of two v1 offsets that is nearer to 0; of +n and −n it is −n. So the order in which deliveries of a scan
+/// bring different offsets makes no difference (spec §4 Time).
 pub fn better_offset(a: i64, b: i64) -> i64 {
     if (a.unsigned_abs(), a) <= (b.unsigned_abs(), b) { a } else { b }
 }

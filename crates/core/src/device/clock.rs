@@ -61,8 +61,8 @@ pub struct Exchange {
 const NS: u64 = 1_000_000;
 /// The rounding error of four timestamps in whole milliseconds.
 const ROUNDING_MS: i64 = 2;
-/// The lowest value of `hidden_ms`. Rounding of the two clocks may take the sum a little below zero. A lower sum would
-/// hide a later sleep.
+/// The lowest value of `hidden_ms`, the sum of small gaps between the two clocks. Rounding may take the sum a little
+/// below zero. A lower sum would hide a later sleep.
 const HIDDEN_FLOOR_MS: i64 = -5;
 
 #[derive(Debug, Clone, Copy)]

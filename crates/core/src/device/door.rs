@@ -172,7 +172,8 @@ impl State {
         self.ask_after(self.journal.last_at(), about, kind, but)
     }
 
-    /// Like [`State::ask`], for a scan whose predecessor in the log was taken at `last_at`: times rise along a log.
+    /// Like [`State::ask`], for a scan whose predecessor in the log was taken at `last_at`. The scan's time is after
+    /// `last_at`, unless the clock was put back far.
     pub fn ask_after(
         &self,
         last_at: Option<Timestamp>,
@@ -371,8 +372,8 @@ impl State {
         since.filter(|scan| scan.opened && scan.kind == claim.kind).map(|scan| self.journal.kept(scan)).sum()
     }
 
-    /// Records an override: staff set a refusal aside (spec D18). It is a new scan with an open door. It keeps the
-    /// outcome of `decide`, and names the person who took the responsibility.
+    /// Records an override: staff let a guest in although the rules refused (spec D18). It is a new scan with an open
+    /// door. It keeps the outcome of `decide`, and names the person who took the responsibility.
     pub fn set_aside(&mut self, scan_id: &ScanId, pin: &str, by: &str, reason: &str, count: u32) {
         if let Err((code, message)) = self.may_scan() {
             return self.refuse(code, message);

@@ -50,8 +50,8 @@ impl Known {
 #[derive(Debug, Clone, Default)]
 pub struct Feed {
     active: Known,
-    /// The changes of a new epoch while they are being fetched. Until they are complete, `active` stays in use. Absent
-    /// otherwise.
+    /// The changes of a new epoch while the device fetches them. Until it has all, it uses those in `active`. Absent
+    /// while it fetches none.
     incoming: Option<Known>,
     pages: u64,
     first_page: u64,
@@ -178,8 +178,8 @@ impl Feed {
         PageWrites { save, forget }
     }
 
-    /// Reads the cache, pages in order of their number. Returns the numbers of the pages that are of no use. After a
-    /// gap no page is taken, since a cursor must never claim changes that are lost.
+    /// Reads the cached pages in order of their number. Returns the numbers of the pages that it does not use. After a
+    /// missing page it uses none, since the cursor would otherwise claim changes that the device lacks.
     pub fn load(&mut self, pages: BTreeMap<u64, CachedPage>) -> Vec<u64> {
         let mut useless = Vec::new();
         let mut whole: Option<(u64, Known)> = None;
@@ -289,7 +289,7 @@ mod tests {
             }
             assert!(self.cache.keys().copied().eq(self.feed.kept_pages()), "{:?}", self.feed.kept_pages());
         }
-        /// Restarts the app with only the cache. Returns the pages that were of no use.
+        /// Restarts the app with only the cache. Returns the numbers of the pages that were not used.
         fn restart(&mut self) -> Vec<u64> {
             self.feed = Feed::default();
             let useless = self.feed.load(self.cache.clone());

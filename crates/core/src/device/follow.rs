@@ -218,8 +218,8 @@ impl State {
         self.send(Ask::List { event_id, since }, "GET", path, None, limits::MANIFEST_MS);
     }
 
-    /// Takes the server's answer with a list. A list that does not verify, is older, or belongs to somebody else is
-    /// refused and the active one stays (trust faults 18–20).
+    /// Takes the server's answer with a list. The device refuses a list that does not verify, is older, or belongs to
+    /// another event or organisation. It then goes on with the active list (trust faults 18–20).
     pub fn list_answered(&mut self, ask: &Ask, event_id: &EventId, answer: &Answer<'_>) {
         let Some(paired) = self.paired().filter(|paired| paired.event_id == *event_id).cloned() else { return };
         let (200, Some(signature)) = (answer.status, answer.header(SIGNATURE_HEADER)) else {

@@ -1,5 +1,5 @@
 //! The journal: a device computes its state from the rows, read in order. The same function takes a row at start and
-//! after its append. So a restart never knows more or less than was durable.
+//! after its append. So after a restart the device has exactly the state that was durable.
 
 mod summary;
 
@@ -47,7 +47,7 @@ impl Delivery {
     pub fn lacks(&self) -> bool {
         matches!(self, Self::Waiting | Self::Asked | Self::Poison(_))
     }
-    /// Whether the server refused the scan for ever. It then counts none of the persons whom the scan let in.
+    /// Whether the server refused the scan for ever. The server then counts none of the persons whom the scan let in.
     pub fn is_unread(&self) -> bool {
         matches!(self, Self::Rejected { .. })
     }

@@ -96,7 +96,8 @@ impl State {
         }
     }
 
-    /// Asks for names. If the device holds some, it asks for the changes since then, unless it needs the whole set.
+    /// Asks for names. If the device holds names, it asks only for those that changed since, unless it needs the whole
+    /// set.
     pub fn ask_names(&mut self) {
         let Some(event_id) = self.paired().map(|paired| paired.event_id.clone()) else { return };
         let seen = self.newest_change();
@@ -192,7 +193,7 @@ impl State {
         self.emit(Effect::Found { text: text.to_owned(), guests, more });
     }
 
-    /// The found guests. Each is followed by the others of the same booking that the search did not find.
+    /// The found guests. After each come the other guests of the same booking whom the search did not find.
     fn with_bookings(&self, found: &[&GuestName]) -> Vec<FoundGuest> {
         let mut rows: Vec<FoundGuest> = Vec::with_capacity(found.len());
         let mut placed: BTreeSet<TicketId> = found.iter().map(|guest| guest.ticket_id.clone()).collect();

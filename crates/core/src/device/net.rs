@@ -1,5 +1,5 @@
-//! Requests and answers in general (spec §3 "Epoch and witness", D10, D19; trust fault 5). The module knows what every
-//! request carries, what every answer says in addition to its content, and which answers do not come from Admit at all.
+//! Requests and answers in general (spec §3 "Epoch and witness", D10, D19; trust fault 5). The module handles the parts
+//! that all requests and answers have in common, and finds the answers that do not come from Admit at all.
 
 use super::proofs::Proofs;
 use super::state::{Ask, State};

@@ -99,7 +99,7 @@ impl State {
         }
     }
 
-    /// Handles a question about a scan that gets no answer, or one that cannot be trusted.
+    /// Handles a question about a scan to which no answer came, or an answer that cannot be trusted.
     pub fn no_word(&mut self, scan_id: &ScanId) {
         if self.waits_for(scan_id) {
             self.failed(&Ask::Scan { scan_id: scan_id.clone() });
@@ -176,8 +176,8 @@ impl State {
         self.write_scan(scan, shown, Vec::new(), Some(super::state::After::Show(Box::new(view))));
     }
 
-    /// The entry that the server's answer names, with its device if this one knows it. `None` if the answer names no
-    /// entry.
+    /// The entry that the server's answer names, and the device of that entry if this device knows it. `None` if the
+    /// answer names no entry.
     fn last_entry_of(&self, word: &OnlineAnswer) -> Option<LastEntryView> {
         let at = word.last_scan_at?;
         let own = self.journal.scans.iter().rev().find(|own| own.scan.at == at && own.scan.ticket_id == word.ticket_id);

@@ -70,7 +70,7 @@ pub(super) struct Writer {
     pub inputs: VecDeque<Input>,
     /// Why storage refuses to write. Absent if it does not.
     pub blocked: Option<String>,
-    /// Whether another tab has become the writer. If so, this one never writes or uploads again.
+    /// Whether another tab has become the writer. If so, this tab never writes or uploads again.
     pub lost: bool,
     /// The monotonic clock at which storage is tried again.
     pub probe_at: i64,
@@ -279,7 +279,7 @@ pub(super) struct State {
     pub online: bool,
     pub captive: bool,
     pub suspended: bool,
-    /// The server's last count of the area behind this gate. Absent until it came.
+    /// The server's last count of the persons in the area behind this gate. Absent before the first count.
     pub area: Option<Area>,
     /// Persons added at all doors, as the server last counted them.
     pub walk_ins_told: Option<Area>,
@@ -289,8 +289,8 @@ pub(super) struct State {
     pub gate_told: Option<GateId>,
     /// The state when the heartbeat under way left.
     pub beat: Beat,
-    /// The newest request that had left when the server said that it does not know the key. Only the answer to a later
-    /// request can show otherwise. Absent if the server knows the key.
+    /// The newest request that had left when the server answered that it does not know this device's key. Only the
+    /// answer to a later request can show that the server knows the key again. Absent if the server knows it.
     pub key_unknown: Option<u64>,
     /// The request whose answer is being handled.
     pub answering: u64,
@@ -314,7 +314,8 @@ pub(super) struct State {
     /// it.
     pub other_layout: bool,
     pub batch: Option<Batch>,
-    /// Seqs of the scans whose receipt is being journalled. They are not offered again meanwhile.
+    /// Seqs of the scans whose receipt is being written to the journal. Meanwhile the device does not upload them
+    /// again.
     pub settling: BTreeSet<u64>,
     /// The most scans of the next batch. It is halved to isolate a scan that the server cannot read.
     pub chunk: usize,
@@ -383,12 +384,13 @@ impl State {
         }
     }
 
-    /// Whether a row is being written or a question is open. Staff's inputs, pairings and assignments wait meanwhile.
+    /// Whether a row is being written, or the server is asked about a claim. Staff's inputs, pairings and assignments
+    /// wait meanwhile.
     pub fn busy(&self) -> bool {
         self.writer.flight.is_some() || self.asking.is_some()
     }
 
-    /// Writes rows, after the rows that nobody waits for. No append may be under way.
+    /// Writes the rows of [`Self::note`], and after them `entries`. No append may be under way.
     pub fn append(&mut self, entries: Vec<Entry>, after: Vec<After>) {
         let mut all = std::mem::take(&mut self.writer.rows);
         let noted = all.len();
@@ -404,7 +406,7 @@ impl State {
         self.emit(Effect::Append { append, rows: texts });
     }
 
-    /// Adds a row that nobody waits for. It is written with the next append.
+    /// Adds a row on which no answer to staff depends. It is written with the next append.
     pub fn note(&mut self, entry: Entry) {
         if !self.writer.lost {
             self.writer.rows.push(entry);

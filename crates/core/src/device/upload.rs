@@ -207,7 +207,7 @@ impl State {
     }
 
     /// Handles a batch that the server cannot read. A scan that the answer names, or that fails alone, is set apart as
-    /// unreadable and offered rarely. Otherwise the batch is halved, to find the scan that the server cannot read.
+    /// unreadable and uploaded rarely. Otherwise the batch is halved, to find the scan that the server cannot read.
     fn upload_refused(&mut self, batch: &Batch, problem: &Problem) {
         self.batch = None;
         let named = problem.errors.iter().find_map(|error| item_index(&error.path));
@@ -302,7 +302,8 @@ impl State {
         self.send(Ask::Status { head }, "POST", path, Some(body), limits::REQUEST_MS);
     }
 
-    /// Takes the server's answer about its log. Scans that it lacks wait again, and the others get a receipt.
+    /// Takes the server's answer about this device's log. Scans that the server lacks wait for upload again. The others
+    /// get a receipt.
     pub fn status_answered(&mut self, head: u64, answer: &Answer<'_>) {
         let ask = Ask::Status { head };
         let Some(status) = answer.read::<crate::wire::scanning::LogStatusAnswer>() else {

@@ -26,8 +26,8 @@ impl State {
         refusal && is_scan && !self.was_set_aside(scan)
     }
 
-    /// Whether a later override of the same code still stands. A refusal is set aside only once, unless the override
-    /// was undone.
+    /// Whether a later override of the same code still counts. Staff can override a refusal only once, unless they
+    /// undid the override.
     fn was_set_aside(&self, refused: &Scan) -> bool {
         let later = self.journal.scans.iter().rev().map(|own| &own.scan).take_while(|scan| scan.seq > refused.seq);
         // A guest picked by hand has no code in the scan, so the ticket tells one refusal from another.
@@ -116,7 +116,7 @@ impl State {
         gate.map_or_else(|| gate_id.to_string(), |gate| gate.name.clone())
     }
 
-    /// Names of the gates at which a ticket is let in. Gates that only lead out are left out.
+    /// Names of the gates that admit a ticket. Gates that only lead out are left out.
     fn right_gates(&self, rules: &TicketRules) -> Vec<String> {
         let Some(list) = &self.list else { return Vec::new() };
         let leads_in = |gate: &&GateRules| gate.direction != Direction::Out;

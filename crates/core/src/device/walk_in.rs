@@ -23,7 +23,7 @@ impl State {
         Some(WalkInsView { zones: gate.zones.clone(), added: self.walk_ins_added(), number, places_left })
     }
 
-    /// Persons added at all doors: the server's last count, and the persons whom this device added and that count
+    /// Persons whom staff added at all doors: the server's last count, and those whom this device added and the count
     /// lacks.
     fn walk_ins_added(&self) -> u32 {
         let here = self.paired().map(|paired| &paired.event_id);

@@ -174,7 +174,8 @@ pub enum Standing {
     Same,
 }
 
-/// Compares lists by (epoch, version). A device never goes back to an older one (invariant I15).
+/// Compares the list in use with an incoming one by (epoch, version). Fails if the incoming list is older, since a
+/// device never goes back to an older list (invariant I15).
 pub fn compare(active: &Identity, incoming: &Identity) -> Result<Standing, ManifestError> {
     let place = |identity: &Identity| (identity.epoch, identity.version);
     match place(incoming).cmp(&place(active)) {

@@ -46,7 +46,7 @@ impl Chosen<'_> {
 type Contents<'a> = BTreeMap<Digest, (&'a Subject, Cow<'a, Fact>)>;
 
 /// Takes one content per (device, scan id). A verified content wins over others, then a final over a claim, then an
-/// open door over a shut one, then the smallest digest (spec D2).
+/// open door over a shut one, then the content with the smallest digest (spec D2).
 pub(super) fn choose(facts: &[Resolved]) -> Vec<Chosen<'_>> {
     let mut by_digest: BTreeMap<(&DeviceId, &ScanId), Contents<'_>> = BTreeMap::new();
     for (subject, fact) in facts {

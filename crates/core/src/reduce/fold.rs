@@ -35,9 +35,9 @@ pub(super) struct Folding<'a> {
     pub(super) at: Timestamp,
     implausible: bool,
     when: When,
-    /// The rules for the event's status. They differ from `when` only if the device asked the server about the scan.
-    /// Then `when` includes rules that the server knew, and `own_when` includes only rules that the device knew. So an
-    /// organiser who ends the event after the scan causes no refusal (spec D17).
+    /// The rules by which the event's status is judged. For everything else `when` holds. The two differ only if the
+    /// device asked the server: `when` includes rules that only the server knew. So an organiser who ends the event
+    /// after the scan causes no refusal (spec D17).
     own_when: When,
     pub(super) kind: ScanKind,
     count: u32,

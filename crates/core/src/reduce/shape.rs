@@ -159,7 +159,8 @@ pub struct ScanVerdict {
     pub device_id: DeviceId,
     /// The scan's id.
     pub scan_id: ScanId,
-    /// The digest of the content that was taken. Absent if the scan counts and its id has one content.
+    /// The digest of the content that this verdict is about. Absent if the scan counts and only one content came under
+    /// its id.
     pub digest: Option<Digest>,
     /// The scan's canonical time.
     pub at: Timestamp,
@@ -203,7 +204,7 @@ pub struct ScanVerdict {
 }
 
 impl ScanVerdict {
-    /// Whether this is the finding about a fact, and not about another content of its id.
+    /// Whether this verdict is about `fact`, and not about another scan or another content under the same scan id.
     pub fn is_of(&self, fact: &Fact) -> bool {
         let Fact { scan, digest, .. } = fact;
         (&self.scan_id, &self.device_id) == (&scan.scan_id, &scan.device_id)
