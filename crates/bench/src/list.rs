@@ -9,7 +9,7 @@ use admit_core::ticket::{TicketRules, TicketStatus};
 use admit_core::time::Timestamp;
 use anyhow::Result;
 
-/// The time at which all scans happen, in milliseconds since 1970. Only measurements about the clock use others.
+/// The time at which all scans happen, in milliseconds since 1970. Only measurements about the clock use other times.
 pub const NOON_MS: i64 = 1_780_000_000_000;
 const HOUR_MS: i64 = 3_600_000;
 

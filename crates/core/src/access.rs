@@ -45,7 +45,8 @@ words! {
     }
 }
 
-/// Whether a role may do this. For a promoter, the use case narrows the view of guests to the promoter's own lists.
+/// Whether a role allows an action. For a promoter, the use case then shows only the guests of the promoter's own
+/// lists.
 pub const fn can(role: Role, action: Action) -> bool {
     match role {
         Role::Owner => true,

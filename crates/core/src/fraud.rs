@@ -26,8 +26,8 @@ pub struct Delivery<'a> {
     pub arrivals: Option<(Arrivals, Arrivals)>,
 }
 
-/// The new scans of a device within [`limits::ARRIVALS_MS`]. Our scanner sends scans one by one, or a backlog by the
-/// thousand. So one batch of our scanner says less than one batch of S2's form, which holds up to 10,000 scans.
+/// The new scans of a device within [`limits::ARRIVALS_MS`]. Admit's scanner sends scans one by one, or a backlog by
+/// the thousand. So one of its batches says less than one of S2's form, which may have 10,000 scans.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Arrivals {
     /// When the first new scan came. Absent if there are none.

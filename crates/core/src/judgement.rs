@@ -232,8 +232,8 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// How a verdict's headcount is written if it has no [`PersonClass`]: as one of the two indexes after those of the
-/// classes. [`RECOUNT`] means a recount, and [`NO_HEADCOUNT`] that the verdict has no headcount.
+/// The number that stands for a recount in place of a headcount's [`PersonClass`]: the first after the classes.
+/// [`NO_HEADCOUNT`], the next number, means that the verdict has no headcount.
 const RECOUNT: u64 = PersonClass::ALL.len() as u64;
 const NO_HEADCOUNT: u64 = RECOUNT + 1;
 

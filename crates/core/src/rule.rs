@@ -277,13 +277,12 @@ pub struct DeviceBook {
 }
 
 impl DeviceBook {
-    /// Whether the device was believed lost at the moment of a scan: after its loss and before it was found again. The
+    /// Whether the device was reported lost for the time of a scan: after its loss and before it was found again. The
     /// device's own knowledge plays no part, since a thief's device need not know what the server knows.
     pub fn is_lost_at(&self, at: Timestamp) -> bool {
         self.lost_since.at(at, 0).is_some_and(|since| since.is_some_and(|since| at >= since))
     }
-    /// Like [`DeviceBook::is_lost_at`], by the newest rule alone. A device judges everything by its newest rules
-    /// (`Rules::newest`).
+    /// Like [`DeviceBook::is_lost_at`], but by the newest rule alone, as a device judges everything (`Rules::newest`).
     pub fn is_lost_by_the_newest(&self, at: Timestamp) -> bool {
         self.lost_since.newest().is_some_and(|since| since.is_some_and(|since| at >= since))
     }

@@ -359,7 +359,7 @@ pub fn better_offset(a: i64, b: i64) -> i64 {
     if (a.unsigned_abs(), a) <= (b.unsigned_abs(), b) { a } else { b }
 }
 
-/// The number of persons that each reverted scan keeps, by the scan's (device, id). If several reverts name one scan,
+/// How many persons of each reverted scan stay counted, by the scan's (device, id). If several reverts name one scan,
 /// the smallest number holds, whichever device sent it (spec D9).
 pub fn keeps<'a>(scans: impl Iterator<Item = &'a Scan>) -> BTreeMap<(&'a DeviceId, &'a ScanId), u32> {
     let mut keeps = BTreeMap::new();

@@ -21,7 +21,7 @@ pub(super) struct Row {
     /// The guest's fields in the row: Admit's name of the field, and its text. Fields whose column the row lacks are
     /// left out. An empty text means NULL.
     pub cells: Vec<(&'static str, String)>,
-    /// The fields that this change is about. Absent unless the message says how the row was before.
+    /// The fields that the sender changed in the row. Absent unless the message says how the row was before.
     pub changed: Option<BTreeSet<&'static str>>,
     /// The number of the change in the sender's outbox. Absent if the sender has no outbox.
     pub sequence: Option<u64>,
@@ -78,7 +78,7 @@ impl Row {
         let changed = before.map(|before| changed_fields(record, before, columns));
         Ok(Self { change, external_id, cells, changed, sequence: message.sequence, changed_us })
     }
-    /// Removes the fields that this change is not about. So an old value of the sender does not undo what a person has
+    /// Removes the fields that the sender did not change. So an old value of the sender does not undo what a person has
     /// corrected in Admit. A field stays if its value differs from the last one that Admit took from the row, since
     /// Admit then missed a message about that field.
     pub fn without_the_old(mut self, said: &Said) -> Self {
@@ -138,7 +138,8 @@ pub fn try_reading(message: &GuestMessage, columns: &WebhookColumns) {
     assert!(again.cells.iter().all(|(field, _)| row.changed.as_ref().is_none_or(|changed| changed.contains(field))));
 }
 
-/// The last content of a sender's row, by field. It holds no text, only as much of a hash as tells two texts apart.
+/// The last content of a sender's row that Admit took, by field. It holds no text, only as much of a hash as tells two
+/// texts apart.
 pub(super) type Said = BTreeMap<String, String>;
 
 fn said_of(external_id: &str, field: &str, text: &str) -> String {

@@ -181,8 +181,8 @@ struct Carrier {
 }
 
 impl Carrier {
-    /// Delivers lines: those of one guest one after the other, several guests at a time. Gives the trouble that
-    /// stopped it, if any.
+    /// Delivers lines: those of one guest one after the other, several guests at a time. Returns the trouble that
+    /// stopped the delivery, if any.
     async fn deliver(&self, outbox: &Outbox, lines: Vec<OutboxLine>) -> Result<Option<(String, Option<i64>)>, Error> {
         let mut guests: Vec<Vec<OutboxLine>> = Vec::new();
         let mut places = std::collections::BTreeMap::new();

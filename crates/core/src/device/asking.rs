@@ -1,8 +1,8 @@
 //! Pairing by way (b) of decision D11: this phone asks by itself, shows a code, and waits until an organiser approves
 //! it.
 //!
-//! A phone whose log is intact can be paired again in this way. The answer to its pairing may have been lost. Or an
-//! organiser revoked the phone and wants it back. Its name, its log and its place in the log stay the same.
+//! A phone whose log is intact can be paired again in this way. It asks again if the answer to its pairing was lost, or
+//! if an organiser revoked it and wants it back. Its name and its log stay the same, and the log goes on where it was.
 
 use super::net::Answer;
 use super::state::{After, Ask, Own, Pairing, State};

@@ -44,7 +44,7 @@ pub struct Anchor {
 }
 
 /// The timestamps of one exchange with the server's clock, in milliseconds. The fourth timestamp, when the answer
-/// arrived, is the present input's time.
+/// arrived, is missing here: it is the time of the input that brings the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exchange {
     /// The monotonic clock when the request left.
@@ -169,9 +169,9 @@ impl Clock {
         self.exchanged
     }
 
-    /// Takes an exchange whose answer is the present input. Returns the anchor to journal if the exchange is more exact
-    /// than the estimate, or contradicts it. `None` otherwise, and if it measured nothing, since the phone slept or a
-    /// timestamp is impossible.
+    /// Takes an exchange whose answer came with the present input. Returns the anchor to journal if the exchange is
+    /// more exact than the estimate, or contradicts it. `None` otherwise, and if the exchange measured nothing, since
+    /// the phone slept or a timestamp is impossible.
     pub fn exchange(&mut self, exchange: Exchange) -> Option<Anchor> {
         let reading = self.read();
         let gaps = self.gaps_ms;
@@ -212,7 +212,7 @@ impl Clock {
 
     /// The time of the scan that follows one at `last` in its log. If the clock was put back by at most
     /// [`limits::SLEW_MS`], the scan gets one millisecond after `last`. If it was put back further, the scan gets the
-    /// earlier time and is flagged.
+    /// clock's earlier time and is flagged.
     pub fn stamp(&self, last: Option<Timestamp>) -> Stamp {
         let Reading { at_ms, uncertainty_ms } = self.read();
         let at = Timestamp::clamped(at_ms);

@@ -236,7 +236,8 @@ impl State {
         (0..limits::SAME_TICKET_MS).contains(&ago).then_some((own, ago))
     }
 
-    /// A scan by this device at this gate now: door shut, one person, final. The caller changes what differs.
+    /// Prepares a scan by this device at this gate now: door shut, one person, final. The caller then changes the
+    /// fields that differ.
     pub fn draft(&mut self, about: &About, asked: &Asked, method: Method) -> Option<Scan> {
         let scan_id = ScanId::new(self.draw_uuid()).ok()?;
         let now = self.now?;

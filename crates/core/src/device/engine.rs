@@ -170,7 +170,8 @@ impl State {
         self.note(Entry::Clock { wall_ms, at_ms, uncertainty_ms: anchor.uncertainty_ms });
     }
 
-    /// Queues an input of staff while an append is under way. It is decided on the state that the append leaves.
+    /// Queues an input of staff while an append is under way. After the append the engine decides about the input, with
+    /// the state that the append leaves.
     fn enqueue(&mut self, input: Input) {
         if self.writer.inputs.len() >= limits::WAITING_INPUTS {
             return self.refuse("busy", "Storage is slow: nothing was recorded. Read the code again.");

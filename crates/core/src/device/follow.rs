@@ -278,10 +278,10 @@ impl State {
         self.names_follow_list();
     }
 
-    /// Notes that a list in use could not be stored. The journal says that the list was used, so the next start takes
-    /// no older list, and later deltas fit no stored list. So the engine fetches and stores the whole list again, after
-    /// a pause, since full storage stays full for some time. Everything else that is cached is asked for again at the
-    /// next start.
+    /// Notes that a list in use could not be stored. The journal says that the device used it. So the next start takes
+    /// no older list, and later deltas fit no list in storage. The engine fetches and stores the whole list again after
+    /// a pause, since full storage stays full for some time. Other cached data that could not be stored is asked for at
+    /// the next start.
     pub fn save_failed(&mut self, key: &str) {
         let Some(event_id) = self.paired().map(|paired| paired.event_id.clone()) else { return };
         if key != whole_key(&event_id) && !key.starts_with(&delta_key(&event_id, "")) {
@@ -311,9 +311,9 @@ impl State {
 
     // ----------------------------------------------------------------------------------------------------- changes
 
-    /// Whether the device may ask for changes. The server leaves out rule changes that the list named in the request
-    /// has. So the list must not be of an older epoch than the cursor. After a roll-back, serials as low as that list's
-    /// are given out again. The server would leave out rule changes that the list does not have.
+    /// Whether the device may ask for changes. The request names the device's list, and the server leaves out rule
+    /// changes that the list has already. After a restore, the server gives out the same serials again. With a list of
+    /// an older epoch than the cursor, it would leave out rule changes that the list lacks.
     pub fn may_follow(&self) -> bool {
         let asked = self.feed.ask_from().map(|cursor| cursor.epoch);
         self.list.as_ref().is_some_and(|list| asked.is_none_or(|epoch| list.epoch >= epoch))

@@ -71,8 +71,8 @@ pub struct OwnScan {
     pub receipt: Option<(Option<Epoch>, u64)>,
     /// The number of the scan's journal row.
     pub row: u64,
-    /// The state `Rejected` or `Held` in a former epoch, while the server has not said whether it has the scan in the
-    /// new epoch. If it has, the scan returns to this state.
+    /// The state `Rejected` or `Held` that the scan had in a former epoch. The server has not said yet whether it has
+    /// the scan in the new epoch. If it has, the scan returns to this state.
     stood: Option<Delivery>,
 }
 
@@ -92,8 +92,8 @@ pub struct ListMark {
 pub struct PinTries {
     /// Wrong PINs since the last right one or the last pause.
     pub wrong: u32,
-    /// When the wrong PIN was entered that began the pause, by the device's clock in milliseconds. Absent if there was
-    /// none.
+    /// When staff entered the wrong PIN that began the pause, by the device's clock in milliseconds. Absent if there
+    /// was no pause.
     pub paused_at_ms: Option<i64>,
 }
 

@@ -86,8 +86,8 @@ impl Lane {
         self.next_at = self.next_at.min(now_ms);
     }
     /// Like [`hurry`](Self::hurry), after the network returned or staff asked. If a request is under way, one more
-    /// follows it. The first may have left without a network, or been answered before the thing that staff ask about
-    /// happened.
+    /// follows it. The first may have left without a network, or the server may have answered it too early to see what
+    /// staff ask about.
     pub fn ask_again(&mut self, now_ms: i64) {
         self.hurry(now_ms);
         self.again |= self.busy();

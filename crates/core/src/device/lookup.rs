@@ -85,7 +85,7 @@ impl State {
     }
 
     /// A ticket's state as this device sees it ([`crate::view`]). The scan `but` is left out, even if the server listed
-    /// it: the device decides about a claim by the scans before it.
+    /// it: before a claim gets its final, the device decides by the scans before the claim.
     pub fn state_of(
         &self,
         id: &TicketId,

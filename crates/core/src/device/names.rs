@@ -56,8 +56,8 @@ impl State {
 
     // --------------------------------------------------------------------------------------------------- following
 
-    /// At start: takes the names from the cache if the list says that this device's gate allows them. All other names
-    /// are removed from the cache.
+    /// At start: takes the names from the cache if the list says that this device's gate allows them. Deletes all
+    /// other names from the cache.
     pub fn names_read(&mut self, book: Option<NameBook>, caches: &BTreeMap<String, Vec<u8>>) {
         self.names = book.filter(|_| self.names_allowed());
         let kept: Vec<String> = self.names.iter().flat_map(NameBook::keys).collect();

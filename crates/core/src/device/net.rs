@@ -137,8 +137,8 @@ impl State {
         true
     }
 
-    /// Journals the newest witness together with other rows. So a server that is rolled back while this device is off
-    /// is detected.
+    /// Journals the newest witness together with other rows. If the server is rolled back while this device is off, the
+    /// device then detects that after its restart.
     pub fn keep_witness(&mut self) {
         let (Some(event_id), mut also) = (self.proofs.event_id().cloned(), self.proofs.texts()) else { return };
         if self.journal.witnesses.get(&event_id) == Some(&also) {

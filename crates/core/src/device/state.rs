@@ -1,7 +1,7 @@
 //! The engine's state between two inputs, and the only way in which rows get into the journal.
 //!
 //! A journalled change affects the state only after its append is durable. While an append is under way, further inputs
-//! that need one wait their turn. They are decided after it, on the state that it leaves.
+//! that need an append wait. The engine decides about them afterwards, with the state that the append leaves.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -144,14 +144,15 @@ impl Lanes {
     }
 }
 
-/// A claim that the server is asked about. Its verdict waits for the answer. Only one question is open at a time, since
-/// the next code is decided on the state that this claim's final leaves.
+/// A claim about which the device asks the server. Its verdict waits for the answer. Only one question is open at a
+/// time, since the device decides about the next code with the state that this claim's final leaves.
 #[derive(Debug, Clone)]
 pub(super) struct Asking {
     pub scan_id: ScanId,
     /// The monotonic clock from which the device decides alone.
     pub until_mono_ms: i64,
-    /// How the question ended: with the server's answer, or without one (inner `None`). Absent while it is open.
+    /// How the question to the server ended: with an answer, or without one (inner `None`). Absent while the device
+    /// waits.
     pub word: Option<Option<Box<OnlineAnswer>>>,
 }
 
@@ -304,8 +305,8 @@ pub(super) struct State {
     pub witness_kept_at: i64,
     pub epoch_seen: Option<Epoch>,
     pub asking: Option<Asking>,
-    /// Claims about which the screen asks staff something that the claims' rows don't record, such as how many persons
-    /// of a party go in. Beside each claim stands the server's answer, if one came.
+    /// Claims about which the screen asks staff something, such as how many persons of a party go in. A claim's rows
+    /// don't record that question. With each claim is the server's answer to it, if one came.
     pub questions: BTreeMap<ScanId, Option<Box<OnlineAnswer>>>,
     pub way: Option<Way>,
     /// The monotonic clock when a code was last read.
@@ -427,8 +428,8 @@ impl State {
         Some(flight.after)
     }
 
-    /// Handles an append that failed. An act that staff waited for counts as never done. Rows that nobody waited for are tried
-    /// again.
+    /// Handles an append that failed. An act that staff waited for counts as never done. Rows that nobody waited for
+    /// are tried again.
     pub fn append_failed(&mut self, append: u64, reason: String) {
         let Some(mut flight) = self.writer.flight.take_if(|flight| flight.append == append) else { return };
         self.writer.lost |= reason == "lost_lock";

@@ -8,7 +8,8 @@ use admit_table::unguarded;
 
 use super::column::Column;
 
-/// The text of a cell from a person's file, by the meaning of its column.
+/// The text of a cell from a person's file, cleaned as its column needs: without guards around a code, and empty
+/// instead of a word that means an empty cell.
 pub fn text(column: Column, raw: &str) -> Cow<'_, str> {
     let cell = match column.is_code() || matches!(column, Column::Phone | Column::PartySize) {
         true => clean_code(without_guard(raw)),

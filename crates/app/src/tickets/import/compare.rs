@@ -96,8 +96,8 @@ impl Planning<'_> {
         Ok(())
     }
 
-    /// Restores a ticket of an import that was undone. It is treated as new, but keeps the id and the code that phones
-    /// and mails know.
+    /// Restores a ticket of an import that was undone. The import treats it as a new ticket. It keeps its id and its
+    /// code, since phones and mails may already have them.
     pub fn revive(
         &self,
         row: &Wanted,

@@ -17,7 +17,8 @@ pub const IGNORE: &str = "ignore";
 /// The prefix of a field's name that the user gives: `field:Table`.
 const FIELD: &str = "field:";
 
-/// The user's answers about a file. Every part may be absent. In that case it is guessed, or the user is asked.
+/// The user's answers about a file. Every part may be absent. The import then guesses that part, or asks the user about
+/// it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Mapping {

@@ -64,8 +64,8 @@ pub struct Plan {
     pub updated: usize,
     /// Number of rows that equal what is stored.
     pub unchanged: usize,
-    /// Number of rows that the export calls valid although a person voided or refunded the ticket in Admit. The person's
-    /// decision stays.
+    /// Number of rows that the export calls valid although a person voided or refunded the ticket in Admit. The
+    /// person's decision stays.
     pub kept: usize,
     /// Products that are no entry types of the event, with their number of rows. These rows get the event's first type.
     pub unknown_types: BTreeMap<String, usize>,

@@ -29,7 +29,8 @@ pub struct ImportReport {
     pub export: Option<&'static str>,
     /// The file's columns, in order.
     pub columns: Vec<ColumnReport>,
-    /// The user's answers about the file, now or for the last file with this header: columns by their number.
+    /// The user's answers about the file, from this import or the last one of a file with this header. Columns stand by
+    /// number.
     pub mapping: Mapping,
     /// Number of rows that created a ticket.
     pub created: usize,
@@ -41,8 +42,8 @@ pub struct ImportReport {
     pub unchanged: usize,
     /// Number of rows that repeat another row. Their guest is created once.
     pub joined: usize,
-    /// Number of rows that the export calls valid although a person voided or refunded the ticket in Admit. The person's
-    /// decision stays.
+    /// Number of rows that the export calls valid although a person voided or refunded the ticket in Admit. The
+    /// person's decision stays.
     pub kept: usize,
     /// Reasons why rows are left out, with their number of rows.
     pub left_out: Vec<LeftOutReport>,

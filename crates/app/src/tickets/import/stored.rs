@@ -137,8 +137,8 @@ fn holders<'a>(
     Ok(guests.into_iter().map(|guest| (guest.guest_id.clone(), guest)).collect())
 }
 
-/// Among the tickets that are not active although their rows say "active", those whose last status a person set. The
-/// ledger's line of the write that set the status shows this.
+/// Finds the tickets whose last status a person set, among those that their rows call active but that have another
+/// status. The ledger's line of the write that set the status shows this.
 fn by_hand(tx: &mut dyn Tx, event_id: &EventId, wanted: &[Wanted], tickets: &Found) -> Result<BTreeSet<TicketId>> {
     let good_again = |row: &&Wanted| row.status == Cell::Value(TicketStatus::Active);
     let asked: Vec<&TicketRecord> = wanted

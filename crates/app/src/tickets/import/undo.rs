@@ -130,7 +130,7 @@ impl KeptGuest {
     }
 }
 
-/// The row of an import in the list of imports, with what undoing it needs.
+/// The row of an import in the list of imports, with the former values that undoing the import needs.
 pub(super) fn record(
     import_id: &str,
     event: &EventRecord,
