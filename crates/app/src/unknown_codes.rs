@@ -86,10 +86,10 @@ impl Drop for SetAside {
     }
 }
 
-/// The unknown codes of its device's allowance that an upload uses. The request holds this value, and so does the task
+/// How many unknown codes an upload uses of its device's allowance. The request holds this value, and so does the task
 /// that stores the upload. A device that hangs up meanwhile can read the stored answer later, and learns from it what
-/// it would have learned at once. So the allowance is used once, when the upload is settled or nobody holds this value
-/// any more.
+/// it would have learned at once. So the allowance is used once, when the upload is settled or both have dropped this
+/// value.
 #[derive(Debug)]
 pub struct Spending {
     codes: Arc<UnknownCodes>,

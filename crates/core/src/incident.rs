@@ -171,7 +171,7 @@ pub struct CauseScan {
     pub gate_id: GateId,
     /// When the scan was made.
     pub at: Timestamp,
-    /// Half the width of the interval in which the true time lies, in milliseconds.
+    /// The true time lies at most this far before or after `at`, in milliseconds.
     pub uncertainty_ms: u64,
     /// Persons of the scan within the limit.
     pub within: u32,

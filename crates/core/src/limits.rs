@@ -127,8 +127,8 @@ pub const FUTURE_MS: i64 = 120_000;
 /// How far a scan's signed time may lie after its arrival at the server, beyond the scan's own uncertainty, in
 /// milliseconds (spec §4). Later times open a `clock_suspect` incident.
 pub const CLOCK_SUSPECT_MS: i64 = 2_000;
-/// If a device's clock is put back by at most this much, its next scan gets a time just after its last one, in
-/// milliseconds (spec §4).
+/// The largest step back of a device's clock, in milliseconds, after which its next scan gets a time just after its last
+/// one (spec §4). After a larger step the scan gets the earlier time.
 pub const SLEW_MS: i64 = 2_000;
 /// If the device of a ticket's last entry reads the code again within this time, S2 calls it a double read, in
 /// milliseconds (spec §4 step 4).
@@ -298,7 +298,7 @@ pub const CLOCK_STEP_MS: i64 = 50;
 /// A gap between wall clock and monotonic clock of at least this size is journalled, in milliseconds. Smaller gaps are
 /// covered by [`CLOCK_RESTART_MS`] after a restart.
 pub const CLOCK_JOURNAL_MS: i64 = 1_000;
-/// The fastest rate at which an operating system slews its wall clock, in parts per million.
+/// The fastest rate at which an operating system corrects its wall clock gradually, in parts per million.
 pub const CLOCK_SLEW_PPM: i64 = 500;
 /// A gap between wall clock and monotonic clock up to this size is treated as sleep, a larger one as a step of the wall
 /// clock, in milliseconds.

@@ -432,7 +432,7 @@ impl EventBook {
         }
         book
     }
-    /// Adds a rule. Adding it twice changes nothing, and a rule about a ticket is ignored.
+    /// Adds a rule. Adding it twice changes nothing. A rule about a ticket is ignored, since a [`TicketBook`] holds it.
     pub fn add(&mut self, rule: &Rule) {
         match &rule.change {
             Change::Ticket(..) => {}

@@ -268,7 +268,7 @@ pub struct Scan {
     /// The scan's time. Admit's own form (v2) signs it. In S1's form (v1) and S2's form it is the time as sent, before
     /// any offset is added.
     pub at: Timestamp,
-    /// Half the width of the interval in which the true time lies, in milliseconds.
+    /// The true time lies at most this far before or after `at`, in milliseconds.
     pub uncertainty_ms: u64,
     /// The device's raw clocks. Absent in S1's and S2's forms.
     pub clock: Option<ClockEvidence>,

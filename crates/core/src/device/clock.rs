@@ -15,7 +15,7 @@ use crate::wire::engine::Now;
 pub struct Reading {
     /// The best estimate, in milliseconds since 1970.
     pub at_ms: i64,
-    /// Half the width of the interval in which the true time lies, in milliseconds.
+    /// The true time lies at most this far before or after `at_ms`, in milliseconds.
     pub uncertainty_ms: u64,
 }
 
@@ -24,7 +24,7 @@ pub struct Reading {
 pub struct Stamp {
     /// The signed time.
     pub at: Timestamp,
-    /// Half the width of the interval in which the true time lies, in milliseconds.
+    /// The true time lies at most this far before or after `at`, in milliseconds.
     pub uncertainty_ms: u64,
     /// Whether the device's clock was set back so far that the scan's time is not after that of the scan before it in
     /// the log. For a smaller step back the device uses a time just after that scan.
@@ -53,8 +53,8 @@ pub struct Exchange {
     pub received_ms: i64,
     /// The server's clock when the answer left.
     pub answered_ms: i64,
-    /// [`Clock::gaps_ms`] when the request was made. If it has changed since, the phone slept or its clock was set, and
-    /// the exchange measured nothing.
+    /// The value of [`Clock::gaps_ms`] when the request was made. If the value has changed since, the phone slept or
+    /// its clock was set, and the exchange measured nothing.
     pub gaps_ms: i64,
 }
 
@@ -71,8 +71,8 @@ struct Carried {
     mono_ms: i64,
     at_ms: i64,
     uncertainty_ns: u64,
-    /// Sum of the gaps between wall clock and monotonic clock that are too small to count as a step. The interval grows
-    /// by it too.
+    /// Sum of the gaps between wall clock and monotonic clock that are too small to count as a step. The uncertainty of
+    /// the estimated time grows by this sum too.
     hidden_ms: i64,
 }
 

@@ -365,7 +365,8 @@ impl State {
         }
     }
 
-    /// Every request that is wanted and not under way, with the time at which it is due.
+    /// Every request that the engine wants to send now or later, with the time at which it is due. A kind of request
+    /// that is under way is left out.
     fn due(&self) -> Vec<(i64, Send)> {
         let mut due: Vec<(i64, Send)> = Vec::new();
         let lanes = &self.lanes;

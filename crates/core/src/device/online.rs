@@ -116,8 +116,8 @@ impl State {
         }
     }
 
-    /// Ends the question without an answer. This scan is decided here, and so are the next ones until the round trip is
-    /// known to be quick again.
+    /// Ends the question without an answer. The device decides about this scan alone, and about the next ones too,
+    /// until the round trip is known to be quick again.
     fn decide_alone(&mut self) {
         if let Some(asking) = &mut self.asking {
             asking.word = Some(None);

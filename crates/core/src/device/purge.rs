@@ -12,7 +12,8 @@ use crate::wire::engine::{Effect, Row};
 use crate::wire::journal::{self, Entry};
 
 impl State {
-    /// Keeps in memory the rows that may be purged if the estimated time is right.
+    /// Keeps in memory the rows that may be purged if the clock's estimate is right. The purge itself waits for a
+    /// confirmed time.
     pub fn plan_purge(&mut self, mut rows: Vec<Row>) {
         let Some((row, seq)) = self.journal.removable(self.clock.read().at_ms) else { return };
         rows.truncate(rows.partition_point(|kept| kept.n <= row));

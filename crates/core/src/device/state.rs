@@ -162,8 +162,8 @@ pub(super) struct Way {
     /// The monotonic clock when the answer came.
     pub at_mono_ms: i64,
     pub round_ms: i64,
-    /// [`Clock::gaps_ms`] when the answer came. If it has changed since, the phone slept or its clock was set, and the
-    /// measured round trip is no longer valid.
+    /// The value of [`Clock::gaps_ms`] when the answer came. If the value has changed since, the phone slept or its
+    /// clock was set, and the measured round trip is no longer valid.
     pub gaps_ms: i64,
 }
 
@@ -325,7 +325,7 @@ pub(super) struct State {
     pub poison_at: i64,
     /// The seq of the unreadable scan that was offered last.
     pub poison_tried: u64,
-    /// The monotonic time from which scans of an event that the server does not know are offered again.
+    /// The monotonic time from which scans are uploaded again whose event the server did not know before.
     pub elsewhere_at: i64,
     /// Whether staff pressed Sync, so that the next upload does not wait for its interval.
     pub rush: bool,

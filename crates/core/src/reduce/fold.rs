@@ -150,7 +150,8 @@ pub(super) struct Fold<'a> {
     pub(super) verdicts: Vec<ScanVerdict>,
     /// For each entry in `state`, the index of its verdict.
     entry_verdicts: Vec<usize>,
-    /// How many entries of `state` came before the last moment when nobody with this ticket was inside.
+    /// How many of the ticket's entries came before the last moment when nobody was inside with it. In the re-entry
+    /// mode `after_exit`, only the entries after them used the limit up.
     left_again: usize,
 }
 

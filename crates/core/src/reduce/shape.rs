@@ -46,7 +46,7 @@ pub struct Rules<'a> {
 pub struct Entry {
     /// When the entry was.
     pub at: Timestamp,
-    /// Half the width of the interval in which the true time lies, in milliseconds.
+    /// The true time lies at most this far before or after `at`, in milliseconds.
     pub uncertainty_ms: u64,
     /// The device that made the entry's scan.
     pub device_id: DeviceId,
@@ -221,7 +221,7 @@ pub struct EffectiveScan {
     pub scan_id: ScanId,
     /// The scan's canonical time.
     pub at: Timestamp,
-    /// Half the width of the interval in which the true time lies, in milliseconds.
+    /// The true time lies at most this far before or after `at`, in milliseconds.
     pub uncertainty_ms: u64,
     /// Whether the scan's time is implausible. Such scans are sorted after all others.
     pub implausible: bool,

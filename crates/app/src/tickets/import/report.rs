@@ -29,8 +29,8 @@ pub struct ImportReport {
     pub export: Option<&'static str>,
     /// The file's columns, in order.
     pub columns: Vec<ColumnReport>,
-    /// The user's answers about the file, from this import or the last one of a file with this header. Columns stand by
-    /// number.
+    /// The user's answers about the file, from this import or the last one of a file with this header. Columns are
+    /// named by their number.
     pub mapping: Mapping,
     /// Number of rows that created a ticket.
     pub created: usize,

@@ -119,7 +119,8 @@ pub struct WantedGuest {
 }
 
 impl WantedGuest {
-    /// The stored fields, changed by those of the file. A field that the file lacks stays.
+    /// The guest's own fields after the import: the stored ones, with the values that the file has. A field without a
+    /// column in the file stays.
     pub fn with_fields(&self, stored: &Fields) -> Fields {
         let mut fields = stored.clone();
         for (name, value) in &self.fields {
