@@ -16,8 +16,8 @@ use crate::wire::stored::from_json;
 pub struct FeedTicket {
     /// The ticket as the server sent it.
     pub changed: ChangedTicket,
-    /// The ticket's rules in this change are those at this serial, or newer. If the list has a higher version, the
-    /// list's rules are newer, since the server leaves out rule changes that the device's list has.
+    /// A serial up to which `changed` has all rule changes of the ticket. If the list's version is higher, the list's
+    /// rules are newer, since the server leaves out rule changes that the device's list has.
     pub serial: u64,
 }
 
@@ -32,7 +32,8 @@ struct Known {
 }
 
 impl Known {
-    /// Takes an answer. `serials`, if not empty, holds the serial of each item in order.
+    /// Adds the tickets and device names of an answer of the server. `serials`, if not empty, has the serial of each
+    /// ticket in the answer's order.
     fn take(&mut self, answer: ChangesAnswer, serials: &[u64]) {
         for (place, changed) in answer.items.into_iter().enumerate() {
             for hash in &changed.barcode_hashes {
@@ -86,7 +87,8 @@ impl Feed {
     pub fn by_code(&self, hash: &BarcodeHash) -> Option<&TicketId> {
         self.active.codes.get(hash)
     }
-    /// Tickets with a code that has this short code, as far as changes named them. A ticket may come more than once.
+    /// The tickets that have a code with this short code, among the codes that changes named. A ticket may come more
+    /// than once.
     pub fn by_short(&self, short: ShortCode) -> impl Iterator<Item = &TicketId> {
         let from = self.active.codes.range(short.least()..);
         from.take_while(move |(hash, _)| short.begins(&hash.0)).map(|(_, id)| id)

@@ -189,7 +189,7 @@ impl State {
 
     // -------------------------------------------------------------------------------------------------------- list
 
-    /// Whether to fetch a list: there is none, a newer one is known to exist, or the whole list is needed.
+    /// Whether to fetch a list: the device has none, the server mentioned a newer one, or the whole list is needed.
     pub fn wants_list(&self) -> bool {
         self.whole_next || self.list.is_none() || self.named.is_some()
     }
@@ -206,7 +206,8 @@ impl State {
         }
     }
 
-    /// Asks for the list. If the active list is of the same epoch, it asks for the changes since that list.
+    /// Asks for the list. If the active list is of the newest epoch, the device asks only for the changes since that
+    /// list.
     pub fn ask_list(&mut self) {
         let Some(event_id) = self.paired().map(|paired| paired.event_id.clone()) else { return };
         let fresh_epoch = |list: &List| self.named.is_none_or(|(epoch, _)| epoch == list.epoch);
@@ -319,7 +320,8 @@ impl State {
         self.list.as_ref().is_some_and(|list| asked.is_none_or(|epoch| list.epoch >= epoch))
     }
 
-    /// Asks what changed. If no further change is known to exist, the request waits at the server for news.
+    /// Asks the server what changed. If the device knows of no further change, the request waits at the server for the
+    /// next.
     pub fn ask_changes(&mut self) {
         let Some(event_id) = self.paired().map(|paired| paired.event_id.clone()) else { return };
         let Some((version, of)) = self.list.as_ref().map(|list| (list.version, list.epoch)) else { return };

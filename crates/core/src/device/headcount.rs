@@ -60,7 +60,7 @@ impl State {
         self.write_scan(scan, shown, Vec::new(), None);
     }
 
-    /// The newest of these scans that is a recount in force for the area behind this device's gate. `None` if there is
+    /// The newest scan of `own` that is a recount in force for the area behind this device's gate. `None` if there is
     /// none.
     pub fn own_recount<'a>(&self, own: impl Iterator<Item = &'a OwnScan>) -> Option<Recount> {
         let recount = |own: &'a OwnScan| match own.scan.headcount? {

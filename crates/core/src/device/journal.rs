@@ -83,7 +83,7 @@ pub struct ListMark {
     pub epoch: Epoch,
     /// The version of the list.
     pub version: u64,
-    /// The list's content hash. Absent if only a scan is known to have used the list.
+    /// The list's content hash. Absent if the journal mentions the list only as the one by which a scan was decided.
     pub content_hash: Option<String>,
 }
 
@@ -436,7 +436,8 @@ impl Journal {
         }
     }
 
-    /// The bearer token and signing key. `None` if the device is not paired or the key is erased.
+    /// The device's key, which it sends as bearer token and which signs scans. `None` if the device is not paired or
+    /// the key is erased.
     pub fn api_key(&self) -> Option<ApiKey> {
         ApiKey::parse(&self.paired.as_ref()?.api_key).ok()
     }

@@ -10,7 +10,7 @@ use crate::short_code::ShortCode;
 use crate::ticket::TicketRules;
 use crate::view::{Served, fold_view};
 
-/// The code, ticket and rules that a reading or a scan is about, as far as the device knows them.
+/// What the device knows about a read code or a scan: the code, its ticket and the ticket's rules.
 #[derive(Debug, Clone)]
 pub(super) struct About {
     pub hash: Option<BarcodeHash>,
