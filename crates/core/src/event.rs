@@ -97,14 +97,15 @@ words! {
 /// How far local clocks are ahead of UTC from one moment on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offset {
-    /// The first moment at which the offset holds. The first offset of a clock also holds before its moment.
+    /// The moment from which clocks in the event's time zone have this offset. The first offset also holds before its
+    /// moment.
     pub from: Timestamp,
     /// Local time − UTC, in seconds.
     pub offset_s: i32,
 }
 
-/// The clock of the event's zone, used for every time that a device shows. The server computes the offsets. So a phone
-/// that lacks the zone's data, or is in another zone, shows the same time (decision 040).
+/// The clock of the event's time zone, used for every time that a device shows. The server computes the offsets. So a
+/// phone that lacks the time zone's data, or is in another one, shows the same time (decision 040).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ZoneClock {
     /// IANA name, such as `Europe/Berlin`.
@@ -174,7 +175,7 @@ pub struct Measure {
     pub uses: Option<u32>,
 }
 
-/// The PIN by which staff override a refusal, in the form that devices carry (spec D18).
+/// The PIN by which staff override a refusal, as a salted hash, which is the form in the devices' lists (spec D18).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StaffPin {
     /// The random salt of the hash.

@@ -21,8 +21,8 @@ pub struct Delivery<'a> {
     pub newest: Option<Timestamp>,
     /// When the server received the batch.
     pub received_at: Timestamp,
-    /// The device's recent arrivals, without this batch and with it. Absent for S2's form, whose batches are large by
-    /// design.
+    /// The new scans of the device lately, first without this batch and then with it. Absent for S2's form, whose
+    /// batches are large by design.
     pub arrivals: Option<(Arrivals, Arrivals)>,
 }
 

@@ -41,7 +41,7 @@ pub struct SlidingLog {
 }
 
 impl SlidingLog {
-    /// Decides on a sync, and adds it to the log if it is allowed.
+    /// Decides on a sync, and notes its time if the sync is allowed.
     pub fn take(&mut self, now_ms: i64, limit: u32) -> RateDecision {
         self.taken_ms.retain(|at| at.saturating_add(WINDOW_MS) > now_ms);
         let decision = decide_rate(&self.taken_ms, now_ms, limit);
@@ -56,7 +56,7 @@ impl SlidingLog {
             self.taken_ms.remove(place);
         }
     }
-    /// Whether the log has no sync of the last 60 s any more, so that the caller may drop the log.
+    /// Whether no sync of the last 60 s is noted here, so that the caller may drop this log.
     pub fn is_idle(&self, now_ms: i64) -> bool {
         self.taken_ms.iter().all(|at| at.saturating_add(WINDOW_MS) <= now_ms)
     }

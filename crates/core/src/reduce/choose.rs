@@ -15,7 +15,8 @@ use crate::scan::{Digest, Fact, Form, Stage};
 pub(super) struct Chosen<'a> {
     pub(super) subject: &'a Subject,
     pub(super) fact: Cow<'a, Fact>,
-    /// The highest serial at which the server judged any content of this scan. 0 if it judged none.
+    /// The highest serial of the rules by which the server answered a device that asked about this scan. 0 if none
+    /// asked.
     pub(super) judged_serial: u64,
     /// Whether other contents have the same id. A claim and its final don't count as two contents.
     pub(super) reused: bool,

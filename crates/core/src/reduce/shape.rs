@@ -168,7 +168,7 @@ pub struct ScanVerdict {
     pub implausible: bool,
     /// The gate of the scan.
     pub gate_id: GateId,
-    /// The scan's effect. At a gate that leads out, S1's and S2's scans are exits.
+    /// The kind by which the scan counts. S1's and S2's scans at a gate that leads out count as exits.
     pub kind: ScanKind,
     /// Why the scan does not count. Absent if it counts.
     pub left_out: Option<LeftOut>,
@@ -281,7 +281,7 @@ pub fn implausible(event: Option<&EventRules>, at: Timestamp) -> bool {
     })
 }
 
-/// Merges what two deliveries of one content prove: the better signature, the smaller offset, the earlier receipt.
+/// Merges what two deliveries of one content prove: the better signature, the smaller offset, the earlier arrival.
 pub fn merge_deliveries(into: &mut Fact, other: &Fact) {
     // One delivery that proves authorship is enough. A delivery that proves nothing does not end the withholding (spec
     // D10).
