@@ -127,8 +127,8 @@ pub const FUTURE_MS: i64 = 120_000;
 /// How far a scan's signed time may lie after its arrival at the server, beyond the scan's own uncertainty, in
 /// milliseconds (spec §4). Later times open a `clock_suspect` incident.
 pub const CLOCK_SUSPECT_MS: i64 = 2_000;
-/// The largest step back of a device's clock, in milliseconds, after which its next scan gets a time just after its last
-/// one (spec §4). After a larger step the scan gets the earlier time.
+/// The largest step back of a device's clock, in milliseconds, after which its next scan gets a time just after its
+/// last one (spec §4). After a larger step the scan gets the earlier time.
 pub const SLEW_MS: i64 = 2_000;
 /// If the device of a ticket's last entry reads the code again within this time, S2 calls it a double read, in
 /// milliseconds (spec §4 step 4).
