@@ -47,6 +47,9 @@ function misfits(page: Page): Promise<string[]> {
   });
 }
 
+/** How many stops of the Tab key may lie outside the controls of a screen. */
+const ELSEWHERE = 60;
+
 /** The controls of the topmost screen that the Tab key does not reach. In a group of radio buttons it reaches one. */
 async function unreached(page: Page): Promise<string[]> {
   interface Walk {
@@ -69,18 +72,24 @@ async function unreached(page: Page): Promise<string[]> {
     document.addEventListener("focusin", walk.note);
     return walk.wanted.length;
   });
-  // Tab also stops at scrolling areas, and at the end leaves the page and comes back.
-  for (let press = 0; press < wanted + 8; press += 1) await page.keyboard.press("Tab");
-  return page.evaluate(() => {
-    const { before, wanted, reached, note } = (window as unknown as { __walk: Walk }).__walk;
+  const left = (): Promise<string[]> =>
+    page.evaluate(() => {
+      const { wanted, reached } = (window as unknown as { __walk: Walk }).__walk;
+      const radio = (one: HTMLElement) => (one instanceof HTMLInputElement && one.type === "radio" ? one.name : null);
+      const groups = new Set(wanted.filter((one) => reached.has(one)).map(radio));
+      return wanted
+        .filter((one) => !reached.has(one) && (radio(one) === null || !groups.has(radio(one))))
+        .map((one) => `Tab does not reach ${one.dataset["testid"] ?? (one.id || one.textContent)}`);
+    });
+  // Tab also stops at scrolling areas. At the end of the page it walks through the browser's own buttons and comes back.
+  for (let press = 0; press < wanted + ELSEWHERE && (await left()).length > 0; press += 1) await page.keyboard.press("Tab");
+  const never = await left();
+  await page.evaluate(() => {
+    const { before, note } = (window as unknown as { __walk: Walk }).__walk;
     document.removeEventListener("focusin", note);
     before?.focus();
-    const radio = (one: HTMLElement) => (one instanceof HTMLInputElement && one.type === "radio" ? one.name : null);
-    const groups = new Set(wanted.filter((one) => reached.has(one)).map(radio));
-    return wanted
-      .filter((one) => !reached.has(one) && (radio(one) === null || !groups.has(radio(one))))
-      .map((one) => `Tab does not reach ${one.dataset["testid"] ?? (one.id || one.textContent)}`);
   });
+  return never;
 }
 
 async function stop(page: Page, name: string): Promise<void> {

@@ -31,7 +31,7 @@ words! {
         UnverifiedScan = "unverified_scan",
         /// A scan's time lies more than a day outside the event.
         ImplausibleTime = "implausible_time",
-        /// A scan's time lies after its receipt.
+        /// A scan's time is later than the time at which the server received the scan.
         FutureTime = "future_time",
         /// A scan's signed time lies after its arrival at the server, by more than the uncertainty that the device
         /// claimed.

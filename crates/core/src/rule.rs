@@ -506,7 +506,7 @@ impl EventBook {
         let status = self.status(When::Scan { at, known }).unwrap_or(event.status);
         Some(EventRules { status, ..event })
     }
-    /// The event's status for this question.
+    /// The event's status by the rules at `when`.
     pub fn status(&self, when: When) -> Option<EventStatus> {
         get(&self.status, when).copied()
     }
@@ -527,7 +527,7 @@ impl EventBook {
         }
         since
     }
-    /// A gate's values for this question. `None` if the gate is unknown.
+    /// A gate's values by the rules at `when`. `None` if the gate is unknown.
     pub fn gate(&self, gate_id: &GateId, when: When) -> Option<GateRules> {
         self.gates.get(gate_id)?.get(when)
     }

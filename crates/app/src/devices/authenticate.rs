@@ -57,7 +57,7 @@ pub(super) fn opens(key: &DeviceKeyRecord, now: Timestamp) -> bool {
 
 /// Notes the first use of a key. From then on a repeated pairing no longer replaces it (spec D11), and the device's
 /// former keys end at once or an hour later. They end an hour later after a rotation (spec §5), and after a pairing in
-/// which the device sent its own key: the device may hold scans of S1's form that only the old bearer proves. They end
+/// which the device sent its own key. Such a device may hold scans of S1's form that only the old bearer proves. They end
 /// at once if an organiser approved a request that came without a key.
 async fn note_first_use(app: &App, caller: &DeviceCaller, now: Timestamp) -> Result<()> {
     let (device_id, hash) = (caller.device_id.clone(), caller.token_hash);

@@ -39,7 +39,7 @@ pub struct Anchor {
     pub wall_ms: i64,
     /// The estimate of true time at the moment of the reading, in milliseconds since 1970.
     pub at_ms: i64,
-    /// Half the width of the estimate's interval, in milliseconds.
+    /// The true time lies at most this far before or after the estimate, in milliseconds.
     pub uncertainty_ms: u64,
 }
 

@@ -124,7 +124,7 @@ pub struct Journal {
     pub head: Option<Digest>,
     /// Seqs of scans that no receipt names, without those the server cannot read.
     pub waiting: BTreeSet<u64>,
-    /// Seqs of scans that the server cannot read. They are offered rarely.
+    /// Seqs of scans that the server cannot read. The device uploads each of them again at most once an hour.
     pub poison: BTreeSet<u64>,
     /// Seqs of scans that the server acknowledged in a former epoch and has not confirmed in the new one.
     pub asked: BTreeSet<u64>,

@@ -10,7 +10,7 @@ use crate::short_code::ShortCode;
 use crate::ticket::TicketRules;
 use crate::view::{Served, fold_view};
 
-/// What the device knows about a read code or a scan: the code, its ticket and the ticket's rules.
+/// The device's knowledge about a read code or a scan: the code, its ticket and the ticket's rules.
 #[derive(Debug, Clone)]
 pub(super) struct About {
     pub hash: Option<BarcodeHash>,

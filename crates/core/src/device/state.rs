@@ -323,7 +323,7 @@ pub(super) struct State {
     /// The monotonic clock of each upload of the last minute.
     pub uploads: VecDeque<i64>,
     pub poison_at: i64,
-    /// The seq of the unreadable scan that was offered last.
+    /// The seq of the unreadable scan that the device uploaded last.
     pub poison_tried: u64,
     /// The monotonic time from which scans are uploaded again whose event the server did not know before.
     pub elsewhere_at: i64,

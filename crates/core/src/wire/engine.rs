@@ -541,7 +541,7 @@ pub struct View {
     pub last_sync_at: Option<Timestamp>,
     /// Estimated server time minus the wall clock, in milliseconds. Absent before the first input.
     pub clock_offset_ms: Option<i64>,
-    /// Half the width of the interval of estimated server time, in milliseconds.
+    /// The server's time lies at most this far before or after the estimate, in milliseconds.
     pub clock_uncertainty_ms: Option<u64>,
     /// Persons whom this device let in, after reverts.
     pub own_admitted: u32,

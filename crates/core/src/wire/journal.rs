@@ -123,7 +123,7 @@ tagged! { "t" "Entry":
             wall_ms: i64,
             /// The estimate, in milliseconds since 1970.
             at_ms: i64,
-            /// Half the width of the estimate's interval, in milliseconds.
+            /// The true time lies at most this far before or after the estimate, in milliseconds.
             uncertainty_ms: u64,
         },
         /// Somebody tried the PIN.
@@ -313,7 +313,7 @@ pub struct ClockSummary {
     pub wall_ms: i64,
     /// The estimate, in milliseconds since 1970.
     pub at_ms: i64,
-    /// Half the width of the estimate's interval, in milliseconds.
+    /// The true time lies at most this far before or after the estimate, in milliseconds.
     pub uncertainty_ms: u64,
 }
 

@@ -315,7 +315,7 @@ pub struct ConflictScan {
     pub gate_id: GateId,
     /// When the scan was made.
     pub at: Timestamp,
-    /// Half the width of the interval in which the true time lies, in milliseconds.
+    /// The true time lies at most this far before or after `at`, in milliseconds.
     pub uncertainty_ms: u64,
     /// Number of persons.
     pub count: u32,

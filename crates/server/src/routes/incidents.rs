@@ -140,7 +140,7 @@ struct IncidentScanView {
     gate_id: String,
     /// When the scan was made.
     at: Timestamp,
-    /// Half the width of the interval in which the scan's true time lies, in milliseconds.
+    /// The true time of the scan lies at most this far before or after `at`, in milliseconds.
     uncertainty_ms: u64,
     /// Number of persons within the ticket's limit.
     within: u32,

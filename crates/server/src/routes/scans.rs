@@ -67,7 +67,7 @@ struct ScanView {
     target_scan_id: Option<String>,
     /// The scan's time, corrected for the error of the device's clock.
     at: Timestamp,
-    /// Half the width of the interval in which the scan's true time lies, in milliseconds.
+    /// The true time of the scan lies at most this far before or after `at`, in milliseconds.
     uncertainty_ms: u64,
     /// When the server received the scan.
     received_at: Timestamp,

@@ -46,7 +46,7 @@ pub struct Answers {
     pub party: Party,
     /// Behaviour if the area is full.
     pub full: Unasked,
-    /// What to do with a guest whose flag asks staff to look at the guest before the door opens.
+    /// Treatment of a guest whose flag asks staff to look at the guest before the door opens.
     pub check: Unasked,
 }
 

@@ -255,7 +255,7 @@ pub struct ScanV2 {
     pub keep: u32,
     /// The signed time, in milliseconds since 1970.
     pub at_ms: i64,
-    /// Half the width of the interval in which the true time lies, in milliseconds.
+    /// The true time lies at most this far before or after `at`, in milliseconds.
     pub uncertainty_ms: u64,
     /// The device's clocks: `{wall_ms, mono_ms, session_id, corrected}`.
     pub clock: ClockEvidence,

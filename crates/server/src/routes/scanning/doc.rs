@@ -123,7 +123,7 @@ pub struct ScanV2 {
     keep: Option<u32>,
     /// The signed time, in milliseconds since 1970.
     at_ms: i64,
-    /// Half the width of the interval in which the true time lies, in milliseconds.
+    /// The true time lies at most this far before or after `at_ms`, in milliseconds.
     uncertainty_ms: u64,
     clock: ClockDoc,
     /// The epoch of `manifest_version` and `cursor`. Absent if the device knew none.
