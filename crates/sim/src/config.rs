@@ -237,8 +237,8 @@ impl Config {
     }
 
     /// Makes most worlds small: a world with few phones and minutes finds as many bugs in a quarter of the time. Also
-    /// draws when the lists expire, and three chances: that a scan is damaged on its way, that a device gets a new key,
-    /// that a device's storage is put back to an older copy.
+    /// draws when the lists expire. It draws three chances: that a scan is damaged on its way, that a device gets a new
+    /// key, that a device's storage is put back to an older copy.
     fn draw_later(&mut self, rng: &mut Rng) {
         if rng.per_mille(SMALL) {
             self.orgs = 1 + u64::from(rng.per_mille(250));
