@@ -18,10 +18,10 @@ impl State {
     pub fn begin_beat(&mut self) {
         // A gate without a capacity needs no count, and copying a long backlog costs time.
         let counts = self.gate().is_some_and(|gate| gate.capacity.is_some());
-        let unsent = if counts { self.journal.waiting.clone() } else { BTreeSet::new() };
+        let unsent = if counts { self.recorder.journal().waiting.clone() } else { BTreeSet::new() };
         let news = |paired: &&Paired| paired.moved && self.gate_told.as_ref() != Some(&paired.gate_id);
         let gate_id = self.paired().filter(news).map(|paired| paired.gate_id.clone());
-        self.beat = Beat { listed: self.list.is_some(), unsent, head: self.journal.head_seq(), gate_id };
+        self.beat = Beat { listed: self.list.is_some(), unsent, head: self.recorder.journal().head_seq(), gate_id };
     }
 
     /// Takes the counts from a heartbeat's answer: of the area, and of guests added at the doors. Either may be absent.
@@ -57,10 +57,10 @@ impl State {
         }
         // The count can lack only three kinds of scans: unsent ones, those unsent when the heartbeat left, and those
         // made since.
-        let waiting = &self.journal.waiting;
-        let since = (area.beat.head + 1..=self.journal.head_seq()).filter(|seq| !waiting.contains(seq));
+        let waiting = &self.recorder.journal().waiting;
+        let since = (area.beat.head + 1..=self.recorder.journal().head_seq()).filter(|seq| !waiting.contains(seq));
         let seqs = waiting.iter().chain(area.beat.unsent.difference(waiting)).copied().chain(since);
-        let own = seqs.filter_map(|seq| self.journal.at_seq(seq)).filter(|own| !self.is_counted(own, area));
+        let own = seqs.filter_map(|seq| self.recorder.journal().at_seq(seq)).filter(|own| !self.is_counted(own, area));
         let own: Vec<&OwnScan> = own.filter(|own| own.scan.event_id == area.event_id).collect();
         let recount = self.own_recount(own.iter().copied());
         let (base, until) =
@@ -88,7 +88,7 @@ impl State {
     /// An undo adds nothing if the count includes the undone scan. Only the server knows what it counted of that scan,
     /// so the next count shows the undo.
     fn moves(&self, scan: &Scan) -> i64 {
-        let persons = i64::from(self.journal.kept(scan));
+        let persons = i64::from(self.recorder.journal().kept(scan));
         match scan.kind {
             _ if scan.practice || !scan.opened || scan.stage != Stage::Final => 0,
             ScanKind::Entry => persons,

@@ -5,7 +5,8 @@
 //! organiser revoked the phone and wants it back. Its name, its log and its place in the log stay the same.
 
 use super::net::Answer;
-use super::state::{After, Ask, Own, Pairing, State};
+use super::recorder::After;
+use super::state::{Ask, Own, Pairing, State};
 use crate::ids::{DeviceId, LogId};
 use crate::limits;
 use crate::wire::engine::Effect;
@@ -28,12 +29,13 @@ impl State {
     /// Draws this phone's device id and log id and journals them, once and before any request. So a pairing whose
     /// answer is lost can be repeated as the same device.
     pub fn name_itself(&mut self) {
-        if self.journal.identity.is_some() {
+        if self.recorder.journal().identity.is_some() {
             return;
         }
-        let (device, log) = (DeviceId::new(self.draw_uuid()), LogId::new(crate::barcode::hex(&self.draw()[..16])));
+        let (device, log) =
+            (DeviceId::new(self.out.draw_uuid()), LogId::new(crate::barcode::hex(&self.out.draw()[..16])));
         if let (Ok(device_id), Ok(log_id)) = (device, log) {
-            self.append(vec![Entry::Log { device_id, log_id }], vec![After::Pair]);
+            self.recorder.append(&mut self.out, vec![Entry::Log { device_id, log_id }], vec![After::Pair]);
         }
     }
 
@@ -54,11 +56,11 @@ impl State {
 
     /// Asks the server for a code that this phone can show.
     pub fn ask_ticket(&mut self) {
-        let (Some(pairing), Some((device_id, _))) = (&self.pairing, &self.journal.identity) else { return };
+        let (Some(pairing), Some((device_id, _))) = (&self.pairing, &self.recorder.journal().identity) else { return };
         let ask = PairingAsk {
             device_id: device_id.clone(),
             name: Some(pairing.name.clone()).filter(|name| !name.is_empty()),
-            device_type: self.device_type,
+            device_type: self.session.device_type(),
         };
         let path = "/api/scanning/pairing-requests".to_owned();
         self.send(Ask::Pair, "POST", path, Some(to_text(&ask)), limits::REQUEST_MS);

@@ -5,7 +5,8 @@
 
 use super::door::shown;
 use super::lookup::About;
-use super::state::{After, State};
+use super::recorder::After;
+use super::state::State;
 use super::verdict::asks_staff;
 use crate::decide::{Screen, screen};
 use crate::gate::Direction;
@@ -66,7 +67,7 @@ impl State {
         if let Err((code, message)) = self.may_scan() {
             return self.refuse(code, message);
         }
-        let scanned = self.journal.find(scan_id).filter(|own| self.is_here(&own.scan));
+        let scanned = self.recorder.journal().find(scan_id).filter(|own| self.is_here(&own.scan));
         let Some(first) = scanned.and_then(|own| own.scan.ticket_id.clone()) else {
             return self.refuse("unknown_scan", "There is no such scan on this device.");
         };
@@ -78,12 +79,13 @@ impl State {
             return self.refuse("unknown_guest", "This booking changed meanwhile. Scan one of its tickets again.");
         }
         self.used_at = Some(self.mono());
-        let Some(key) = self.journal.api_key() else {
+        let Some(key) = self.recorder.journal().api_key() else {
             return self.refuse("not_paired", "This device has no key any more: pair it again.");
         };
         let key = key.scan_key();
         let (mut entries, mut became, mut view) = (Vec::new(), Vec::new(), None);
-        let (mut seq, mut prev, mut last_at) = (self.journal.head_seq(), self.journal.prev(), self.journal.last_at());
+        let (mut seq, mut prev, mut last_at) =
+            (self.recorder.journal().head_seq(), self.recorder.journal().prev(), self.recorder.journal().last_at());
         for ticket_id in wanted {
             let about = self.picked(ticket_id);
             let Some(asked) = self.ask_after(last_at, &about, ScanKind::Entry, None) else { continue };
@@ -123,7 +125,7 @@ impl State {
         (view.name, view.note, view.flag, view.zone) = (None, None, None, None);
         view.can_undo = false;
         view.booking = Some(Booking { became, ..Booking::default() });
-        self.append(entries, vec![After::Show(Box::new(view))]);
+        self.recorder.append(&mut self.out, entries, vec![After::Show(Box::new(view))]);
     }
 
     /// A ticket that was picked without reading a code.

@@ -5,7 +5,8 @@
 use super::clock::Stamp;
 use super::journal::OwnScan;
 use super::lookup::About;
-use super::state::{After, State};
+use super::recorder::After;
+use super::state::State;
 use super::verdict::{asks_staff, learned, verdict_of};
 use crate::barcode::{BarcodeHash, SAMPLE_CODE, candidates};
 use crate::decide::{Question, Screen, Standing, Verdict, decide, screen};
@@ -14,7 +15,7 @@ use crate::gate::Direction;
 use crate::ids::{GateId, ScanId};
 use crate::limits;
 use crate::reduce;
-use crate::scan::{Basis, ClockEvidence, Form, Method, Outcome, Override, Scan, ScanKind, Stage};
+use crate::scan::{Basis, Form, Method, Outcome, Override, Scan, ScanKind, Stage};
 use crate::sign;
 use crate::time::Timestamp;
 use crate::wire::engine::{Effect, VerdictView};
@@ -99,7 +100,7 @@ impl State {
         let hashes: Vec<BarcodeHash> = about.hash.into_iter().collect();
         let id = about.ticket.as_ref().map(|(id, _)| id);
         let Some(paired) = self.paired() else { return false };
-        let own = self.journal.of_ticket(&paired.event_id, id, &hashes);
+        let own = self.recorder.journal().of_ticket(&paired.event_id, id, &hashes);
         let moves = |own: &&OwnScan| own.scan.opened || own.scan.kind == ScanKind::Revert;
         let unknown = |own: &&OwnScan| own.delivery.lacks() || own.delivery.is_unread();
         let mut unknown = own.into_iter().filter(|own| Some(&own.scan.scan_id) != but).filter(unknown).filter(moves);
@@ -123,7 +124,7 @@ impl State {
         if self.paired().is_none() {
             return Err(("not_paired", "This device is not paired with an event yet."));
         }
-        if self.journal.revoked {
+        if self.recorder.journal().revoked {
             return Err(("no_list", "The organiser revoked this device: it admits nobody."));
         }
         if self.list.is_none() {
@@ -169,7 +170,7 @@ impl State {
     /// Asks `decide` about a ticket at this gate now. The scan `but` is left out, because the question is about it.
     /// `None` if the device has no list.
     pub fn ask(&self, about: &About, kind: ScanKind, but: Option<&ScanId>) -> Option<Asked> {
-        self.ask_after(self.journal.last_at(), about, kind, but)
+        self.ask_after(self.recorder.journal().last_at(), about, kind, but)
     }
 
     /// Like [`State::ask`], for a scan whose predecessor in the log was taken at `last_at`: times rise along a log.
@@ -181,7 +182,7 @@ impl State {
         but: Option<&ScanId>,
     ) -> Option<Asked> {
         let (list, paired) = (self.list.as_ref()?, self.paired()?);
-        let stamp = self.clock.stamp(last_at);
+        let stamp = self.session.stamp(last_at);
         let standing = about.ticket.as_ref().map_or_else(Standing::default, |(id, rules)| {
             let visit = reduce::Visit { event: &list.event, zone: Some(&rules.zone), gate_id: &paired.gate_id };
             self.state_of(id, rules, about.hash, but).standing_at_door(&visit, stamp.at)
@@ -226,30 +227,29 @@ impl State {
     fn last_opened(&self, about: &About, asked: &Asked) -> Option<(&OwnScan, i64)> {
         let hashes: Vec<BarcodeHash> = about.hash.into_iter().collect();
         let id = about.ticket.as_ref().map(|(id, _)| id);
-        let own = self.journal.of_ticket(&self.paired()?.event_id, id, &hashes).into_iter().rev();
+        let own = self.recorder.journal().of_ticket(&self.paired()?.event_id, id, &hashes).into_iter().rev();
         let practice = self.is_practice();
         let mut opened =
             own.filter(|own| own.scan.opened && own.scan.kind == asked.kind && own.scan.practice == practice);
-        let own = opened.find(|own| self.journal.kept(&own.scan) > 0)?;
+        let own = opened.find(|own| self.recorder.journal().kept(&own.scan) > 0)?;
         let ago = asked.stamp.at.since(own.scan.at);
         (0..limits::SAME_TICKET_MS).contains(&ago).then_some((own, ago))
     }
 
     /// A scan by this device at this gate now: door shut, one person, final. The caller changes what differs.
     pub fn draft(&mut self, about: &About, asked: &Asked, method: Method) -> Option<Scan> {
-        let scan_id = ScanId::new(self.draw_uuid()).ok()?;
-        let now = self.now?;
+        let scan_id = ScanId::new(self.out.draw_uuid()).ok()?;
         let practice = self.is_practice();
-        let (list, paired) = (self.list.as_ref()?, self.journal.paired.as_ref()?);
-        let (_, log_id) = self.journal.identity.as_ref()?;
+        let (list, paired) = (self.list.as_ref()?, self.recorder.journal().paired.as_ref()?);
+        let (_, log_id) = self.recorder.journal().identity.as_ref()?;
         let rules = about.rules();
         Some(Scan {
             form: Form::V2,
             scan_id,
             device_id: paired.device_id.clone(),
             log_id: Some(log_id.clone()),
-            seq: Some(self.journal.head_seq() + 1),
-            prev: Some(self.journal.prev()),
+            seq: Some(self.recorder.journal().head_seq() + 1),
+            prev: Some(self.recorder.journal().prev()),
             key_id: Some(paired.key_id.clone()),
             event_id: paired.event_id.clone(),
             gate_id: paired.gate_id.clone(),
@@ -266,18 +266,13 @@ impl State {
             override_: None,
             walk_in: None,
             headcount: None,
-            operator: Some(self.journal.operator.clone()).filter(|name| !name.is_empty()),
+            operator: Some(self.recorder.journal().operator.clone()).filter(|name| !name.is_empty()),
             target_device: None,
             target_scan_id: None,
             keep: 0,
             at: asked.stamp.at,
             uncertainty_ms: asked.stamp.uncertainty_ms,
-            clock: Some(ClockEvidence {
-                wall_ms: now.wall_ms,
-                mono_ms: now.mono_ms,
-                session_id: self.session_id.clone(),
-                corrected: asked.stamp.corrected,
-            }),
+            clock: Some(self.session.evidence(&asked.stamp)?),
             epoch: Some(list.epoch),
             manifest_version: list.version,
             cursor: self.cursor_serial(),
@@ -311,12 +306,12 @@ impl State {
         after: Option<After>,
         named: Option<Named>,
     ) {
-        let Some(key) = self.journal.api_key() else {
+        let Some(key) = self.recorder.journal().api_key() else {
             return self.refuse("not_paired", "This device has no key any more: pair it again.");
         };
         let signature = sign::sign_v2(&key.scan_key(), &scan);
         before.push(Entry::Scan(Box::new(Scanned { scan, signature, shown, named })));
-        self.append(before, after.into_iter().collect());
+        self.recorder.append(&mut self.out, before, after.into_iter().collect());
     }
 
     /// Records how many persons of a party go in: the claim's final, under the same id (spec §5).
@@ -324,7 +319,11 @@ impl State {
         if let Err((code, message)) = self.may_scan() {
             return self.refuse(code, message);
         }
-        let claim = self.journal.find(scan_id).filter(|own| own.scan.stage == Stage::Claim && self.is_here(&own.scan));
+        let claim = self
+            .recorder
+            .journal()
+            .find(scan_id)
+            .filter(|own| own.scan.stage == Stage::Claim && self.is_here(&own.scan));
         let Some((claim, method)) = claim.map(|own| (own.scan.clone(), own.scan.method)) else {
             return self.refuse("unknown_scan", "This party was counted already, or was never asked about here.");
         };
@@ -366,9 +365,11 @@ impl State {
     fn moved_since(&self, about: &About, claim: &Scan) -> u32 {
         let hashes: Vec<BarcodeHash> = about.hash.into_iter().collect();
         let id = about.ticket.as_ref().map(|(id, _)| id);
-        let own = self.journal.of_ticket(&claim.event_id, id, &hashes).into_iter().map(|own| &own.scan);
-        let since = own.filter(|scan| self.journal.first_of(&scan.scan_id) > self.journal.first_of(&claim.scan_id));
-        since.filter(|scan| scan.opened && scan.kind == claim.kind).map(|scan| self.journal.kept(scan)).sum()
+        let own = self.recorder.journal().of_ticket(&claim.event_id, id, &hashes).into_iter().map(|own| &own.scan);
+        let since = own.filter(|scan| {
+            self.recorder.journal().first_of(&scan.scan_id) > self.recorder.journal().first_of(&claim.scan_id)
+        });
+        since.filter(|scan| scan.opened && scan.kind == claim.kind).map(|scan| self.recorder.journal().kept(scan)).sum()
     }
 
     /// Records an override: staff set a refusal aside (spec D18). It is a new scan with an open door. It keeps the
@@ -377,7 +378,8 @@ impl State {
         if let Err((code, message)) = self.may_scan() {
             return self.refuse(code, message);
         }
-        let refused = self.journal.find(scan_id).filter(|own| self.is_here(&own.scan) && self.can_override(own));
+        let refused =
+            self.recorder.journal().find(scan_id).filter(|own| self.is_here(&own.scan) && self.can_override(own));
         let Some((refused, method)) = refused.map(|own| (own.scan.clone(), own.scan.method)) else {
             return self.refuse("unknown_scan", "There is no refusal of this device to set aside.");
         };
@@ -387,13 +389,13 @@ impl State {
         if !self.is_staff_pin(pin) {
             return;
         }
-        let at_ms = self.clock.read().at_ms;
+        let at_ms = self.session.at_ms();
         let about = self.about(&refused);
         let Some(asked) = self.ask(&about, refused.kind, None) else { return };
         let Some(mut scan) = self.draft(&about, &asked, method) else { return };
         scan.opened = true;
         scan.count = count;
-        let by = if by.trim().is_empty() { self.journal.operator.as_str() } else { by };
+        let by = if by.trim().is_empty() { self.recorder.journal().operator.as_str() } else { by };
         scan.override_ =
             Some(Override { by: words(by, limits::NAME_CHARS), reason: words(reason, limits::NOTE_CHARS) });
         let screen = if refused.kind == ScanKind::Exit { Screen::Exit } else { Screen::Admit };
@@ -415,8 +417,8 @@ impl State {
         }
         let right = sign::check_pin(&staff_pin, pin);
         if !right {
-            let at_ms = self.clock.read().at_ms;
-            self.append(vec![Entry::Pin { ok: false, at_ms }], vec![After::PinRefused]);
+            let at_ms = self.session.at_ms();
+            self.recorder.append(&mut self.out, vec![Entry::Pin { ok: false, at_ms }], vec![After::PinRefused]);
         }
         right
     }
@@ -425,14 +427,14 @@ impl State {
     /// takes no PIN for a while.
     pub fn try_pin(&mut self, pin: &str) {
         if self.is_staff_pin(pin) {
-            let at_ms = self.clock.read().at_ms;
-            self.append(vec![Entry::Pin { ok: true, at_ms }], vec![After::PinOk]);
+            let at_ms = self.session.at_ms();
+            self.recorder.append(&mut self.out, vec![Entry::Pin { ok: true, at_ms }], vec![After::PinOk]);
         }
     }
 
     /// Moves this device to another gate of its event. Its next scans name that gate, with or without a network.
     pub fn move_to(&mut self, gate_id: GateId) {
-        let Some(paired) = self.paired().filter(|_| !self.journal.revoked).cloned() else {
+        let Some(paired) = self.paired().filter(|_| !self.recorder.journal().revoked).cloned() else {
             return self.refuse("not_paired", "This device is not paired with an event.");
         };
         if self.list.as_ref().is_none_or(|list| !list.gates.contains_key(&gate_id)) {
@@ -440,14 +442,18 @@ impl State {
         }
         if paired.gate_id != gate_id {
             self.gate_told = None;
-            self.append(vec![Entry::Moved { gate_id }], vec![After::Settled(Some(paired.event_id))]);
+            self.recorder.append(
+                &mut self.out,
+                vec![Entry::Moved { gate_id }],
+                vec![After::Settled(Some(paired.event_id))],
+            );
         }
     }
 
     /// Until when the device takes no PIN, by the monotonic clock. `None` if it takes one now. The pause survives a
     /// restart, and a clock that is set back does not lengthen it.
     pub fn pin_paused_until(&self) -> Option<i64> {
-        let since = self.clock.read().at_ms.saturating_sub(self.journal.pin.paused_at_ms?);
+        let since = self.session.at_ms().saturating_sub(self.recorder.journal().pin.paused_at_ms?);
         let left = limits::PIN_PAUSE_MS.saturating_sub(since).clamp(0, limits::PIN_PAUSE_MS);
         (left > 0).then(|| self.mono() + left)
     }
@@ -455,23 +461,24 @@ impl State {
     /// Tells staff how many tries are left.
     pub fn pin_refused(&mut self) {
         let paused_until_mono_ms = self.pin_paused_until();
-        let tries_left = limits::PIN_TRIES.saturating_sub(self.journal.pin.wrong);
+        let tries_left = limits::PIN_TRIES.saturating_sub(self.recorder.journal().pin.wrong);
         self.emit(Effect::PinRefused { tries_left, paused_until_mono_ms });
     }
 
     /// Undoes a scan by a revert, which names the code and ticket of that scan (spec D9). Without `scan_id`, the last
     /// scan is undone. `keep` is the number of persons that stay counted.
     pub fn undo(&mut self, scan_id: Option<&ScanId>, keep: u32) {
-        if self.paired().is_none() || self.journal.revoked {
+        if self.paired().is_none() || self.recorder.journal().revoked {
             return self.refuse("not_paired", "This device is not paired with an event.");
         }
-        let counts =
-            |own: &&OwnScan| own.scan.opened && own.scan.kind != ScanKind::Revert && self.journal.kept(&own.scan) > 0;
+        let counts = |own: &&OwnScan| {
+            own.scan.opened && own.scan.kind != ScanKind::Revert && self.recorder.journal().kept(&own.scan) > 0
+        };
         let target = match scan_id {
-            Some(id) => self.journal.find(id).filter(counts),
+            Some(id) => self.recorder.journal().find(id).filter(counts),
             None => {
                 let alike = |own: &&OwnScan| own.scan.practice == self.is_practice();
-                let last = self.journal.scans.iter().rev().filter(alike).find(counts);
+                let last = self.recorder.journal().scans.iter().rev().filter(alike).find(counts);
                 last.filter(|own| self.is_here(&own.scan))
             }
         };
@@ -479,12 +486,12 @@ impl State {
             return self
                 .refuse("nothing_to_undo", "Nothing of this device that let somebody in or out is left to undo.");
         };
-        let kept = self.journal.kept(&target);
+        let kept = self.recorder.journal().kept(&target);
         if keep >= kept {
             return self.refuse("bad_count", &format!("Of {kept} persons fewer than {kept} must stay."));
         }
         let about = About { hash: target.barcode_hash, raw: target.raw_hash, ticket: None };
-        let stamp = self.clock.stamp(self.journal.last_at());
+        let stamp = self.session.stamp(self.recorder.journal().last_at());
         let asked = Asked { kind: ScanKind::Revert, stamp, standing: Standing::default(), verdict: Verdict::valid(0) };
         let Some(mut revert) = self.draft(&about, &asked, target.method) else {
             return self.refuse("no_list", "The list of this event is not on this device yet.");

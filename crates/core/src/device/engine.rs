@@ -4,7 +4,8 @@
 use super::book::NameBook;
 use super::list::List;
 use super::net::Answer;
-use super::state::{After, Ask, Drawn, State};
+use super::recorder::After;
+use super::state::{Ask, Drawn, State};
 use crate::gate::Direction;
 use crate::limits;
 use crate::manifest::verify::Expected;
@@ -33,24 +34,19 @@ impl Engine {
     /// body or of an answer, and empty otherwise. Inputs before [`Input::Start`] do nothing.
     pub fn handle(&mut self, input: Input, body: &[u8], now: &Now) -> Vec<Effect> {
         let state = &mut self.0;
-        state.now = Some(*now);
-        state.draws = 0;
+        state.session.take(*now);
+        state.out.begin(now);
         if let Input::Start { session_id, rows, app_version, device_type } = input {
-            if !state.session_id.is_empty() {
-                return Vec::new(); // A second start does nothing.
+            if !state.session.has_begun() {
+                state.session.begin(session_id, app_version, device_type.parse().ok());
+                state.start(rows);
             }
-            state.session_id = session_id;
-            state.app_version = app_version;
-            state.device_type = device_type.parse().ok();
-            state.start(rows);
+            return Vec::new(); // A second start does nothing.
+        }
+        if !state.session.has_begun() {
             return Vec::new();
         }
-        if state.session_id.is_empty() {
-            return Vec::new();
-        }
-        let gaps_ms = state.clock.gaps_ms();
-        state.clock.observe(now);
-        if state.clock.gaps_ms() - gaps_ms >= limits::CLOCK_JOURNAL_MS {
+        if state.session.observe() >= limits::CLOCK_JOURNAL_MS {
             // The phone slept, or its clock was set. The time is now uncertain, and validity, gaps and the list's age
             // depend on it. So the time is asked for at once.
             state.lanes.time.hurry(now.mono_ms);
@@ -61,16 +57,16 @@ impl Engine {
         if state.started {
             state.note_jump();
         }
-        state.measured.input(&input, now.mono_ms);
+        state.out.measure(&input);
         state.take(input, body);
         if state.started {
             state.names_follow_time();
             state.pump();
-            state.probe();
+            state.recorder.probe(&mut state.out, now.mono_ms);
             state.schedule();
             state.draw_view();
         }
-        std::mem::take(&mut state.out)
+        state.out.empty()
     }
 }
 
@@ -80,15 +76,10 @@ type Send = fn(&mut State);
 impl State {
     fn start(&mut self, rows: Vec<Row>) {
         for row in &rows {
-            self.journal.read(row);
+            self.recorder.read(row);
         }
-        if let Some(anchor) = self.journal.anchor {
-            self.clock.remember(anchor);
-        }
-        if let Some(now) = self.now {
-            self.clock.observe(&now);
-        }
-        self.plan_purge(rows);
+        self.session.begin_clock(self.recorder.journal().anchor);
+        self.purge.plan(self.recorder.journal(), self.session.clock(), rows);
     }
 
     fn take(&mut self, input: Input, body: &[u8]) {
@@ -99,7 +90,7 @@ impl State {
             }
             Input::Started => self.storage_read(),
             Input::Appended { append } => self.durable(append),
-            Input::AppendFailed { append, reason } => self.append_failed(append, reason),
+            Input::AppendFailed { append, reason } => self.not_durable(append, reason),
             Input::SaveFailed { key } => self.save_failed(&key),
             Input::Response { request, status, headers, sent_mono_ms } => {
                 self.answered(request, &Answer { status, headers: &headers, body, sent_mono_ms });
@@ -112,7 +103,7 @@ impl State {
                 self.hurry();
             }
             Input::Tick => {}
-            Input::Battery { percent } => self.battery = Some(percent.min(100)),
+            Input::Battery { percent } => self.session.charged(percent),
             Input::Search { text } => self.search(&text),
             Input::Export => {
                 let (name, text) = self.export();
@@ -129,24 +120,24 @@ impl State {
         }
         self.started = true;
         let caches = std::mem::take(&mut self.caches);
-        if self.journal.revoked {
+        if self.recorder.journal().revoked {
             self.emit(Effect::WipeCaches);
             self.after_append();
         } else if let Some(paired) = self.paired().cloned() {
-            let keys: Vec<&str> = [Some(&paired.api_key), self.journal.old_key.as_ref()]
+            let keys: Vec<&str> = [Some(&paired.api_key), self.recorder.journal().old_key.as_ref()]
                 .into_iter()
                 .flatten()
                 .map(String::as_str)
                 .collect();
             let expected = Expected { organization_id: &paired.organization_id, event_id: &paired.event_id };
-            match List::open(&caches, &keys, expected, self.journal.lists.get(&paired.event_id)) {
+            match List::open(&caches, &keys, expected, self.recorder.journal().lists.get(&paired.event_id)) {
                 Ok(Some((list, deltas))) => (self.list, self.deltas) = (Some(list), deltas),
                 Ok(None) => {}
                 Err(error) => self.message = Some(format!("The kept list was refused: {error}.")),
             }
             let names = NameBook::open(&caches, &keys, expected);
             self.names_read(names, &caches);
-            self.whole_next = self.journal.old_key.is_some();
+            self.whole_next = self.recorder.journal().old_key.is_some();
             self.names_whole = self.whole_next;
             let prefix = super::list::page_key(&paired.event_id, "");
             let pages = caches.range(prefix.clone()..).take_while(|(key, _)| key.starts_with(&prefix));
@@ -165,27 +156,27 @@ impl State {
     /// Journals a new clock anchor (wall clock and estimated time) after the wall clock jumped. Otherwise a restart
     /// would start from the old one.
     fn note_jump(&mut self) {
-        let Some(anchor) = self.journal.anchor.and_then(|_| self.clock.jumped()) else { return };
+        let Some(anchor) = self.recorder.journal().anchor.and_then(|_| self.session.jumped()) else { return };
         let (wall_ms, at_ms) = (anchor.wall_ms, anchor.at_ms);
-        self.note(Entry::Clock { wall_ms, at_ms, uncertainty_ms: anchor.uncertainty_ms });
+        self.recorder.note(Entry::Clock { wall_ms, at_ms, uncertainty_ms: anchor.uncertainty_ms });
     }
 
     /// Queues an input of staff while an append is under way. It is decided on the state that the append leaves.
     fn enqueue(&mut self, input: Input) {
-        if self.writer.inputs.len() >= limits::WAITING_INPUTS {
+        if self.waiting.len() >= limits::WAITING_INPUTS {
             return self.refuse("busy", "Storage is slow: nothing was recorded. Read the code again.");
         }
-        self.writer.inputs.push_back(input);
+        self.waiting.push_back(input);
     }
 
     fn pump(&mut self) {
         self.watch_asking();
-        while self.writer.flight.is_none() {
-            if self.writer.blocked.is_some() {
+        while !self.recorder.is_writing() {
+            if self.recorder.blocked().is_some() {
                 if self.asking.take().is_some() {
                     self.refuse("storage_blocked", "This device's storage refuses: admit nobody on it.");
                 }
-                for _ in std::mem::take(&mut self.writer.inputs) {
+                for _ in std::mem::take(&mut self.waiting) {
                     self.refuse("storage_blocked", "This device's storage refuses: nothing can be recorded.");
                 }
                 return;
@@ -194,12 +185,12 @@ impl State {
                 self.finish(asking);
             } else if let Some(claim) = self.left_open() {
                 self.close(&claim);
-            } else if let Some(input) = self.writer.inputs.pop_front_if(|_| self.asking.is_none()) {
+            } else if let Some(input) = self.waiting.pop_front_if(|_| self.asking.is_none()) {
                 self.staff(input);
-            } else if self.writer.rows.is_empty() {
+            } else if !self.recorder.has_noted() {
                 return;
             } else {
-                self.append(Vec::new(), Vec::new());
+                self.recorder.append(&mut self.out, Vec::new(), Vec::new());
             }
         }
     }
@@ -216,7 +207,7 @@ impl State {
                 | Input::Headcount { .. }
                 | Input::Undo { .. }
         );
-        if scans && self.journal.damaged {
+        if scans && self.recorder.journal().damaged {
             return self
                 .refuse("storage_blocked", "A row of this device's log cannot be read: it records no more scans.");
         }
@@ -236,16 +227,20 @@ impl State {
                 self.refuse("bad_direction", "Choose in or out.");
             }
             Input::Direction { direction } => {
-                self.append(vec![Entry::Settings { operator: None, direction: Some(direction) }], Vec::new());
+                self.recorder.append(
+                    &mut self.out,
+                    vec![Entry::Settings { operator: None, direction: Some(direction) }],
+                    Vec::new(),
+                );
             }
             Input::Operator { name } => {
                 let operator = Some(super::door::words(&name, limits::NAME_CHARS));
-                self.append(vec![Entry::Settings { operator, direction: None }], Vec::new());
+                self.recorder.append(&mut self.out, vec![Entry::Settings { operator, direction: None }], Vec::new());
             }
             Input::Gate { gate_id } => self.move_to(gate_id),
             Input::Pin { pin } => self.try_pin(&pin),
-            Input::HideProblem { scan_id } if self.journal.knows(&scan_id) => {
-                self.append(vec![Entry::Hidden { scan_id }], Vec::new());
+            Input::HideProblem { scan_id } if self.recorder.journal().knows(&scan_id) => {
+                self.recorder.append(&mut self.out, vec![Entry::Hidden { scan_id }], Vec::new());
             }
             Input::HideProblem { .. } => self.refuse("unknown_scan", "There is no such scan on this device."),
             _ => {}
@@ -253,8 +248,11 @@ impl State {
     }
 
     fn durable(&mut self, append: u64) {
-        let Some(after) = self.appended(append) else { return };
-        for after in after {
+        let Some(durable) = self.recorder.appended(append) else { return };
+        if durable.all {
+            self.settling.clear();
+        }
+        for after in durable.after {
             match after {
                 After::Show(verdict) => self.emit(Effect::Show { verdict }),
                 After::Undone { scan_id, persons } => self.emit(Effect::Undone { scan_id, count: persons }),
@@ -268,23 +266,27 @@ impl State {
         self.after_append();
     }
 
-    fn after_append(&mut self) {
-        if self.journal.revoked {
-            // The server answers no questions of a revoked device. So the device offers the scans of a former epoch
-            // again.
-            for seq in self.journal.asked.clone() {
-                self.journal.lacking(seq);
-            }
-            self.erase_key_if_done();
+    /// Handles an append that failed. An act that staff waited for counts as never done.
+    fn not_durable(&mut self, append: u64, reason: String) {
+        let Some(after) = self.recorder.append_failed(append, reason, self.session.mono()) else { return };
+        if after.contains(&After::Pair) {
+            self.pairing = None; // A device without an id cannot ask. Staff begin again once storage works.
+        }
+        if self.pairing.is_some() && after.iter().any(|after| matches!(after, After::Settled(_))) {
+            self.failed(&Ask::Pair); // The key was not stored, so the device asks for it again after a pause.
+        }
+        if !after.is_empty() {
+            self.refuse("storage_blocked", "Nothing was recorded: this device's storage refuses. Admit nobody on it.");
         }
     }
 
-    /// Tries at intervals whether storage that refused a write accepts one again. It stops if another tab has become
-    /// the writer.
-    fn probe(&mut self) {
-        let due = self.writer.blocked.is_some() && self.mono() >= self.writer.probe_at;
-        if due && !self.writer.lost && self.writer.flight.is_none() {
-            self.append(vec![Entry::Probe {}], Vec::new());
+    fn after_append(&mut self) {
+        if self.recorder.journal().revoked {
+            // The server answers no questions of a revoked device. So the device offers the scans of a former epoch
+            // again.
+            let asked = self.recorder.journal().asked.clone();
+            self.recorder.lacking(asked);
+            self.erase_key_if_done();
         }
     }
 
@@ -341,11 +343,11 @@ impl State {
 
     /// Sends every request that is due, and asks to be woken for the next one.
     fn schedule(&mut self) {
-        if self.writer.lost {
+        if self.recorder.is_lost() {
             return;
         }
         let now = self.mono();
-        let probe = self.writer.blocked.as_ref().map(|_| self.writer.probe_at);
+        let probe = self.recorder.probe_at();
         let answer = self.asking.as_ref().filter(|asking| asking.word.is_none()).map(|asking| asking.until_mono_ms);
         let mut next: Option<i64> = probe.into_iter().chain(answer).min();
         for (at, ask) in self.due() {
@@ -368,19 +370,19 @@ impl State {
     fn due(&self) -> Vec<(i64, Send)> {
         let mut due: Vec<(i64, Send)> = Vec::new();
         let lanes = &self.lanes;
-        let named = self.pairing.is_some() && self.journal.identity.is_some() && !self.busy();
+        let named = self.pairing.is_some() && self.recorder.journal().identity.is_some() && !self.busy();
         if named && !lanes.pair.busy() {
             due.push((lanes.pair.due_at(), State::ask_pairing));
         }
-        if !self.journal.has_key() {
+        if !self.recorder.journal().has_key() {
             return due;
         }
-        let live = !self.journal.revoked;
+        let live = !self.recorder.journal().revoked;
         if live && !lanes.time.busy() {
             due.push((lanes.time.due_at(), State::ask_time));
         }
         // At pairing the clock comes first, so that the first scan has a true time.
-        let timed = self.clock.exchanged() || lanes.time.failures() > 0;
+        let timed = self.session.clock().exchanged() || lanes.time.failures() > 0;
         if live && timed && !lanes.list.busy() && self.wants_list() {
             due.push((lanes.list.due_at(), State::ask_list));
         }
@@ -393,7 +395,8 @@ impl State {
         if live && !lanes.heartbeat.busy() {
             due.push((lanes.heartbeat.due_at(), State::ask_heartbeat));
         }
-        if live && !lanes.status.busy() && self.journal.asked.iter().any(|seq| !self.settling.contains(seq)) {
+        if live && !lanes.status.busy() && self.recorder.journal().asked.iter().any(|seq| !self.settling.contains(seq))
+        {
             due.push((lanes.status.due_at(), State::ask_status));
         }
         if live && !lanes.ping.busy() && self.list.is_some() && self.in_use() {
@@ -408,7 +411,7 @@ impl State {
     fn draw_view(&mut self) {
         let mut view = self.view_but_rows();
         let retry_in_ms = view.retry_in_ms.take();
-        let mut next = Drawn { view, retry_at: self.retry_at(), rows: self.journal.rows };
+        let mut next = Drawn { view, retry_at: self.retry_at(), rows: self.recorder.journal().rows };
         let mut held = self.last_view.take();
         // History and problems cost most of the work, and only the journal changes them. So they are reused while the
         // journal has the same rows.

@@ -4,7 +4,8 @@ use super::clock::Exchange;
 use super::feed::{Feed, PageWrites};
 use super::list::{Download, List, delta_key, page_key, whole_key};
 use super::net::Answer;
-use super::state::{After, Ask, Pairing, State};
+use super::recorder::After;
+use super::state::{Ask, Pairing, State};
 use crate::ids::EventId;
 use crate::limits;
 use crate::manifest::compact;
@@ -35,7 +36,7 @@ impl State {
 
     /// Asks the server to be paired.
     pub fn ask_pairing(&mut self) {
-        let (Some(pairing), Some((device_id, _))) = (&self.pairing, &self.journal.identity) else { return };
+        let (Some(pairing), Some((device_id, _))) = (&self.pairing, &self.recorder.journal().identity) else { return };
         if pairing.own.is_some() && pairing.token.is_empty() {
             return self.ask_ticket();
         }
@@ -44,8 +45,8 @@ impl State {
             device_id: device_id.clone(),
             claim_secret: pairing.own.as_ref().map(|own| own.claim_secret.clone()),
             name: Some(pairing.name.clone()).filter(|name| !name.is_empty()),
-            device_type: self.device_type,
-            app_version: Some(self.app_version.clone()).filter(|version| !version.is_empty()),
+            device_type: self.session.device_type(),
+            app_version: self.session.app_version(),
         };
         self.send(Ask::Pair, "POST", "/api/scanning/pair".to_owned(), Some(to_text(&request)), limits::REQUEST_MS);
     }
@@ -93,7 +94,7 @@ impl State {
             let (event_id, text) = (witness.event_id, text.to_owned());
             entries.push(Entry::Witness { event_id, text, also: Vec::new() });
         }
-        self.append(entries, vec![After::Settled(before)]);
+        self.recorder.append(&mut self.out, entries, vec![After::Settled(before)]);
     }
 
     /// Handles a pairing request without an answer. It is tried a few times, since the token is valid for five minutes.
@@ -125,7 +126,7 @@ impl State {
         self.requests.clear();
         self.lanes = super::state::Lanes::default();
         self.batch = None;
-        self.whole_next = self.journal.old_key.is_some();
+        self.whole_next = self.recorder.journal().old_key.is_some();
         self.names_whole = self.whole_next;
         self.names_refused = None;
         let event = self.paired().map(|paired| paired.event_id.clone());
@@ -162,7 +163,7 @@ impl State {
 
     /// Asks the server for its time.
     pub fn ask_time(&mut self) {
-        let gaps_ms = self.clock.gaps_ms();
+        let gaps_ms = self.session.clock().gaps_ms();
         self.send(Ask::Time { gaps_ms }, "GET", "/api/scanning/time".to_owned(), None, limits::REQUEST_MS);
     }
 
@@ -170,7 +171,7 @@ impl State {
     pub fn time_answered(&mut self, gaps_ms: i64, answer: &Answer<'_>) {
         let ask = Ask::Time { gaps_ms };
         let Some(time) = answer.read::<TimeAnswer>() else { return self.refused_by_server(&ask, answer) };
-        let anchor = self.clock.exchange(Exchange {
+        let anchor = self.session.exchange(Exchange {
             sent_mono_ms: answer.sent_mono_ms,
             received_ms: time.received_at_ms,
             answered_ms: time.sent_at_ms,
@@ -178,12 +179,12 @@ impl State {
         });
         if let Some(anchor) = anchor {
             let (wall_ms, at_ms) = (anchor.wall_ms, anchor.at_ms);
-            self.note(Entry::Clock { wall_ms, at_ms, uncertainty_ms: anchor.uncertainty_ms });
-        } else if !self.clock.exchanged() {
+            self.recorder.note(Entry::Clock { wall_ms, at_ms, uncertainty_ms: anchor.uncertainty_ms });
+        } else if !self.session.clock().exchanged() {
             return self.failed(&ask);
         }
         // If the phone slept or its clock was set in between, the exchange measured nothing and is repeated at once.
-        let slept = gaps_ms != self.clock.gaps_ms();
+        let slept = gaps_ms != self.session.clock().gaps_ms();
         self.done(&ask, if slept { 0 } else { limits::CLOCK_EVERY_MS });
     }
 
@@ -199,7 +200,7 @@ impl State {
         match &self.list {
             Some(list) if newest > (list.epoch, list.version) => self.named = self.named.max(Some(newest)),
             Some(list) if newest == (list.epoch, list.version) => {
-                self.list_checked_ms = Some(self.clock.read().at_ms);
+                self.list_checked_ms = Some(self.session.at_ms());
             }
             Some(_) => {}
             None => self.named = self.named.max(Some(newest)),
@@ -226,7 +227,7 @@ impl State {
             return self.refused_by_server(ask, answer);
         };
         let expected = Expected { organization_id: &paired.organization_id, event_id };
-        let mark = self.journal.lists.get(event_id);
+        let mark = self.recorder.journal().lists.get(event_id);
         let read = List::download(answer.body, signature, &paired.api_key, expected, self.list.as_ref(), mark);
         match read {
             Ok(Download::Newer { list, whole }) => self.swap(event_id, *list, whole),
@@ -263,7 +264,7 @@ impl State {
         self.list_checked_ms = None;
         let (epoch, version, content_hash) = (list.epoch, list.version, list.content_hash());
         let ends_at_ms = Some(list.event.ends_at.ms());
-        self.note(Entry::List { event_id: event_id.clone(), epoch, version, content_hash, ends_at_ms });
+        self.recorder.note(Entry::List { event_id: event_id.clone(), epoch, version, content_hash, ends_at_ms });
         let now = self.mono();
         if self.list.is_none() {
             // A heartbeat left before the list came. The next one is sent at once, so that the organiser does not read
@@ -368,21 +369,21 @@ impl State {
 
     /// Sends a heartbeat: the state of this device.
     pub fn ask_heartbeat(&mut self) {
-        let (Some((_, log_id)), Some(paired)) = (&self.journal.identity, self.paired()) else { return };
+        let (Some((_, log_id)), Some(paired)) = (&self.recorder.journal().identity, self.paired()) else { return };
         let path = format!("/api/scanning/events/{}/heartbeat", paired.event_id);
         let log_id = log_id.clone();
         self.begin_beat();
-        let now_ms = self.clock.read().at_ms;
+        let now_ms = self.session.at_ms();
         let list_age_ms = self.list_checked_ms.map(|at_ms| now_ms.saturating_sub(at_ms).max(0).unsigned_abs());
-        let figures = self.measured.figures(self.now.map_or(0, |now| now.wall_ms), list_age_ms);
+        let figures = self.out.measured().figures(self.session.wall_ms(), list_age_ms);
         let request = HeartbeatRequest {
             log_id,
-            head: self.journal.head_seq(),
-            pending: self.journal.unsent(),
-            battery: self.battery,
-            app_version: Some(self.app_version.clone()).filter(|version| !version.is_empty()),
+            head: self.recorder.journal().head_seq(),
+            pending: self.recorder.journal().unsent(),
+            battery: self.session.battery(),
+            app_version: self.session.app_version(),
             manifest_version: self.list.as_ref().map_or(0, |list| list.version),
-            clock_offset_ms: self.clock.offset_ms().filter(|_| self.clock.exchanged()),
+            clock_offset_ms: self.session.clock().offset_ms().filter(|_| self.session.clock().exchanged()),
             figures: Some(figures),
             gate_id: self.beat.gate_id.clone(),
         };
@@ -397,7 +398,7 @@ impl State {
         if !self.follow_epoch(beat.cursor.epoch) {
             return self.failed(&Ask::Heartbeat);
         }
-        self.measured.answered();
+        self.out.measured().answered();
         // If a list came after the heartbeat left, the server is told at once.
         let told = self.beat.listed || self.list.is_none();
         self.done(&Ask::Heartbeat, if told { limits::HEARTBEAT_MS } else { 0 });
@@ -425,7 +426,7 @@ impl State {
         if moved && !self.busy() && self.pairing.is_none() {
             let before = self.paired().map(|paired| paired.event_id.clone());
             let entry = Entry::Assigned { event_id: beat.event_id, gate_id: beat.gate_id };
-            self.append(vec![entry], vec![After::Settled(before)]);
+            self.recorder.append(&mut self.out, vec![entry], vec![After::Settled(before)]);
         }
         self.purge();
     }

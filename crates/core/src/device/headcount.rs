@@ -17,9 +17,9 @@ impl State {
     pub fn headcounts_view(&self) -> Option<HeadcountsView> {
         let event_id = &self.paired()?.event_id;
         let practice = self.is_practice();
-        let counted = self.journal.counted.get(&(event_id.clone(), practice)).copied().unwrap_or_default();
-        let mut own = self.journal.recounts().rev().filter(|own| own.scan.event_id == *event_id);
-        let last = own.find(|own| own.scan.practice == practice && self.journal.kept(&own.scan) > 0);
+        let counted = self.recorder.journal().counted.get(&(event_id.clone(), practice)).copied().unwrap_or_default();
+        let mut own = self.recorder.journal().recounts().rev().filter(|own| own.scan.event_id == *event_id);
+        let last = own.find(|own| own.scan.practice == practice && self.recorder.journal().kept(&own.scan) > 0);
         let recount = last.and_then(|own| match own.scan.headcount? {
             Headcount::Recount { inside } => {
                 let gate = self.gate_name(&own.scan.gate_id);
@@ -46,11 +46,13 @@ impl State {
             }
             Headcount::Change { .. } | Headcount::Recount { .. } => {}
         }
-        let Some((scan_id, paired)) = ScanId::new(self.draw_uuid()).ok().zip(self.paired().cloned()) else { return };
+        let Some((scan_id, paired)) = ScanId::new(self.out.draw_uuid()).ok().zip(self.paired().cloned()) else {
+            return;
+        };
         let Some(subject) = Headcount::subject_id(&paired.event_id, &paired.device_id, &scan_id) else { return };
         self.used_at = Some(self.mono());
         let about = About { hash: None, raw: None, ticket: None };
-        let stamp = self.clock.stamp(self.journal.last_at());
+        let stamp = self.session.stamp(self.recorder.journal().last_at());
         let verdict = Verdict::valid(0);
         let asked = Asked { kind: ScanKind::Headcount, stamp, standing: Standing::default(), verdict };
         let Some(mut scan) = self.draft(&about, &asked, Method::Manual) else { return };
@@ -64,13 +66,15 @@ impl State {
     /// none.
     pub fn own_recount<'a>(&self, own: impl Iterator<Item = &'a OwnScan>) -> Option<Recount> {
         let recount = |own: &'a OwnScan| match own.scan.headcount? {
-            Headcount::Recount { inside } if self.journal.kept(&own.scan) > 0 && !own.scan.practice => Some(Recount {
-                gate_id: own.scan.gate_id.clone(),
-                at: own.scan.at,
-                device_id: own.scan.device_id.clone(),
-                scan_id: own.scan.scan_id.clone(),
-                inside,
-            }),
+            Headcount::Recount { inside } if self.recorder.journal().kept(&own.scan) > 0 && !own.scan.practice => {
+                Some(Recount {
+                    gate_id: own.scan.gate_id.clone(),
+                    at: own.scan.at,
+                    device_id: own.scan.device_id.clone(),
+                    scan_id: own.scan.scan_id.clone(),
+                    inside,
+                })
+            }
             Headcount::Recount { .. } | Headcount::Change { .. } => None,
         };
         let recounts: Vec<Recount> = own.filter_map(recount).collect();

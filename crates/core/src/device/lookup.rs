@@ -108,7 +108,7 @@ impl State {
         let served = Served { prefix: changed.map_or(&nothing, |changed| &changed.prefix), scans };
         let codes = changed.map_or(&[][..], |changed| &changed.barcode_hashes);
         let hashes: Vec<BarcodeHash> = hash.into_iter().chain(codes.iter().copied()).collect();
-        let own = self.journal.of_ticket(&paired.event_id, Some(id), &hashes);
+        let own = self.recorder.journal().of_ticket(&paired.event_id, Some(id), &hashes);
         let own: Vec<&Scan> = own
             .into_iter()
             // The server sends no practice scans. So this device counts its own practice scans here, whether or not the

@@ -25,8 +25,8 @@ impl State {
     /// a phone that receives nothing loses its names too.
     pub fn names_allowed(&self) -> bool {
         let allowed = self.gate().is_some_and(|gate| gate.names_on_devices);
-        let is_good = |list: &List| self.clock.read().at_ms < list.expires_at.ms();
-        !self.journal.revoked && allowed && self.list.as_ref().is_some_and(is_good)
+        let is_good = |list: &List| self.session.at_ms() < list.expires_at.ms();
+        !self.recorder.journal().revoked && allowed && self.list.as_ref().is_some_and(is_good)
     }
 
     /// The guest who holds a ticket. `None` if the device holds no name for it.

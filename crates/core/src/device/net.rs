@@ -51,7 +51,7 @@ impl State {
             _ => "application/json".to_owned(),
         };
         let mut headers = vec![("accept".to_owned(), accept)];
-        if let Some(key) = self.journal.api_key() {
+        if let Some(key) = self.recorder.journal().api_key() {
             headers.push(("authorization".to_owned(), format!("Bearer {}", key.as_str())));
         }
         if body.is_some() {
@@ -68,7 +68,7 @@ impl State {
             headers.push(("if-none-match".to_owned(), etag));
         }
         if matches!(ask, Ask::List { .. }) {
-            let wall = crate::time::Timestamp::clamped(self.now.map_or(0, |now| now.wall_ms));
+            let wall = crate::time::Timestamp::clamped(self.session.wall_ms());
             headers.push((crate::wire::scanning::DEVICE_TIME_HEADER.to_owned(), wall.to_string()));
         }
         let pairing = self.pairing.as_ref().filter(|_| ask == Ask::Pair);
@@ -84,16 +84,16 @@ impl State {
 
     /// Loads the witnesses of the present event. At first these are the ones in the journal.
     fn recall_proofs(&mut self) {
-        let event_id = self.journal.paired.as_ref().map(|paired| &paired.event_id);
+        let event_id = self.recorder.journal().paired.as_ref().map(|paired| &paired.event_id);
         if self.proofs.event_id() != event_id {
-            let kept = event_id.and_then(|event_id| self.journal.witnesses.get(event_id));
+            let kept = event_id.and_then(|event_id| self.recorder.journal().witnesses.get(event_id));
             self.proofs = Proofs::recall(kept.map(Vec::as_slice).unwrap_or_default());
         }
     }
 
     /// Notes that a lane's request failed. The lane tries again later.
     pub fn failed(&mut self, ask: &Ask) {
-        let (now, jitter) = (self.mono(), self.jitter());
+        let (now, jitter) = (self.mono(), self.out.jitter());
         self.lanes.of(ask).failed(now, jitter);
     }
     /// Notes that a lane's request succeeded. The next one is due in `after_ms`.
@@ -119,7 +119,7 @@ impl State {
         if self.paired().is_none_or(|paired| paired.event_id != witness.event_id) {
             return true;
         }
-        let news = self.epoch_seen.or(self.journal.epoch) != Some(witness.epoch);
+        let news = self.epoch_seen.or(self.recorder.journal().epoch) != Some(witness.epoch);
         if !self.follow_epoch(witness.epoch) {
             return false;
         }
@@ -140,21 +140,21 @@ impl State {
     /// is detected.
     pub fn keep_witness(&mut self) {
         let (Some(event_id), mut also) = (self.proofs.event_id().cloned(), self.proofs.texts()) else { return };
-        if self.journal.witnesses.get(&event_id) == Some(&also) {
+        if self.recorder.journal().witnesses.get(&event_id) == Some(&also) {
             return;
         }
         let Some(text) = also.pop() else { return };
         self.witness_kept_at = self.mono();
-        self.note(Entry::Witness { event_id, text, also });
+        self.recorder.note(Entry::Witness { event_id, text, also });
     }
 
     /// Compares the server's epoch with the one that this device knows. After a newer one, every receipt of the log
     /// must be confirmed. Returns false for an older one: the answer comes from a state before a restore.
     pub fn follow_epoch(&mut self, epoch: Epoch) -> bool {
-        let known = self.epoch_seen.or(self.journal.epoch);
+        let known = self.epoch_seen.or(self.recorder.journal().epoch);
         if known.is_none_or(|known| known < epoch) {
             self.epoch_seen = Some(epoch);
-            self.note(Entry::Epoch { epoch });
+            self.recorder.note(Entry::Epoch { epoch });
         }
         known.is_none_or(|known| known <= epoch)
     }
@@ -211,9 +211,9 @@ impl State {
         self.feed = super::feed::Feed::default();
         self.deltas.clear();
         self.caches.clear();
-        if !self.journal.revoked {
-            let at_ms = self.clock.read().at_ms;
-            self.note(Entry::Revoked { at_ms });
+        if !self.recorder.journal().revoked {
+            let at_ms = self.session.at_ms();
+            self.recorder.note(Entry::Revoked { at_ms });
         }
         if let Ok(details) = from_tree::<RevokedDetails>(problem.details.clone().into()) {
             self.handed_over(&details);

@@ -18,9 +18,8 @@ use crate::decide::screen;
 use crate::ids::ScanId;
 use crate::limits;
 use crate::reduce::EffectiveScan;
-use crate::scan::{Outcome, ScanKind, Stage};
+use crate::scan::{Outcome, ScanKind};
 use crate::wire::engine::{Effect, LastEntryView};
-use crate::wire::journal::Entry;
 use crate::wire::scanning::{ScanV2, TimeAnswer};
 use crate::wire::scans::OnlineAnswer;
 
@@ -29,7 +28,7 @@ impl State {
 
     /// Takes the time of an answer as the round trip.
     pub fn measure(&mut self, answer: &Answer<'_>) {
-        let (at_mono_ms, gaps_ms) = (self.mono(), self.clock.gaps_ms());
+        let (at_mono_ms, gaps_ms) = (self.mono(), self.session.clock().gaps_ms());
         self.way = Some(Way { at_mono_ms, round_ms: at_mono_ms - answer.sent_mono_ms, gaps_ms });
     }
 
@@ -59,7 +58,7 @@ impl State {
     pub fn may_ask(&self) -> bool {
         let now = self.mono();
         let quick = self.way.is_some_and(|way| {
-            let fresh = now - way.at_mono_ms < limits::ASK_FRESH_MS && way.gaps_ms == self.clock.gaps_ms();
+            let fresh = now - way.at_mono_ms < limits::ASK_FRESH_MS && way.gaps_ms == self.session.clock().gaps_ms();
             fresh && way.round_ms < limits::ASK_ROUND_MS
         });
         quick && !self.is_practice() && now >= self.lanes.scan.due_at() && !self.suspended && self.key_unknown.is_none()
@@ -69,7 +68,7 @@ impl State {
     /// decides alone.
     pub fn ask_server(&mut self, scan_id: ScanId) {
         let until_mono_ms = self.mono() + limits::ASK_WAIT_MS;
-        let own = self.journal.find(&scan_id).filter(|_| self.may_ask());
+        let own = self.recorder.journal().find(&scan_id).filter(|_| self.may_ask());
         let body = own.and_then(|own| ScanV2::of(&own.scan, &own.signature).ok());
         let word = if body.is_some() { None } else { Some(None) };
         self.asking = Some(Asking { scan_id: scan_id.clone(), until_mono_ms, word });
@@ -138,7 +137,7 @@ impl State {
         if let Err((code, message)) = self.may_scan() {
             return self.refuse(code, message); // Revoked meanwhile: the claim has no final, and opened nothing.
         }
-        let Some(claim) = self.journal.find(&asking.scan_id).map(|own| own.scan.clone()) else { return };
+        let Some(claim) = self.recorder.journal().find(&asking.scan_id).map(|own| own.scan.clone()) else { return };
         let about = self.about(&claim);
         let Some(mut asked) = self.ask(&about, claim.kind, Some(&claim.scan_id)) else { return };
         // An answer of an epoch whose list is not here yet cannot be used: the scan could not say by which rules it was
@@ -173,14 +172,20 @@ impl State {
             let told = self.last_entry_of(&word).filter(|told| known.as_ref().is_none_or(|known| known.at != told.at));
             view.last_entry = told.or(known);
         }
-        self.write_scan(scan, shown, Vec::new(), Some(super::state::After::Show(Box::new(view))));
+        self.write_scan(scan, shown, Vec::new(), Some(super::recorder::After::Show(Box::new(view))));
     }
 
     /// The entry that the server's answer names, with its device if this one knows it. `None` if the answer names no
     /// entry.
     fn last_entry_of(&self, word: &OnlineAnswer) -> Option<LastEntryView> {
         let at = word.last_scan_at?;
-        let own = self.journal.scans.iter().rev().find(|own| own.scan.at == at && own.scan.ticket_id == word.ticket_id);
+        let own = self
+            .recorder
+            .journal()
+            .scans
+            .iter()
+            .rev()
+            .find(|own| own.scan.at == at && own.scan.ticket_id == word.ticket_id);
         let gate = self.gate_name(word.last_gate_id.as_ref()?);
         // The answer says when and where. The device is known if the changes have told of the entry.
         let told = word.ticket_id.as_ref().and_then(|id| self.feed.ticket(id));
@@ -198,10 +203,14 @@ impl State {
     /// A claim whose verdict nobody saw, because the app ended, or storage refused a write, before the final was
     /// stored. The door stayed shut. `None` if there is no such claim, or it cannot be closed now.
     pub fn left_open(&self) -> Option<ScanId> {
-        if self.asking.is_some() || self.may_scan().is_err() || self.journal.damaged || !self.journal.has_key() {
+        if self.asking.is_some()
+            || self.may_scan().is_err()
+            || self.recorder.journal().damaged
+            || !self.recorder.journal().has_key()
+        {
             return None;
         }
-        let mut open = self.journal.open_claims();
+        let mut open = self.recorder.journal().open_claims();
         let unseen = |scan_id: &ScanId| !self.questions.contains_key(scan_id);
         let found =
             open.find(|own| !asks_staff(own.shown.screen) && self.is_here(&own.scan) && unseen(&own.scan.scan_id));
@@ -211,7 +220,7 @@ impl State {
     /// Closes a claim whose verdict nobody saw, by a final with a shut door. Otherwise the server's answer to the claim
     /// would count a person whom nobody let in.
     pub fn close(&mut self, scan_id: &ScanId) {
-        let Some(claim) = self.journal.find(scan_id).map(|own| own.scan.clone()) else { return };
+        let Some(claim) = self.recorder.journal().find(scan_id).map(|own| own.scan.clone()) else { return };
         let about = self.about(&claim);
         let drafted = self.ask(&about, claim.kind, Some(scan_id)).and_then(|asked| {
             let shown = shown(screen(&asked.verdict, claim.kind, false, false), &about, &asked);
@@ -227,7 +236,6 @@ impl State {
 
     /// Whether a claim's final is about to follow. The two are uploaded together.
     pub fn claim_is_open(&self) -> bool {
-        let ends = |entry: &Entry| matches!(entry, Entry::Scan(it) if it.scan.stage == Stage::Final && self.journal.knows(&it.scan.scan_id));
-        self.asking.is_some() || self.writer.flight.as_ref().is_some_and(|flight| flight.entries.iter().any(ends))
+        self.asking.is_some() || self.recorder.is_ending_a_claim()
     }
 }

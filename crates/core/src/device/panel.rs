@@ -17,7 +17,7 @@ const CLOCK_STEP_MS: i64 = 100;
 impl State {
     /// The scanner's phase: what it can do now.
     pub fn phase(&self) -> Phase {
-        if self.writer.blocked.is_some() || self.journal.damaged {
+        if self.recorder.blocked().is_some() || self.recorder.journal().damaged {
             return Phase::Blocked;
         }
         if self.pairing.is_some() {
@@ -25,7 +25,7 @@ impl State {
         }
         match (self.paired(), &self.list) {
             (None, _) => Phase::Unpaired,
-            (Some(_), _) if self.journal.revoked => Phase::Revoked,
+            (Some(_), _) if self.recorder.journal().revoked => Phase::Revoked,
             (Some(_), _) if self.key_unknown.is_some() => Phase::KeyUnknown,
             (Some(_), None) => Phase::FirstSync,
             (Some(_), Some(_)) => Phase::Ready,
@@ -36,10 +36,10 @@ impl State {
     pub fn view_but_rows(&self) -> View {
         let paired = self.paired();
         let list = self.list.as_ref();
-        let now = Timestamp::clamped(self.clock.read().at_ms);
-        let settled = self.clock.exchanged();
+        let now = Timestamp::clamped(self.session.at_ms());
+        let settled = self.session.clock().exchanged();
         let event_id = paired.map(|paired| paired.event_id.clone());
-        let admitted = event_id.as_ref().and_then(|event| self.journal.admitted.get(event));
+        let admitted = event_id.as_ref().and_then(|event| self.recorder.journal().admitted.get(event));
         View {
             phase: self.phase(),
             message: self.why(),
@@ -55,7 +55,7 @@ impl State {
                 .map(|list| list.gates.iter().map(|(id, gate)| gate_view(id, gate)).collect())
                 .unwrap_or_default(),
             gate_gone: list.is_some() && self.gate().is_none(),
-            operator: self.journal.operator.clone(),
+            operator: self.recorder.journal().operator.clone(),
             list: list.map(|list| ListView {
                 version: list.version,
                 tickets: list.codes(),
@@ -68,12 +68,12 @@ impl State {
             online: self.online,
             captive: self.captive,
             suspended: self.suspended,
-            unsent: self.journal.unsent(),
+            unsent: self.recorder.journal().unsent(),
             sending: self.sending(),
             retry_in_ms: self.retry_at().map(|at| (at - self.mono()).max(0)),
-            last_sync_at: self.journal.last_receipt_ms.map(Timestamp::clamped),
-            clock_offset_ms: self.clock.offset_ms().filter(|_| settled).map(stepped),
-            clock_uncertainty_ms: settled.then(|| stepped_up(self.clock.read().uncertainty_ms)),
+            last_sync_at: self.recorder.journal().last_receipt_ms.map(Timestamp::clamped),
+            clock_offset_ms: self.session.clock().offset_ms().filter(|_| settled).map(stepped),
+            clock_uncertainty_ms: settled.then(|| stepped_up(self.session.clock().read().uncertainty_ms)),
             own_admitted: admitted.copied().unwrap_or(0),
             names: self.names_view(),
             event_status: list.map(|list| list.event.status),
@@ -91,10 +91,10 @@ impl State {
     }
 
     fn why(&self) -> Option<String> {
-        if self.journal.damaged {
+        if self.recorder.journal().damaged {
             return Some("A row of this device's log cannot be read. Export the log; nothing was deleted.".to_owned());
         }
-        self.writer.blocked.clone().or_else(|| self.message.clone())
+        self.recorder.blocked().map(str::to_owned).or_else(|| self.message.clone())
     }
 
     fn sending(&self) -> u64 {
@@ -115,19 +115,20 @@ impl State {
                 Delivery::Poison(reason) => (reason.clone(), false),
                 Delivery::Waiting | Delivery::Asked | Delivery::Sent | Delivery::Held => return None,
             };
-            let hidden = self.journal.hidden.contains(&own.scan.scan_id);
+            let hidden = self.recorder.journal().hidden.contains(&own.scan.scan_id);
             (!hidden).then(|| Problem { scan_id: own.scan.scan_id.clone(), reason, kept, at: own.scan.at })
         };
-        let troubled = self.journal.troubled().filter_map(problem);
+        let troubled = self.recorder.journal().troubled().filter_map(problem);
         troubled.take(limits::HISTORY_ROWS).collect()
     }
 
     /// The last scans, newest first, from the journal alone.
     pub fn history(&self) -> Vec<HistoryRow> {
-        let scans = self.journal.scans.iter().rev();
+        let scans = self.recorder.journal().scans.iter().rev();
         // A party's final replaces its claim, and a revert shows on the scan that it undid.
         let shown = scans.filter(|own| {
-            let last = self.journal.find(&own.scan.scan_id).is_some_and(|last| last.scan.seq == own.scan.seq);
+            let last =
+                self.recorder.journal().find(&own.scan.scan_id).is_some_and(|last| last.scan.seq == own.scan.seq);
             let asks = own.scan.stage == Stage::Claim && last && asks_staff(own.shown.screen);
             own.scan.kind != ScanKind::Revert && (own.scan.stage == Stage::Final || asks)
         });
@@ -152,7 +153,7 @@ impl State {
             opened: scan.opened,
             practice: scan.practice,
             overridden: scan.override_.is_some(),
-            reverted: if scan.opened { scan.count - self.journal.kept(scan) } else { 0 },
+            reverted: if scan.opened { scan.count - self.recorder.journal().kept(scan) } else { 0 },
             short_code: short_code(scan),
             ticket_id: scan.ticket_id.clone(),
             reason: own.shown.reason,
@@ -164,12 +165,13 @@ impl State {
     /// The log as a file: its name and its text. It holds the scans that no receipt names. If there are none, or if the
     /// device was revoked, it holds all scans.
     pub fn export(&self) -> (String, String) {
-        let device = self.journal.identity.as_ref().map(|(device, _)| device.to_string()).unwrap_or_default();
-        let all = self.journal.unsent() == 0 || self.journal.revoked;
+        let device =
+            self.recorder.journal().identity.as_ref().map(|(device, _)| device.to_string()).unwrap_or_default();
+        let all = self.recorder.journal().unsent() == 0 || self.recorder.journal().revoked;
         let open =
             |own: &&OwnScan| all || matches!(own.delivery, Delivery::Waiting | Delivery::Asked | Delivery::Poison(_));
         let mut text = String::new();
-        for own in self.journal.scans.iter().filter(open) {
+        for own in self.recorder.journal().scans.iter().filter(open) {
             if let Ok(item) = crate::wire::scanning::ScanV2::of(&own.scan, &own.signature) {
                 text.push_str(&crate::wire::stored::to_text(&item.named(own.named.as_ref())));
                 text.push('\n');

@@ -1,80 +1,23 @@
-//! The engine's state between two inputs, and the only way in which rows get into the journal.
-//!
-//! A journalled change affects the state only after its append is durable. While an append is under way, further inputs
-//! that need one wait their turn. They are decided after it, on the state that it leaves.
+//! The engine's state between two inputs.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use sha2::{Digest as _, Sha256};
-
 use super::book::NameBook;
-use super::clock::Clock;
 use super::feed::Feed;
-use super::journal::Journal;
 use super::lane::Lane;
 use super::list::List;
+use super::outbox::Outbox;
 use super::proofs::Proofs;
+use super::purge::Purge;
+use super::recorder::Recorder;
+use super::session::Session;
 use crate::gate::{Direction, GateRules};
 use crate::ids::{BatchId, EventId, GateId, ScanId};
-use crate::limits;
 use crate::rule::Epoch;
 use crate::time::Timestamp;
-use crate::wire::engine::{Effect, Input, Now, Row, VerdictView, View};
-use crate::wire::journal::{self as rows, Entry, Paired};
-use crate::wire::scanning::DeviceType;
+use crate::wire::engine::{Effect, Input, View};
+use crate::wire::journal::Paired;
 use crate::wire::scans::OnlineAnswer;
-
-/// The action that follows once an append is durable.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum After {
-    /// Show a verdict.
-    Show(Box<VerdictView>),
-    /// Tell that a scan was undone.
-    Undone {
-        /// The scan that was undone.
-        scan_id: ScanId,
-        /// Persons who no longer count.
-        persons: u32,
-    },
-    /// Tell that the PIN was wrong.
-    PinRefused,
-    /// Tell that the PIN was right.
-    PinOk,
-    /// Ask the server about this claim before the door opens.
-    Ask(ScanId),
-    /// Ask to be paired: this phone has its own name now.
-    Pair,
-    /// Begin to use a pairing or a new assignment, first by fetching the list. Holds the event that the device scanned
-    /// for before, if there was one.
-    Settled(Option<EventId>),
-}
-
-/// An append under way.
-#[derive(Debug, Clone)]
-pub(super) struct Flight {
-    pub append: u64,
-    pub entries: Vec<Entry>,
-    /// Number of entries at the beginning that nobody waits for.
-    pub noted: usize,
-    pub after: Vec<After>,
-}
-
-/// The journal's writer: one append at a time.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Writer {
-    pub appends: u64,
-    pub flight: Option<Flight>,
-    /// Rows on which no answer to staff depends. They are written with the next append.
-    pub rows: Vec<Entry>,
-    /// Staff's inputs that wait until the append under way is done.
-    pub inputs: VecDeque<Input>,
-    /// Why storage refuses to write. Absent if it does not.
-    pub blocked: Option<String>,
-    /// Whether another tab has become the writer. If so, this one never writes or uploads again.
-    pub lost: bool,
-    /// The monotonic clock at which storage is tried again.
-    pub probe_at: i64,
-}
 
 /// The kinds of requests, with what each is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -193,18 +136,6 @@ pub(super) struct Batch {
     pub body: String,
 }
 
-/// A beginning of the journal that may be purged once the clock is confirmed, with its rows as storage returned them at
-/// start.
-#[derive(Debug)]
-pub(super) struct Purge {
-    /// The rows that are not purged yet.
-    pub rows: VecDeque<Row>,
-    /// The sum of the rows that are purged.
-    pub summed: Journal,
-    /// The seq of the last scan among the rows.
-    pub seq: u64,
-}
-
 /// The view that the page was last told to draw.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Drawn {
@@ -247,17 +178,12 @@ pub struct Beat {
 /// The whole state of the engine.
 #[derive(Debug, Default)]
 pub(super) struct State {
-    pub now: Option<Now>,
-    pub draws: u32,
-    pub out: Vec<Effect>,
+    pub session: Session,
+    pub out: Outbox,
     pub started: bool,
-    pub session_id: String,
-    pub app_version: String,
-    pub device_type: Option<DeviceType>,
-    pub battery: Option<u8>,
-    pub clock: Clock,
-    pub journal: Journal,
-    pub writer: Writer,
+    pub recorder: Recorder,
+    /// Staff's inputs that wait until the append under way is done.
+    pub waiting: VecDeque<Input>,
     pub list: Option<List>,
     /// Versions of the deltas that the cache keeps on top of the whole list.
     pub deltas: Vec<u64>,
@@ -329,46 +255,25 @@ pub(super) struct State {
     pub rush: bool,
     /// Whether the list must be fetched whole, because the cached one is signed under a key that was rotated out.
     pub whole_next: bool,
-    pub measured: super::figures::Measured,
     pub last_view: Option<Drawn>,
     pub wake: Option<i64>,
-    /// The rows that this session may purge. Absent if there are none.
-    pub purge: Option<Purge>,
+    pub purge: Purge,
 }
 
 impl State {
     pub fn mono(&self) -> i64 {
-        self.now.map_or(0, |now| now.mono_ms)
+        self.session.mono()
     }
-
-    /// Fresh random bytes. Any number of draws per input is derived from the 32 bytes that the input brought.
-    pub fn draw(&mut self) -> [u8; 32] {
-        self.draws += 1;
-        let random = self.now.map(|now| now.random).unwrap_or_default();
-        Sha256::new().chain_update(random).chain_update(self.draws.to_be_bytes()).finalize().into()
-    }
-    pub fn draw_uuid(&mut self) -> String {
-        let mut half = [0; 16];
-        half.copy_from_slice(&self.draw()[..16]);
-        crate::ids::uuid_v4(half)
-    }
-    pub fn jitter(&mut self) -> u32 {
-        let drawn = self.draw();
-        u32::from_be_bytes([drawn[0], drawn[1], drawn[2], drawn[3]])
-    }
-
     pub fn emit(&mut self, effect: Effect) {
-        let now = self.mono();
-        self.measured.effect(&effect, now);
-        self.out.push(effect);
+        self.out.emit(effect);
     }
     pub fn refuse(&mut self, code: &str, message: &str) {
-        self.emit(Effect::Refused { code: code.to_owned(), message: message.to_owned() });
+        self.out.refuse(code, message);
     }
 
     /// The device's pairing. `None` if it is not paired.
     pub fn paired(&self) -> Option<&Paired> {
-        self.journal.paired.as_ref()
+        self.recorder.journal().paired.as_ref()
     }
     /// The rules of this device's gate, by its list. `None` without a pairing or a list.
     pub fn gate(&self) -> Option<&GateRules> {
@@ -377,7 +282,7 @@ impl State {
     /// The direction of scans now: the gate's, or the operator's choice at a gate that leads both ways.
     pub fn direction(&self) -> Direction {
         match self.gate().map(|gate| gate.direction) {
-            Some(Direction::Both) => self.journal.direction.unwrap_or(Direction::In),
+            Some(Direction::Both) => self.recorder.journal().direction.unwrap_or(Direction::In),
             Some(direction) => direction,
             None => Direction::In,
         }
@@ -385,64 +290,17 @@ impl State {
 
     /// Whether a row is being written or a question is open. Staff's inputs, pairings and assignments wait meanwhile.
     pub fn busy(&self) -> bool {
-        self.writer.flight.is_some() || self.asking.is_some()
+        self.recorder.is_writing() || self.asking.is_some()
     }
 
-    /// Writes rows, after the rows that nobody waits for. No append may be under way.
-    pub fn append(&mut self, entries: Vec<Entry>, after: Vec<After>) {
-        let mut all = std::mem::take(&mut self.writer.rows);
-        let noted = all.len();
-        all.extend(entries);
-        if all.is_empty() {
-            return;
+    /// Does one step of the purge at a quiet moment.
+    pub fn purge(&mut self) {
+        let rests = self.recorder.rests() && self.asking.is_none() && self.waiting.is_empty();
+        if rests
+            && !self.in_use()
+            && let Some(row) = self.purge.step(self.recorder.journal(), self.session.clock())
+        {
+            self.emit(Effect::Purge { row });
         }
-        self.writer.appends += 1;
-        let append = self.writer.appends;
-        let first = self.journal.rows + 1;
-        let texts = all.iter().map(rows::write).zip(first..).map(|(text, n)| Row { n, text }).collect();
-        self.writer.flight = Some(Flight { append, entries: all, noted, after });
-        self.emit(Effect::Append { append, rows: texts });
-    }
-
-    /// Adds a row that nobody waits for. It is written with the next append.
-    pub fn note(&mut self, entry: Entry) {
-        if !self.writer.lost {
-            self.writer.rows.push(entry);
-        }
-    }
-
-    /// Adds the rows of a durable append to the state. Returns the actions that waited for the append. `None` if no
-    /// such append is under way.
-    pub fn appended(&mut self, append: u64) -> Option<Vec<After>> {
-        let flight = self.writer.flight.take_if(|flight| flight.append == append)?;
-        for entry in flight.entries {
-            self.journal.apply(entry);
-        }
-        self.writer.blocked = None;
-        if self.writer.rows.is_empty() {
-            self.settling.clear();
-        }
-        Some(flight.after)
-    }
-
-    /// Handles an append that failed. An act that staff waited for counts as never done. Rows that nobody waited for are tried
-    /// again.
-    pub fn append_failed(&mut self, append: u64, reason: String) {
-        let Some(mut flight) = self.writer.flight.take_if(|flight| flight.append == append) else { return };
-        self.writer.lost |= reason == "lost_lock";
-        flight.entries.truncate(flight.noted);
-        flight.entries.append(&mut self.writer.rows);
-        self.writer.rows = flight.entries;
-        self.writer.probe_at = self.mono() + limits::STORAGE_PROBE_MS;
-        if flight.after.contains(&After::Pair) {
-            self.pairing = None; // A device without an id cannot ask. Staff begin again once storage works.
-        }
-        if self.pairing.is_some() && flight.after.iter().any(|after| matches!(after, After::Settled(_))) {
-            self.failed(&Ask::Pair); // The key was not stored, so the device asks for it again after a pause.
-        }
-        if !flight.after.is_empty() {
-            self.refuse("storage_blocked", "Nothing was recorded: this device's storage refuses. Admit nobody on it.");
-        }
-        self.writer.blocked = Some(reason);
     }
 }

@@ -22,11 +22,11 @@ impl State {
     /// that event are left out for a while. So they don't keep the scans of the device's present event waiting.
     fn upload_open(&self) -> impl Iterator<Item = u64> {
         let own = self.paired().map(|paired| &paired.event_id).filter(|_| self.mono() < self.elsewhere_at);
-        let open = self.journal.waiting.iter().copied().filter(|seq| !self.settling.contains(seq));
+        let open = self.recorder.journal().waiting.iter().copied().filter(|seq| !self.settling.contains(seq));
         open.filter(move |seq| own.is_none_or(|own| self.event_of(*seq) == Some(own)))
     }
     fn event_of(&self, seq: u64) -> Option<&EventId> {
-        self.journal.at_seq(seq).map(|own| &own.scan.event_id)
+        self.recorder.journal().at_seq(seq).map(|own| &own.scan.event_id)
     }
 
     /// Whether there is anything to upload, unreadable scans aside.
@@ -36,9 +36,10 @@ impl State {
 
     /// When the next upload may leave, by the monotonic clock. `None` if there is nothing to send.
     pub fn upload_at(&self) -> Option<i64> {
-        let poison = self.journal.poison.iter().any(|seq| !self.settling.contains(seq)).then_some(self.poison_at);
+        let poison =
+            self.recorder.journal().poison.iter().any(|seq| !self.settling.contains(seq)).then_some(self.poison_at);
         let elsewhere =
-            self.journal.waiting.iter().any(|seq| !self.settling.contains(seq)).then_some(self.elsewhere_at);
+            self.recorder.journal().waiting.iter().any(|seq| !self.settling.contains(seq)).then_some(self.elsewhere_at);
         let later = [poison, elsewhere].into_iter().flatten().min();
         let wanted = if self.upload_waits() { Some(self.upload_paced_at()) } else { later }?;
         let minute_full = self.uploads.len() >= limits::CHUNKS_PER_MINUTE;
@@ -71,7 +72,7 @@ impl State {
             let mut seqs = self.next_chunk();
             if seqs.is_empty() {
                 // Unreadable scans are offered in turn, so that one of them holds up no other.
-                let poison = &self.journal.poison;
+                let poison = &self.recorder.journal().poison;
                 let mut round = poison.range(self.poison_tried + 1..).chain(poison.iter()).copied();
                 if let Some(seq) = round.find(|seq| !self.settling.contains(seq)) {
                     self.poison_tried = seq;
@@ -89,9 +90,9 @@ impl State {
 
     /// Makes a batch of these scans under a new id. `None` if it cannot be made.
     fn wrap(&mut self, seqs: Vec<u64>) -> Option<Batch> {
-        let id = BatchId::new(self.draw_uuid()).ok()?;
-        let (_, log_id) = self.journal.identity.clone()?;
-        let own = seqs.iter().filter_map(|seq| self.journal.at_seq(*seq));
+        let id = BatchId::new(self.out.draw_uuid()).ok()?;
+        let (_, log_id) = self.recorder.journal().identity.clone()?;
+        let own = seqs.iter().filter_map(|seq| self.recorder.journal().at_seq(*seq));
         let items = own.map(|own| {
             let item = ScanV2::of(&own.scan, &own.signature).ok()?.named(own.named.as_ref());
             raw_item(crate::wire::stored::to_text(&item)).ok()
@@ -104,7 +105,7 @@ impl State {
             batch_created_at: None,
             offset_seconds: None,
             log_id: Some(log_id),
-            head: Some(self.journal.head_seq()),
+            head: Some(self.recorder.journal().head_seq()),
             scans: items.collect::<Option<Vec<_>>>()?,
         };
         let body = crate::wire::stored::to_text(&request);
@@ -166,10 +167,10 @@ impl State {
         if !stored.is_empty() {
             let at_ms = receipt.server_time.ms();
             let seqs = ranges(&stored);
-            self.note(Entry::Received { epoch, serial: receipt.cursor.serial, seqs, held: false, at_ms });
+            self.recorder.note(Entry::Received { epoch, serial: receipt.cursor.serial, seqs, held: false, at_ms });
         }
         if !rejected.is_empty() {
-            self.note(Entry::Rejected { epoch, items: rejected.into_values().collect() });
+            self.recorder.note(Entry::Rejected { epoch, items: rejected.into_values().collect() });
         }
         self.keep_witness();
         self.hurry_set_apart(batch);
@@ -185,23 +186,24 @@ impl State {
 
     /// Measures how long scans waited for this receipt. A claim and its final count as one scan.
     fn measure_receipt(&mut self, seqs: &[u64]) {
-        let now_ms = self.clock.read().at_ms;
-        let scans = seqs.iter().filter_map(|seq| self.journal.at_seq(*seq)).map(|own| &own.scan);
+        let now_ms = self.session.at_ms();
+        let scans = seqs.iter().filter_map(|seq| self.recorder.journal().at_seq(*seq)).map(|own| &own.scan);
         for scan in scans.filter(|scan| scan.stage == Stage::Final) {
-            self.measured.receipt(now_ms - scan.at.ms());
+            self.out.measured().receipt(now_ms - scan.at.ms());
         }
     }
 
     /// Offers the next scan that was set apart at once, since the server could read one of them in this batch.
     fn hurry_set_apart(&mut self, batch: &Batch) {
-        if batch.seqs.iter().any(|seq| self.journal.poison.contains(seq)) {
+        if batch.seqs.iter().any(|seq| self.recorder.journal().poison.contains(seq)) {
             self.poison_at = self.mono();
         }
     }
 
     fn named_of(&self, batch: &Batch, named: &BTreeSet<&ScanId>, take: impl Fn(&u64) -> bool) -> Vec<u64> {
         let seqs = batch.seqs.iter().copied().filter(|seq| take(seq));
-        let is_named = |seq: &u64| self.journal.at_seq(*seq).is_some_and(|own| named.contains(&own.scan.scan_id));
+        let is_named =
+            |seq: &u64| self.recorder.journal().at_seq(*seq).is_some_and(|own| named.contains(&own.scan.scan_id));
         seqs.filter(is_named).collect()
     }
 
@@ -213,10 +215,10 @@ impl State {
         let poison = named.and_then(|at| batch.seqs.get(at)).or(batch.seqs.first().filter(|_| batch.seqs.len() == 1));
         match poison {
             Some(seq) => {
-                if !self.journal.poison.contains(seq) {
+                if !self.recorder.journal().poison.contains(seq) {
                     self.settling.insert(*seq);
                     let reason: String = problem.detail.chars().take(limits::NAME_CHARS).collect();
-                    self.note(Entry::Poison { seq: *seq, reason });
+                    self.recorder.note(Entry::Poison { seq: *seq, reason });
                 }
             }
             None => self.chunk = (batch.seqs.len() / 2).max(1),
@@ -250,7 +252,7 @@ impl State {
     /// Notes which scans of a batch the server stored and holds, and which it refused for ever. The phone offers none
     /// of them again. Returns false if the answer names no scan of the batch.
     fn settle_held(&mut self, batch: &Batch, kept: &[ScanId], rejected: &[Rejected]) -> bool {
-        let epoch = self.epoch_seen.or(self.journal.epoch);
+        let epoch = self.epoch_seen.or(self.recorder.journal().epoch);
         let named: BTreeSet<&ScanId> = kept.iter().collect();
         let rejected = rejected_of(batch, rejected);
         let kept = self.named_of(batch, &named, |seq| !rejected.contains_key(seq));
@@ -260,12 +262,12 @@ impl State {
         self.settling.extend(kept.iter().chain(rejected.keys()));
         self.hurry_set_apart(batch);
         if !kept.is_empty() {
-            let at_ms = self.clock.read().at_ms;
-            self.note(Entry::Received { epoch, serial: u64::MAX, seqs: ranges(&kept), held: true, at_ms });
+            let at_ms = self.session.at_ms();
+            self.recorder.note(Entry::Received { epoch, serial: u64::MAX, seqs: ranges(&kept), held: true, at_ms });
             self.keep_witness();
         }
         if !rejected.is_empty() {
-            self.note(Entry::Rejected { epoch, items: rejected.into_values().collect() });
+            self.recorder.note(Entry::Rejected { epoch, items: rejected.into_values().collect() });
         }
         let now = self.mono();
         self.lanes.sync.done(now, 0);
@@ -275,25 +277,21 @@ impl State {
     /// Erases a revoked device's key once nothing is left to hand over. A scan that was set apart still counts as left.
     /// A proxy in front of the server may have refused it, and without the key the server would not take it.
     pub fn erase_key_if_done(&mut self) {
-        let journal = &self.journal;
+        let journal = &self.recorder.journal();
         let done = journal.waiting.is_empty() && journal.asked.is_empty() && journal.poison.is_empty();
-        if self.journal.revoked && done {
+        if self.recorder.journal().revoked && done {
             self.erase_key();
         }
     }
 
     fn erase_key(&mut self) {
-        let noted = self.writer.rows.iter().any(|row| matches!(row, Entry::KeyErased { .. }));
-        if !self.journal.key_erased && !noted {
-            let at_ms = self.clock.read().at_ms;
-            self.note(Entry::KeyErased { at_ms });
-        }
+        self.recorder.erase_key(self.session.at_ms());
     }
 
     /// Asks, after a new epoch began, which of the scans with an older receipt the server lacks.
     pub fn ask_status(&mut self) {
-        let Some((_, log_id)) = &self.journal.identity else { return };
-        let head = self.journal.head_seq();
+        let Some((_, log_id)) = &self.recorder.journal().identity else { return };
+        let head = self.recorder.journal().head_seq();
         let request = crate::wire::scanning::LogStatusRequest { log_id: log_id.clone(), head };
         let body = crate::wire::stored::to_text(&request);
         let path = "/api/scanning/log-status".to_owned();
@@ -308,19 +306,20 @@ impl State {
         };
         // The witness with the answer says which epoch answered and how far its ledger is. Without it nothing counts as
         // received, and everything is offered again.
-        let serial =
-            self.proofs.newest().filter(|(epoch, _)| Some(*epoch) == self.journal.epoch).map(|(_, serial)| serial);
+        let serial = self
+            .proofs
+            .newest()
+            .filter(|(epoch, _)| Some(*epoch) == self.recorder.journal().epoch)
+            .map(|(_, serial)| serial);
         let missing = |seq: u64| status.missing.iter().any(|(from, to)| (*from..=*to).contains(&seq));
-        let asked: Vec<u64> = self.journal.asked.iter().copied().filter(|seq| *seq <= head).collect();
+        let asked: Vec<u64> = self.recorder.journal().asked.iter().copied().filter(|seq| *seq <= head).collect();
         let (lacking, there): (Vec<u64>, Vec<u64>) =
             asked.into_iter().partition(|seq| serial.is_none() || missing(*seq));
-        for seq in lacking {
-            self.journal.lacking(seq);
-        }
+        self.recorder.lacking(lacking);
         if let Some(serial) = serial.filter(|_| !there.is_empty()) {
-            let (epoch, at_ms) = (self.journal.epoch, self.clock.read().at_ms);
+            let (epoch, at_ms) = (self.recorder.journal().epoch, self.session.at_ms());
             self.settling.extend(&there);
-            self.note(Entry::Received { epoch, serial, seqs: ranges(&there), held: false, at_ms });
+            self.recorder.note(Entry::Received { epoch, serial, seqs: ranges(&there), held: false, at_ms });
             // The witness is stored with the receipts. Otherwise a roll-back could take the scans, and a restarted
             // device had no proof.
             self.keep_witness();

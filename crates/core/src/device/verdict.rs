@@ -29,14 +29,15 @@ impl State {
     /// Whether a later override of the same code still stands. A refusal is set aside only once, unless the override
     /// was undone.
     fn was_set_aside(&self, refused: &Scan) -> bool {
-        let later = self.journal.scans.iter().rev().map(|own| &own.scan).take_while(|scan| scan.seq > refused.seq);
+        let later =
+            self.recorder.journal().scans.iter().rev().map(|own| &own.scan).take_while(|scan| scan.seq > refused.seq);
         // A guest picked by hand has no code in the scan, so the ticket tells one refusal from another.
         let same = |scan: &&Scan| match refused.barcode_hash {
             Some(_) => scan.barcode_hash == refused.barcode_hash,
             None => scan.barcode_hash.is_none() && scan.ticket_id == refused.ticket_id,
         };
         let mut overrides = later.filter(|scan| scan.override_.is_some()).filter(same);
-        overrides.any(|scan| self.journal.kept(scan) != 0)
+        overrides.any(|scan| self.recorder.journal().kept(scan) != 0)
     }
 
     /// One of this device's scans in the form that the screen shows.
@@ -134,8 +135,8 @@ impl State {
         if self.list.is_none() {
             return;
         }
-        let Some(own) = self.journal.scans.last() else { return };
-        let age = Timestamp::clamped(self.clock.read().at_ms).since(own.scan.at);
+        let Some(own) = self.recorder.journal().scans.last() else { return };
+        let age = Timestamp::clamped(self.session.at_ms()).since(own.scan.at);
         // Nobody saw a verdict of a claim about which the server was asked. It is closed, and the guest shows the code
         // again.
         let unseen = own.scan.stage == Stage::Claim && !asks_staff(own.shown.screen);

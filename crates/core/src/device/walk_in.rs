@@ -3,7 +3,8 @@
 
 use super::door::{shown, words};
 use super::lookup::About;
-use super::state::{After, State};
+use super::recorder::After;
+use super::state::State;
 use crate::decide::Screen;
 use crate::gate::Direction;
 use crate::ids::{ScanId, TicketId};
@@ -27,15 +28,15 @@ impl State {
     fn walk_ins_added(&self) -> u32 {
         let here = self.paired().map(|paired| &paired.event_id);
         let told = self.walk_ins_told.as_ref().filter(|told| Some(&told.event_id) == here);
-        let own = self.journal.walk_ins().filter(|own| self.is_here(&own.scan) && !own.scan.practice);
+        let own = self.recorder.journal().walk_ins().filter(|own| self.is_here(&own.scan) && !own.scan.practice);
         let lacking = own.filter(|own| told.is_none_or(|told| !self.is_counted(own, told)));
-        let own: u32 = lacking.map(|own| self.journal.kept(&own.scan)).sum();
+        let own: u32 = lacking.map(|own| self.recorder.journal().kept(&own.scan)).sum();
         told.map_or(0, |told| told.inside).saturating_add(own)
     }
 
     /// The first rules of a ticket that this device made for an added guest. `None` for any other ticket.
     pub fn made_here(&self, id: &TicketId) -> Option<TicketRules> {
-        let own = self.journal.of_ticket(&self.paired()?.event_id, Some(id), &[]);
+        let own = self.recorder.journal().of_ticket(&self.paired()?.event_id, Some(id), &[]);
         own.into_iter().find_map(|own| own.scan.walk_in.as_ref()).map(WalkIn::rules)
     }
 
@@ -57,14 +58,14 @@ impl State {
         if !(1..=limits::PARTY).contains(&party) {
             return self.refuse("bad_count", &format!("Persons must be 1 to {}.", limits::PARTY));
         }
-        let drawn = ScanId::new(self.draw_uuid()).ok().zip(self.paired().cloned());
+        let drawn = ScanId::new(self.out.draw_uuid()).ok().zip(self.paired().cloned());
         let made = drawn.and_then(|(scan_id, paired)| {
             let ticket_id = WalkIn::ticket_id(&paired.event_id, &paired.device_id, &scan_id)?;
             Some((scan_id, ticket_id))
         });
         let Some((scan_id, ticket_id)) = made else { return };
         let mut salt = [0; 16];
-        salt.copy_from_slice(&self.draw()[..16]);
+        salt.copy_from_slice(&self.out.draw()[..16]);
         let walk_in = WalkIn { zone, party, name_digest: WalkIn::digest_of(&salt, &name) };
         let about = About { hash: None, raw: None, ticket: Some((ticket_id, walk_in.rules())) };
         let Some(asked) = self.ask(&about, ScanKind::Entry, None) else { return };
@@ -82,13 +83,13 @@ impl State {
             if !self.is_staff_pin(pin) {
                 return;
             }
-            rows.push(Entry::Pin { ok: true, at_ms: self.clock.read().at_ms });
+            rows.push(Entry::Pin { ok: true, at_ms: self.session.at_ms() });
         }
         self.used_at = Some(self.mono());
         let Some(mut scan) = self.draft(&about, &asked, Method::Manual) else { return };
         (scan.scan_id, scan.opened, scan.count, scan.basis) = (scan_id, true, party, None);
         scan.walk_in = Some(walk_in);
-        let by = self.journal.operator.clone();
+        let by = self.recorder.journal().operator.clone();
         scan.override_ = why.map(|reason| Override { by, reason: reason.to_owned() });
         let shown = shown(Screen::Admit, &about, &asked);
         let mut view = self.verdict_view(&scan, &shown, None, about.rules());
