@@ -3,7 +3,7 @@
 //! Each action ends in one append to the journal. Its result is shown only after the append is durable (trust I1).
 
 use super::clock::Stamp;
-use super::journal::OwnScan;
+use super::journal::{OwnScan, words};
 use super::lookup::About;
 use super::recorder::After;
 use super::state::State;
@@ -524,9 +524,4 @@ pub(super) fn shown(screen: Screen, about: &About, asked: &Asked) -> Shown {
         places_left: asked.verdict.places_left,
         confirmed: false,
     }
-}
-
-/// Staff's own text in a form that the record can hold: trimmed, without control characters, at most `most` characters.
-pub(super) fn words(text: &str, most: usize) -> String {
-    text.trim().chars().filter(|c| !c.is_control()).take(most).collect()
 }

@@ -3,9 +3,10 @@
 
 use super::book::NameBook;
 use super::list::List;
-use super::net::Answer;
 use super::recorder::After;
-use super::state::{Ask, Drawn, State};
+use super::state::{Drawn, State};
+use super::uplink::{Answer, Ask, Kind};
+use super::upload::status_request;
 use crate::gate::Direction;
 use crate::limits;
 use crate::manifest::verify::Expected;
@@ -27,7 +28,7 @@ impl Default for Engine {
 impl Engine {
     /// A scanner that has no state yet. Its first input must be [`Input::Start`].
     pub fn new() -> Self {
-        Self(State { chunk: limits::CHUNK_SCANS, ..State::default() })
+        Self(State::default())
     }
 
     /// Takes an input and returns the effects, which the caller carries out in order. `body` is the content of a cached
@@ -49,7 +50,7 @@ impl Engine {
         if state.session.observe() >= limits::CLOCK_JOURNAL_MS {
             // The phone slept, or its clock was set. The time is now uncertain, and validity, gaps and the list's age
             // depend on it. So the time is asked for at once.
-            state.lanes.time.hurry(now.mono_ms);
+            state.uplink.hurry(Kind::Time, now.mono_ms);
         }
         if matches!(input, Input::Tick) {
             state.wake = None; // A timer may fire a little early. It is then set again.
@@ -96,11 +97,10 @@ impl State {
                 self.answered(request, &Answer { status, headers: &headers, body, sent_mono_ms });
             }
             Input::Failed { request } => self.unanswered(request),
-            Input::Online => self.hurry(),
+            Input::Online => self.uplink.hurry_all(self.session.mono()),
             Input::SyncNow => {
-                self.rush = true;
-                self.poison_at = self.mono();
-                self.hurry();
+                self.uploads.hurry(self.session.mono());
+                self.uplink.hurry_all(self.session.mono());
             }
             Input::Tick => {}
             Input::Battery { percent } => self.session.charged(percent),
@@ -234,7 +234,7 @@ impl State {
                 );
             }
             Input::Operator { name } => {
-                let operator = Some(super::door::words(&name, limits::NAME_CHARS));
+                let operator = Some(super::journal::words(&name, limits::NAME_CHARS));
                 self.recorder.append(&mut self.out, vec![Entry::Settings { operator, direction: None }], Vec::new());
             }
             Input::Gate { gate_id } => self.move_to(gate_id),
@@ -250,7 +250,7 @@ impl State {
     fn durable(&mut self, append: u64) {
         let Some(durable) = self.recorder.appended(append) else { return };
         if durable.all {
-            self.settling.clear();
+            self.uploads.receipts_are_durable();
         }
         for after in durable.after {
             match after {
@@ -270,10 +270,10 @@ impl State {
     fn not_durable(&mut self, append: u64, reason: String) {
         let Some(after) = self.recorder.append_failed(append, reason, self.session.mono()) else { return };
         if after.contains(&After::Pair) {
-            self.pairing = None; // A device without an id cannot ask. Staff begin again once storage works.
+            self.pairing.end(); // A device without an id cannot ask. Staff begin again once storage works.
         }
-        if self.pairing.is_some() && after.iter().any(|after| matches!(after, After::Settled(_))) {
-            self.failed(&Ask::Pair); // The key was not stored, so the device asks for it again after a pause.
+        if self.pairing.is_under_way() && after.iter().any(|after| matches!(after, After::Settled(_))) {
+            self.failed(Kind::Pair); // The key was not stored, so the device asks for it again after a pause.
         }
         if !after.is_empty() {
             self.refuse("storage_blocked", "Nothing was recorded: this device's storage refuses. Admit nobody on it.");
@@ -286,56 +286,55 @@ impl State {
             // again.
             let asked = self.recorder.journal().asked.clone();
             self.recorder.lacking(asked);
-            self.erase_key_if_done();
+            self.recorder.erase_key_if_done(self.session.at_ms());
         }
-    }
-
-    fn hurry(&mut self) {
-        let now = self.mono();
-        for lane in self.lanes.all() {
-            if lane.failures() > 0 {
-                lane.ask_again(now);
-            }
-        }
-        self.lanes.heartbeat.ask_again(now);
     }
 
     fn answered(&mut self, request: u64, answer: &Answer<'_>) {
-        let Some(ask) = self.requests.remove(&request) else { return };
-        if self.lanes.of(&ask).request() == Some(request) {
-            self.lanes.of(&ask).drop_request();
-        }
-        self.answering = request;
-        if !self.follow(answer) {
+        let Some(ask) = self.uplink.answered(request) else { return };
+        if !self.uplink.follow(&mut self.recorder, self.session.mono(), answer) {
             if let Ask::Scan { scan_id } = &ask {
                 return self.no_word(scan_id);
             }
-            return self.failed(&ask); // The answer is from a past epoch.
+            return self.failed(ask.kind()); // The answer is from a past epoch.
         }
+        let State { uploads, uplink, recorder, session, out, .. } = self;
         match &ask {
             Ask::Scan { scan_id } => self.scan_answered(scan_id, answer),
             Ask::Ping => self.ping_answered(answer),
             Ask::Pair => self.pairing_answered(answer),
             Ask::Time { gaps_ms } => self.time_answered(*gaps_ms, answer),
-            Ask::List { event_id, .. } => self.list_answered(&ask, event_id, answer),
-            Ask::Changes { event_id, of } => self.changes_answered(&ask, event_id, *of, answer),
-            Ask::Names { event_id, seen } => self.names_answered(&ask, event_id, *seen, answer),
+            Ask::List { event_id } => self.list_answered(event_id, answer),
+            Ask::Changes { event_id, of } => self.changes_answered(event_id, *of, answer),
+            Ask::Names { event_id, seen } => self.names_answered(event_id, *seen, answer),
             Ask::Heartbeat => self.heartbeat_answered(answer),
-            Ask::Sync => self.upload_answered(answer),
-            Ask::Status { head } => self.status_answered(*head, answer),
+            Ask::Sync => {
+                if let Some(refusal) = uploads.answered(uplink, recorder, session, out, answer) {
+                    self.follow_refusal(Kind::Sync, refusal);
+                    if !self.uploads.has_batch() {
+                        // The batch was made smaller or built again, so it need not wait for a retry.
+                        self.uplink.hurry(Kind::Sync, self.session.mono());
+                    }
+                }
+            }
+            Ask::Status { head } => {
+                if let Some(refusal) = uploads.status_answered(uplink, recorder, session, out, (*head, answer)) {
+                    self.follow_refusal(Kind::Status, refusal);
+                }
+            }
         }
     }
 
     fn unanswered(&mut self, request: u64) {
-        let Some(ask) = self.requests.remove(&request) else { return };
+        let Some(ask) = self.uplink.unanswered(request) else { return };
         self.way = None;
         match &ask {
             // A ping gives up early, so its failure means a slow round trip and not a lost network.
-            Ask::Ping => return self.failed(&ask),
+            Ask::Ping => return self.failed(Kind::Ping),
             Ask::Scan { scan_id } => self.no_word(scan_id),
-            _ => self.failed(&ask),
+            _ => self.failed(ask.kind()),
         }
-        self.online = false;
+        self.uplink.lost();
         if ask == Ask::Pair {
             self.pairing_lost();
         }
@@ -369,43 +368,55 @@ impl State {
     /// Every request that is wanted and not under way, with the time at which it is due.
     fn due(&self) -> Vec<(i64, Send)> {
         let mut due: Vec<(i64, Send)> = Vec::new();
-        let lanes = &self.lanes;
-        let named = self.pairing.is_some() && self.recorder.journal().identity.is_some() && !self.busy();
-        if named && !lanes.pair.busy() {
-            due.push((lanes.pair.due_at(), State::ask_pairing));
+        let (journal, free) = (self.recorder.journal(), |kind| !self.uplink.lane(kind).busy());
+        let at = |kind| self.uplink.lane(kind).due_at();
+        let named = self.pairing.is_under_way() && journal.identity.is_some() && !self.busy();
+        if named && free(Kind::Pair) {
+            due.push((at(Kind::Pair), State::ask_pairing));
         }
-        if !self.recorder.journal().has_key() {
+        if !journal.has_key() {
             return due;
         }
-        let live = !self.recorder.journal().revoked;
-        if live && !lanes.time.busy() {
-            due.push((lanes.time.due_at(), State::ask_time));
+        let live = !journal.revoked;
+        if live && free(Kind::Time) {
+            due.push((at(Kind::Time), State::ask_time));
         }
         // At pairing the clock comes first, so that the first scan has a true time.
-        let timed = self.session.clock().exchanged() || lanes.time.failures() > 0;
-        if live && timed && !lanes.list.busy() && self.wants_list() {
-            due.push((lanes.list.due_at(), State::ask_list));
+        let timed = self.session.clock().exchanged() || self.uplink.lane(Kind::Time).failures() > 0;
+        if live && timed && free(Kind::List) && self.wants_list() {
+            due.push((at(Kind::List), State::ask_list));
         }
-        if live && !lanes.changes.busy() && self.may_follow() {
-            due.push((lanes.changes.due_at(), State::ask_changes));
+        if live && free(Kind::Changes) && self.may_follow() {
+            due.push((at(Kind::Changes), State::ask_changes));
         }
-        if live && !lanes.names.busy() && self.wants_names() {
-            due.push((lanes.names.due_at(), State::ask_names));
+        if live && free(Kind::Names) && self.wants_names() {
+            due.push((at(Kind::Names), State::ask_names));
         }
-        if live && !lanes.heartbeat.busy() {
-            due.push((lanes.heartbeat.due_at(), State::ask_heartbeat));
+        if live && free(Kind::Heartbeat) {
+            due.push((at(Kind::Heartbeat), State::ask_heartbeat));
         }
-        if live && !lanes.status.busy() && self.recorder.journal().asked.iter().any(|seq| !self.settling.contains(seq))
-        {
-            due.push((lanes.status.due_at(), State::ask_status));
+        if live && free(Kind::Status) && self.uploads.wants_status(journal) {
+            due.push((at(Kind::Status), State::ask_status));
         }
-        if live && !lanes.ping.busy() && self.list.is_some() && self.in_use() {
-            due.push((lanes.ping.due_at(), State::ping));
+        if live && free(Kind::Ping) && self.list.is_some() && self.in_use() {
+            due.push((at(Kind::Ping), State::ping));
         }
-        if let Some(at) = self.upload_at().filter(|_| !lanes.sync.busy() && !self.claim_is_open()) {
+        if let Some(at) = self.upload_at().filter(|_| free(Kind::Sync) && !self.claim_is_open()) {
             due.push((at, State::upload));
         }
         due
+    }
+
+    fn ask_pairing(&mut self) {
+        let request = self.pairing.request(&self.session, self.recorder.journal());
+        request.into_iter().for_each(|request| self.send(request));
+    }
+    fn ask_status(&mut self) {
+        status_request(self.recorder.journal()).into_iter().for_each(|request| self.send(request));
+    }
+    fn upload(&mut self) {
+        let request = self.uploads.request(self.recorder.journal(), &mut self.out);
+        request.into_iter().for_each(|request| self.send(request));
     }
 
     fn draw_view(&mut self) {

@@ -3,109 +3,96 @@
 use super::clock::Exchange;
 use super::feed::{Feed, PageWrites};
 use super::list::{Download, List, delta_key, page_key, whole_key};
-use super::net::Answer;
+use super::pairing::{Reply, own_name};
 use super::recorder::After;
-use super::state::{Ask, Pairing, State};
+use super::state::State;
+use super::uplink::{Answer, Ask, Kind, Request};
 use crate::ids::EventId;
 use crate::limits;
 use crate::manifest::compact;
 use crate::manifest::verify::{Expected, ManifestError};
 use crate::rule::Epoch;
-use crate::sign::ApiKey;
 use crate::wire::engine::Effect;
-use crate::wire::journal::{Entry, Paired};
-use crate::wire::scanning::{
-    ChangesAnswer, HeartbeatAnswer, HeartbeatRequest, PairAnswer, PairRequest, SIGNATURE_HEADER, TimeAnswer,
-};
+use crate::wire::journal::Entry;
+use crate::wire::scanning::{ChangesAnswer, HeartbeatAnswer, HeartbeatRequest, SIGNATURE_HEADER, TimeAnswer};
 use crate::wire::stored::to_text;
 
 impl State {
     // ----------------------------------------------------------------------------------------------------- pairing
 
-    /// Begins a pairing by the link that staff scanned or pasted. The phone first journals its own name. So a pairing
-    /// whose answer is lost can be repeated as the same device (spec D11).
+    /// Begins a pairing by the link that staff scanned or pasted.
     pub fn begin_pairing(&mut self, code: &str, name: &str) {
-        let Some((server, token)) = pairing_code(code) else {
+        if !self.pairing.begin(code, name) {
             return self.refuse("bad_pairing_code", "This is no pairing code. Ask for one on the organiser's screen.");
-        };
-        let name = super::door::words(name, limits::NAME_CHARS);
-        self.drop_pairing();
-        self.pairing = Some(Pairing { token, server, name, own: None });
-        self.name_itself();
+        }
+        self.pairing_begun();
     }
 
-    /// Asks the server to be paired.
-    pub fn ask_pairing(&mut self) {
-        let (Some(pairing), Some((device_id, _))) = (&self.pairing, &self.recorder.journal().identity) else { return };
-        if pairing.own.is_some() && pairing.token.is_empty() {
-            return self.ask_ticket();
+    /// Begins a pairing in which this phone shows a code for an organiser to approve.
+    pub fn begin_asking(&mut self, name: &str) {
+        self.pairing.begin_alone(name);
+        self.pairing_begun();
+    }
+
+    /// Drops the request of the pairing before, and gives this phone a name of its own if it has none.
+    fn pairing_begun(&mut self) {
+        self.uplink.cancel(&mut self.out, Kind::Pair);
+        self.message = None;
+        if self.recorder.journal().identity.is_none()
+            && let Some(name) = own_name(&mut self.out)
+        {
+            self.recorder.append(&mut self.out, vec![name], vec![After::Pair]);
         }
-        let request = PairRequest {
-            pairing_token: pairing.token.clone(),
-            device_id: device_id.clone(),
-            claim_secret: pairing.own.as_ref().map(|own| own.claim_secret.clone()),
-            name: Some(pairing.name.clone()).filter(|name| !name.is_empty()),
-            device_type: self.session.device_type(),
-            app_version: self.session.app_version(),
-        };
-        self.send(Ask::Pair, "POST", "/api/scanning/pair".to_owned(), Some(to_text(&request)), limits::REQUEST_MS);
+    }
+
+    /// Drops the pairing under way, if there is one.
+    pub fn drop_pairing(&mut self) {
+        self.uplink.cancel(&mut self.out, Kind::Pair);
+        self.pairing.end();
+        self.message = None;
     }
 
     /// Takes the server's answer to a pairing request.
     pub fn pairing_answered(&mut self, answer: &Answer<'_>) {
-        if self.waits_on(answer) {
-            return;
-        }
-        let Some(pairing) = self.pairing.clone() else { return };
-        let paired = answer.read::<PairAnswer>().filter(|paired| ApiKey::parse(&paired.api_key).is_ok());
-        let Some(paired) = paired else {
-            let problem = answer.problem().filter(|_| (400..500).contains(&answer.status) && answer.status != 429);
-            self.refused_by_server(&Ask::Pair, answer);
-            return match problem {
-                Some(problem) => self.pairing_failed(&problem.detail),
-                None => self.pairing_lost(),
-            };
-        };
-        if self.busy() {
+        match self.pairing.answered(answer, self.session.mono()) {
+            Reply::Nothing => {}
+            Reply::Waits => self.done(Kind::Pair, limits::APPROVAL_POLL_MS),
+            Reply::Refused(why) => {
+                self.refused(Kind::Pair, answer);
+                self.pairing_failed(&why);
+            }
+            Reply::Unclear => {
+                self.refused(Kind::Pair, answer);
+                self.pairing_lost();
+            }
             // The key is journalled before it is used. So the pairing waits until the append under way is done.
-            self.lanes.pair = super::lane::Lane::default();
-            return;
+            Reply::Paired(_) if self.busy() => self.uplink.reset(Kind::Pair),
+            Reply::Paired(paired) => {
+                self.done(Kind::Pair, 0);
+                let before = self.paired().map(|paired| paired.event_id.clone());
+                let mut entries = vec![Entry::Paired(paired)];
+                // The device trusts the answer's epoch from now on, so it journals the witness that proves the epoch.
+                if let Some((witness, text)) = answer.witness()
+                    && self.uplink.proven_event() != Some(&witness.event_id)
+                {
+                    let (event_id, text) = (witness.event_id, text.to_owned());
+                    entries.push(Entry::Witness { event_id, text, also: Vec::new() });
+                }
+                self.recorder.append(&mut self.out, entries, vec![After::Settled(before)]);
+            }
         }
-        self.done(&Ask::Pair, 0);
-        let entry = Paired {
-            server: pairing.server,
-            device_id: paired.device_id,
-            name: paired.name.unwrap_or(pairing.name),
-            api_key: paired.api_key,
-            key_id: paired.key_id,
-            organization_id: paired.organization_id,
-            event_id: paired.event_id,
-            gate_id: paired.gate_id,
-            epoch: Some(paired.epoch),
-            moved: false,
-        };
-        let before = self.paired().map(|paired| paired.event_id.clone());
-        let mut entries = vec![Entry::Paired(Box::new(entry))];
-        // The device trusts the answer's epoch from now on, so it journals the witness that proves the epoch.
-        if let Some(text) = answer.header(crate::wire::scanning::WITNESS_HEADER)
-            && let Ok(witness) = text.parse::<crate::wire::scanning::Witness>()
-            && self.proofs.event_id() != Some(&witness.event_id)
-        {
-            let (event_id, text) = (witness.event_id, text.to_owned());
-            entries.push(Entry::Witness { event_id, text, also: Vec::new() });
-        }
-        self.recorder.append(&mut self.out, entries, vec![After::Settled(before)]);
     }
 
     /// Handles a pairing request without an answer. It is tried a few times, since the token is valid for five minutes.
     pub fn pairing_lost(&mut self) {
-        if self.lanes.pair.failures() >= limits::PAIRING_TRIES && !self.still_waits() {
+        let tried = self.uplink.lane(Kind::Pair).failures() >= limits::PAIRING_TRIES;
+        if tried && !self.pairing.still_waits(self.session.mono()) {
             self.pairing_failed("The server does not answer. Is there a network?");
         }
     }
 
     fn pairing_failed(&mut self, why: &str) {
-        self.pairing = None;
+        self.pairing.end();
         self.message = Some(why.to_owned());
         self.refuse("pairing_failed", why);
     }
@@ -113,19 +100,12 @@ impl State {
     /// Takes a new pairing or assignment into use. The device drops the data of the former event, and asks the server
     /// for everything at once. `before` is the event of the device until now, absent if it had none.
     pub fn settled(&mut self, before: Option<EventId>) {
-        self.pairing = None;
+        self.pairing.end();
         self.message = None;
-        self.key_unknown = None;
-        self.suspended = false;
         self.named = None;
         self.way = None;
-        self.epoch_seen = None;
-        for request in self.requests.keys().copied().collect::<Vec<_>>() {
-            self.emit(Effect::Cancel { request });
-        }
-        self.requests.clear();
-        self.lanes = super::state::Lanes::default();
-        self.batch = None;
+        self.uplink.start_over(&mut self.out);
+        self.uploads.drop_batch();
         self.whole_next = self.recorder.journal().old_key.is_some();
         self.names_whole = self.whole_next;
         self.names_refused = None;
@@ -164,13 +144,12 @@ impl State {
     /// Asks the server for its time.
     pub fn ask_time(&mut self) {
         let gaps_ms = self.session.clock().gaps_ms();
-        self.send(Ask::Time { gaps_ms }, "GET", "/api/scanning/time".to_owned(), None, limits::REQUEST_MS);
+        self.send(Request::get(Ask::Time { gaps_ms }, "/api/scanning/time".to_owned(), limits::REQUEST_MS));
     }
 
     /// Takes the server's answer about its time, which makes four timestamps.
     pub fn time_answered(&mut self, gaps_ms: i64, answer: &Answer<'_>) {
-        let ask = Ask::Time { gaps_ms };
-        let Some(time) = answer.read::<TimeAnswer>() else { return self.refused_by_server(&ask, answer) };
+        let Some(time) = answer.read::<TimeAnswer>() else { return self.refused(Kind::Time, answer) };
         let anchor = self.session.exchange(Exchange {
             sent_mono_ms: answer.sent_mono_ms,
             received_ms: time.received_at_ms,
@@ -181,11 +160,11 @@ impl State {
             let (wall_ms, at_ms) = (anchor.wall_ms, anchor.at_ms);
             self.recorder.note(Entry::Clock { wall_ms, at_ms, uncertainty_ms: anchor.uncertainty_ms });
         } else if !self.session.clock().exchanged() {
-            return self.failed(&ask);
+            return self.failed(Kind::Time);
         }
         // If the phone slept or its clock was set in between, the exchange measured nothing and is repeated at once.
         let slept = gaps_ms != self.session.clock().gaps_ms();
-        self.done(&ask, if slept { 0 } else { limits::CLOCK_EVERY_MS });
+        self.done(Kind::Time, if slept { 0 } else { limits::CLOCK_EVERY_MS });
     }
 
     // -------------------------------------------------------------------------------------------------------- list
@@ -211,20 +190,20 @@ impl State {
     pub fn ask_list(&mut self) {
         let Some(event_id) = self.paired().map(|paired| paired.event_id.clone()) else { return };
         let fresh_epoch = |list: &List| self.named.is_none_or(|(epoch, _)| epoch == list.epoch);
-        let few = self.deltas.len() < limits::DELTAS && self.lanes.list.failures() == 0;
+        let few = self.deltas.len() < limits::DELTAS && self.uplink.lane(Kind::List).failures() == 0;
         let since =
             self.list.as_ref().filter(|list| few && !self.whole_next && fresh_epoch(list)).map(|list| list.version);
         let query = since.map(|since| format!("?since={since}")).unwrap_or_default();
         let path = format!("/api/scanning/events/{event_id}/manifest{query}");
-        self.send(Ask::List { event_id, since }, "GET", path, None, limits::MANIFEST_MS);
+        self.send(Request::get(Ask::List { event_id }, path, limits::MANIFEST_MS));
     }
 
     /// Takes the server's answer with a list. A list that does not verify, is older, or belongs to somebody else is
     /// refused and the active one stays (trust faults 18–20).
-    pub fn list_answered(&mut self, ask: &Ask, event_id: &EventId, answer: &Answer<'_>) {
+    pub fn list_answered(&mut self, event_id: &EventId, answer: &Answer<'_>) {
         let Some(paired) = self.paired().filter(|paired| paired.event_id == *event_id).cloned() else { return };
         let (200, Some(signature)) = (answer.status, answer.header(SIGNATURE_HEADER)) else {
-            return self.refused_by_server(ask, answer);
+            return self.refused(Kind::List, answer);
         };
         let expected = Expected { organization_id: &paired.organization_id, event_id };
         let mark = self.recorder.journal().lists.get(event_id);
@@ -240,10 +219,10 @@ impl State {
                     self.swap(event_id, list, whole);
                 }
             }
-            Err(error) => return self.list_refused(ask, answer, &error),
+            Err(error) => return self.list_refused(answer, &error),
         }
         self.message = None;
-        self.done(ask, 0);
+        self.done(Kind::List, 0);
     }
 
     /// Takes a list into use: it is cached, noted in the journal, and decides from now on.
@@ -269,11 +248,11 @@ impl State {
         if self.list.is_none() {
             // A heartbeat left before the list came. The next one is sent at once, so that the organiser does not read
             // "list none".
-            self.lanes.heartbeat.hurry(now);
+            self.uplink.hurry(Kind::Heartbeat, now);
         }
         if self.list.as_ref().is_none_or(|before| before.epoch != list.epoch) {
             // Without a list of this epoch, the device could not ask for changes until now.
-            self.lanes.changes.hurry(now);
+            self.uplink.hurry(Kind::Changes, now);
         }
         self.list = Some(list);
         self.names_follow_list();
@@ -290,23 +269,22 @@ impl State {
         }
         self.whole_next = true;
         let now = self.mono();
-        self.lanes.list.hold(now, limits::UNSAVED_EVERY_MS);
+        self.uplink.hold(Kind::List, now, limits::UNSAVED_EVERY_MS);
         let message = "The list cannot be stored: without a network this device would not start again. Free storage.";
         self.message = Some(message.to_owned());
     }
 
-    fn list_refused(&mut self, ask: &Ask, answer: &Answer<'_>, error: &ManifestError) {
+    fn list_refused(&mut self, answer: &Answer<'_>, error: &ManifestError) {
         let json = || serde_json::from_slice::<serde::de::IgnoredAny>(answer.body).is_ok();
         let ours = compact::is_compact(answer.body) || json();
-        self.captive |= !ours;
-        self.online &= ours;
+        self.uplink.judge_origin(ours);
         self.message = Some(format!("A list was refused: {error}."));
-        self.failed(ask);
+        self.failed(Kind::List);
         if matches!(error, ManifestError::WrongBase { .. } | ManifestError::ContentHash) {
             // The changes do not fit the list on this device. The next try asks for the whole list, since its lane has
             // a failure.
             let now = self.mono();
-            self.lanes.list.hurry(now);
+            self.uplink.hurry(Kind::List, now);
         }
     }
 
@@ -332,20 +310,20 @@ impl State {
         };
         let path = format!("/api/scanning/events/{event_id}/changes{query}");
         let timeout_ms = limits::REQUEST_MS + limits::CHANGES_WAIT_SECONDS * 1_000;
-        self.send(Ask::Changes { event_id, of }, "GET", path, None, timeout_ms);
+        self.send(Request::get(Ask::Changes { event_id, of }, path, timeout_ms));
     }
 
     /// Takes the server's answer about changes.
-    pub fn changes_answered(&mut self, ask: &Ask, event_id: &EventId, of: Epoch, answer: &Answer<'_>) {
-        let Some(changes) = answer.read::<ChangesAnswer>() else { return self.refused_by_server(ask, answer) };
-        if !self.follow_epoch(changes.cursor.epoch) {
-            return self.failed(ask);
+    pub fn changes_answered(&mut self, event_id: &EventId, of: Epoch, answer: &Answer<'_>) {
+        let Some(changes) = answer.read::<ChangesAnswer>() else { return self.refused(Kind::Changes, answer) };
+        if !self.uplink.follow_epoch(&mut self.recorder, changes.cursor.epoch) {
+            return self.failed(Kind::Changes);
         }
         if !changes.resync && changes.cursor.epoch != of {
             // The request named a list of another epoch ([`Self::may_follow`]). The device first fetches a list of this
             // epoch.
             self.follow_version((changes.cursor.epoch, changes.manifest_version));
-            return self.failed(ask);
+            return self.failed(Kind::Changes);
         }
         let again = changes.more || changes.resync;
         // The long poll came back at once with nothing, since the news is a list that is fetched separately. A pause
@@ -362,7 +340,7 @@ impl State {
         for number in forget {
             self.emit(Effect::Forget { key: page_key(event_id, number) });
         }
-        self.done(ask, if again { 0 } else { pause });
+        self.done(Kind::Changes, if again { 0 } else { pause });
     }
 
     // --------------------------------------------------------------------------------------------------- heartbeat
@@ -387,29 +365,29 @@ impl State {
             figures: Some(figures),
             gate_id: self.beat.gate_id.clone(),
         };
-        self.send(Ask::Heartbeat, "POST", path, Some(to_text(&request)), limits::REQUEST_MS);
+        self.send(Request::post(Ask::Heartbeat, &path, to_text(&request), limits::REQUEST_MS));
     }
 
     /// Takes the server's answer to a heartbeat: where this device is assigned, and whether there is news.
     pub fn heartbeat_answered(&mut self, answer: &Answer<'_>) {
         let Some(beat) = answer.read::<HeartbeatAnswer>() else {
-            return self.refused_by_server(&Ask::Heartbeat, answer);
+            return self.refused(Kind::Heartbeat, answer);
         };
-        if !self.follow_epoch(beat.cursor.epoch) {
-            return self.failed(&Ask::Heartbeat);
+        if !self.uplink.follow_epoch(&mut self.recorder, beat.cursor.epoch) {
+            return self.failed(Kind::Heartbeat);
         }
         self.out.measured().answered();
         // If a list came after the heartbeat left, the server is told at once.
         let told = self.beat.listed || self.list.is_none();
-        self.done(&Ask::Heartbeat, if told { limits::HEARTBEAT_MS } else { 0 });
+        self.done(Kind::Heartbeat, if told { limits::HEARTBEAT_MS } else { 0 });
         self.measure(answer);
-        self.suspended = beat.suspended;
+        self.uplink.suspend(beat.suspended);
         let told = self.beat.gate_id.clone();
         self.follow_count(&beat);
         self.head_named = self.head_named.max(Some((beat.cursor.epoch, beat.cursor.serial)));
         let now = self.mono();
         if self.feed.cursor().is_none_or(|cursor| *cursor < beat.cursor) {
-            self.lanes.changes.hurry(now);
+            self.uplink.hurry(Kind::Changes, now);
         }
         self.follow_version((beat.cursor.epoch, beat.manifest_version));
         // The device reports its own choice of gate once. If somebody moves the device after that, the old choice does
@@ -421,31 +399,13 @@ impl State {
             if paired.moved { self.gate_told.as_ref() == Some(&paired.gate_id) } else { elsewhere }
         });
         if self.paired().is_some_and(|paired| paired.moved) && (!moved || self.busy()) {
-            self.lanes.heartbeat.hurry(now);
+            self.uplink.hurry(Kind::Heartbeat, now);
         }
-        if moved && !self.busy() && self.pairing.is_none() {
+        if moved && !self.busy() && !self.pairing.is_under_way() {
             let before = self.paired().map(|paired| paired.event_id.clone());
             let entry = Entry::Assigned { event_id: beat.event_id, gate_id: beat.gate_id };
             self.recorder.append(&mut self.out, vec![entry], vec![After::Settled(before)]);
         }
         self.purge();
     }
-}
-
-/// Server and token of a pairing link `https://host/scan/#pair=TOKEN`, or of a token alone. `None` for any other text.
-fn pairing_code(code: &str) -> Option<(Option<String>, String)> {
-    let code = code.trim();
-    let token_of = |token: &str| {
-        let fits = (8..=limits::ID_CHARS).contains(&token.len());
-        let plain = token.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.~".contains(&b));
-        (fits && plain).then(|| token.to_owned())
-    };
-    let Some((scheme, rest)) = code.split_once("://") else { return Some((None, token_of(code)?)) };
-    if !matches!(scheme, "https" | "http") {
-        return None;
-    }
-    let (place, fragment) = rest.split_once('#')?;
-    let host = place.split(['/', '?']).next().filter(|host| !host.is_empty())?;
-    let token = fragment.split('&').find_map(|pair| pair.strip_prefix("pair="))?;
-    Some((Some(format!("{scheme}://{host}")), token_of(token)?))
 }

@@ -513,3 +513,8 @@ impl Journal {
         self.unsent
     }
 }
+
+/// Staff's own text in a form that the record can hold: trimmed, without control characters, at most `most` characters.
+pub(super) fn words(text: &str, most: usize) -> String {
+    text.trim().chars().filter(|c| !c.is_control()).take(most).collect()
+}

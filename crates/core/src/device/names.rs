@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::book::{NAMES, NameBook, names_key};
 use super::list::List;
 use super::lookup::About;
-use super::net::Answer;
-use super::state::{Ask, State};
+use super::state::State;
+use super::uplink::{Answer, Ask, Kind, Request};
 use crate::decide::Reason;
 use crate::gate::Direction;
 use crate::ids::{EventId, TicketId};
@@ -90,7 +90,7 @@ impl State {
     pub fn names_follow_list(&mut self) {
         if self.names_allowed() {
             let now = self.mono();
-            self.lanes.names.hurry(now);
+            self.uplink.hurry(Kind::Names, now);
         } else {
             self.forget_names();
         }
@@ -101,49 +101,50 @@ impl State {
         let Some(event_id) = self.paired().map(|paired| paired.event_id.clone()) else { return };
         let seen = self.newest_change();
         let same_epoch = |book: &&NameBook| seen.is_none_or(|(epoch, _)| epoch == book.names.epoch);
-        let few = self.lanes.names.failures() == 0 && !self.names_whole;
+        let few = self.uplink.lane(Kind::Names).failures() == 0 && !self.names_whole;
         let since = self.names.as_ref().filter(same_epoch).filter(|book| few && book.deltas.len() < limits::DELTAS);
         let since = since.map(|book| book.names.version);
         let query = since.map(|since| format!("?since={since}")).unwrap_or_default();
         let path = format!("/api/scanning/events/{event_id}/names{query}");
-        self.send(Ask::Names { event_id, seen }, "GET", path, None, limits::MANIFEST_MS);
+        let request = Request::get(Ask::Names { event_id, seen }, path, limits::MANIFEST_MS);
+        self.send(Request { etag: self.names_etag(), ..request });
     }
 
     /// The value of `If-None-Match` in a request for names. `None` if the whole is needed.
-    pub fn names_etag(&self) -> Option<String> {
+    fn names_etag(&self) -> Option<String> {
         let names = &self.names.as_ref().filter(|_| !self.names_whole)?.names;
         Some(format!("W/\"names.{}.{}\"", names.epoch, names.version))
     }
 
     /// Takes the server's answer with names. Names that do not verify are refused, and those held stay.
-    pub fn names_answered(&mut self, ask: &Ask, event_id: &EventId, seen: Option<(Epoch, u64)>, answer: &Answer<'_>) {
+    pub fn names_answered(&mut self, event_id: &EventId, seen: Option<(Epoch, u64)>, answer: &Answer<'_>) {
         let Some(paired) = self.paired().filter(|paired| paired.event_id == *event_id).cloned() else { return };
         if answer.status == 304 {
             if let Some(book) = &mut self.names {
                 book.checked = seen.map_or(book.checked, |seen| seen.max(book.checked));
             }
-            return self.done(ask, limits::NAMES_EVERY_MS);
+            return self.done(Kind::Names, limits::NAMES_EVERY_MS);
         }
         if answer.status == 403 && answer.problem().is_some_and(|problem| problem.code == "names_not_allowed") {
             self.names_refused = self.list.as_ref().map(|list| list.version);
             self.forget_names();
-            return self.done(ask, limits::NAMES_EVERY_MS);
+            return self.done(Kind::Names, limits::NAMES_EVERY_MS);
         }
         let (200, Some(signature)) = (answer.status, answer.header(SIGNATURE_HEADER)) else {
-            return self.refused_by_server(ask, answer);
+            return self.refused(Kind::Names, answer);
         };
         if !self.names_allowed() {
-            return self.done(ask, limits::NAMES_EVERY_MS);
+            return self.done(Kind::Names, limits::NAMES_EVERY_MS);
         }
         let expected = Expected { organization_id: &paired.organization_id, event_id };
         let active = self.names.as_ref().map(|book| &book.names);
         match read_names(answer.body, Some(signature), &paired.api_key, expected, active) {
             Ok(names) => {
                 self.keep_names(event_id, names);
-                self.done(ask, limits::NAMES_EVERY_MS);
+                self.done(Kind::Names, limits::NAMES_EVERY_MS);
             }
             // The next request asks for the whole, after a pause.
-            Err(_) => self.failed(ask),
+            Err(_) => self.failed(Kind::Names),
         }
     }
 

@@ -11,8 +11,8 @@
 //! looks.
 
 use super::door::shown;
-use super::net::Answer;
-use super::state::{Ask, Asking, State, Way};
+use super::state::{Asking, State, Way};
+use super::uplink::{Answer, Ask, Kind, Request};
 use super::verdict::{asks_staff, learned, verdict_of};
 use crate::decide::screen;
 use crate::ids::ScanId;
@@ -39,17 +39,17 @@ impl State {
 
     /// Measures the round trip, for the next code.
     pub fn ping(&mut self) {
-        self.send(Ask::Ping, "GET", "/api/scanning/time".to_owned(), None, limits::PING_MS);
+        self.send(Request::get(Ask::Ping, "/api/scanning/time".to_owned(), limits::PING_MS));
     }
 
     /// Takes the server's answer to a ping.
     pub fn ping_answered(&mut self, answer: &Answer<'_>) {
         if answer.read::<TimeAnswer>().is_none() {
             self.way = None;
-            return self.refused_by_server(&Ask::Ping, answer);
+            return self.refused(Kind::Ping, answer);
         }
         self.measure(answer);
-        self.done(&Ask::Ping, limits::PING_EVERY_MS);
+        self.done(Kind::Ping, limits::PING_EVERY_MS);
     }
 
     // ------------------------------------------------------------------------------------------------------- asking
@@ -61,7 +61,11 @@ impl State {
             let fresh = now - way.at_mono_ms < limits::ASK_FRESH_MS && way.gaps_ms == self.session.clock().gaps_ms();
             fresh && way.round_ms < limits::ASK_ROUND_MS
         });
-        quick && !self.is_practice() && now >= self.lanes.scan.due_at() && !self.suspended && self.key_unknown.is_none()
+        quick
+            && !self.is_practice()
+            && now >= self.uplink.lane(Kind::Scan).due_at()
+            && !self.uplink.is_suspended()
+            && !self.uplink.is_key_unknown()
     }
 
     /// Asks the server about a claim that is durable now. If the round trip became unknown meanwhile, the device
@@ -75,7 +79,7 @@ impl State {
         if let Some(body) = body {
             let text = crate::wire::stored::to_text(&body);
             let ask = Ask::Scan { scan_id };
-            self.send(ask, "POST", "/api/scans".to_owned(), Some(text), limits::ASK_LISTEN_MS);
+            self.send(Request::post(ask, "/api/scans", text, limits::ASK_LISTEN_MS));
         }
     }
 
@@ -88,20 +92,20 @@ impl State {
         let word = answer.read::<OnlineAnswer>().filter(|word| word.scan_id == *scan_id);
         let waited = self.waits_for(scan_id);
         let Some(word) = word else {
-            self.refused_by_server(&Ask::Scan { scan_id: scan_id.clone() }, answer);
+            self.refused(Kind::Scan, answer);
             return if waited { self.decide_alone() } else { self.way = None };
         };
         self.measure(answer);
         if waited && let Some(asking) = &mut self.asking {
             asking.word = Some(Some(Box::new(word)));
-            self.done(&Ask::Scan { scan_id: scan_id.clone() }, 0);
+            self.done(Kind::Scan, 0);
         }
     }
 
     /// Handles a question about a scan that gets no answer, or one that cannot be trusted.
     pub fn no_word(&mut self, scan_id: &ScanId) {
         if self.waits_for(scan_id) {
-            self.failed(&Ask::Scan { scan_id: scan_id.clone() });
+            self.failed(Kind::Scan);
             self.decide_alone();
         }
     }
@@ -122,12 +126,12 @@ impl State {
             asking.word = Some(None);
         }
         self.way = None;
-        let (now, failures) = (self.mono(), self.lanes.scan.failures());
+        let (now, failures) = (self.mono(), self.uplink.lane(Kind::Scan).failures());
         if let Some(more) = failures.checked_sub(2) {
             let pause = (limits::ASK_PAUSE_MS << more.min(8)).min(limits::ASK_PAUSE_MAX_MS);
-            self.lanes.scan.pause(now, pause);
+            self.uplink.pause(Kind::Scan, now, pause);
         }
-        self.lanes.ping.hurry(now);
+        self.uplink.hurry(Kind::Ping, now);
     }
 
     // -------------------------------------------------------------------------------------------------- the final

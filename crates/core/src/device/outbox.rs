@@ -25,6 +25,10 @@ impl Outbox {
     pub fn measure(&mut self, input: &Input) {
         self.measured.input(input, self.mono_ms);
     }
+    /// The monotonic clock of the input, in milliseconds.
+    pub fn mono(&self) -> i64 {
+        self.mono_ms
+    }
     /// The effects so far, in order. The outbox is empty after that.
     pub fn empty(&mut self) -> Vec<Effect> {
         std::mem::take(&mut self.effects)

@@ -2,6 +2,7 @@
 
 use super::journal::{Delivery, OwnScan};
 use super::state::State;
+use super::uplink::Kind;
 use super::verdict::{asks_staff, short_code};
 use crate::gate::GateRules;
 use crate::ids::GateId;
@@ -20,13 +21,13 @@ impl State {
         if self.recorder.blocked().is_some() || self.recorder.journal().damaged {
             return Phase::Blocked;
         }
-        if self.pairing.is_some() {
+        if self.pairing.is_under_way() {
             return Phase::Pairing;
         }
         match (self.paired(), &self.list) {
             (None, _) => Phase::Unpaired,
             (Some(_), _) if self.recorder.journal().revoked => Phase::Revoked,
-            (Some(_), _) if self.key_unknown.is_some() => Phase::KeyUnknown,
+            (Some(_), _) if self.uplink.is_key_unknown() => Phase::KeyUnknown,
             (Some(_), None) => Phase::FirstSync,
             (Some(_), Some(_)) => Phase::Ready,
         }
@@ -43,7 +44,7 @@ impl State {
         View {
             phase: self.phase(),
             message: self.why(),
-            pairing_code: self.shown_code(),
+            pairing_code: self.pairing.shown_code(),
             device_id: paired.map(|paired| paired.device_id.clone()),
             device_name: paired.map(|paired| paired.name.clone()).unwrap_or_default(),
             event_name: list.map(|list| list.event.name.clone()).unwrap_or_default(),
@@ -65,9 +66,9 @@ impl State {
                 checked_at: self.list_checked_ms.map_or(list.generated_at, Timestamp::clamped).max(list.generated_at),
                 newer: self.named.map(|(_, version)| version),
             }),
-            online: self.online,
-            captive: self.captive,
-            suspended: self.suspended,
+            online: self.uplink.is_online(),
+            captive: self.uplink.is_captive(),
+            suspended: self.uplink.is_suspended(),
             unsent: self.recorder.journal().unsent(),
             sending: self.sending(),
             retry_in_ms: self.retry_at().map(|at| (at - self.mono()).max(0)),
@@ -98,12 +99,13 @@ impl State {
     }
 
     fn sending(&self) -> u64 {
-        self.batch.as_ref().filter(|_| self.lanes.sync.busy()).map_or(0, |batch| batch.seqs.len() as u64)
+        if self.uplink.lane(Kind::Sync).busy() { self.uploads.batch_len() } else { 0 }
     }
 
     /// When a failed upload is tried again. `None` if no upload waits after a failure.
     pub fn retry_at(&self) -> Option<i64> {
-        let waits = self.lanes.sync.failures() > 0 && !self.lanes.sync.busy();
+        let lane = self.uplink.lane(Kind::Sync);
+        let waits = lane.failures() > 0 && !lane.busy();
         self.upload_at().filter(|_| waits)
     }
 

@@ -4,88 +4,23 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::book::NameBook;
 use super::feed::Feed;
-use super::lane::Lane;
 use super::list::List;
 use super::outbox::Outbox;
-use super::proofs::Proofs;
+use super::pairing::Pairing;
 use super::purge::Purge;
 use super::recorder::Recorder;
 use super::session::Session;
+use super::uplink::{Answer, Kind, Refusal, Request, Uplink};
+use super::upload::Uploads;
 use crate::gate::{Direction, GateRules};
-use crate::ids::{BatchId, EventId, GateId, ScanId};
+use crate::ids::{EventId, GateId, ScanId};
+use crate::limits;
 use crate::rule::Epoch;
 use crate::time::Timestamp;
 use crate::wire::engine::{Effect, Input, View};
-use crate::wire::journal::Paired;
+use crate::wire::journal::{Entry, Paired};
+use crate::wire::problem::Problem;
 use crate::wire::scans::OnlineAnswer;
-
-/// The kinds of requests, with what each is about.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Ask {
-    Pair,
-    Time {
-        gaps_ms: i64,
-    },
-    List {
-        event_id: EventId,
-        since: Option<u64>,
-    },
-    /// Changes. `of` is the epoch of the list that the request names.
-    Changes {
-        event_id: EventId,
-        of: Epoch,
-    },
-    /// Guests' names. `seen` is the newest change known when the request was made.
-    Names {
-        event_id: EventId,
-        seen: Option<(Epoch, u64)>,
-    },
-    Heartbeat,
-    Sync,
-    Status {
-        head: u64,
-    },
-    Scan {
-        scan_id: ScanId,
-    },
-    Ping,
-}
-
-/// The lanes: one per kind of request.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Lanes {
-    pub pair: Lane,
-    pub time: Lane,
-    pub list: Lane,
-    pub changes: Lane,
-    pub names: Lane,
-    pub heartbeat: Lane,
-    pub sync: Lane,
-    pub status: Lane,
-    pub scan: Lane,
-    pub ping: Lane,
-}
-
-impl Lanes {
-    pub fn of(&mut self, ask: &Ask) -> &mut Lane {
-        match ask {
-            Ask::Pair => &mut self.pair,
-            Ask::Time { .. } => &mut self.time,
-            Ask::List { .. } => &mut self.list,
-            Ask::Changes { .. } => &mut self.changes,
-            Ask::Names { .. } => &mut self.names,
-            Ask::Heartbeat => &mut self.heartbeat,
-            Ask::Sync => &mut self.sync,
-            Ask::Status { .. } => &mut self.status,
-            Ask::Scan { .. } => &mut self.scan,
-            Ask::Ping => &mut self.ping,
-        }
-    }
-    pub fn all(&mut self) -> [&mut Lane; 10] {
-        let Self { pair, time, list, changes, names, heartbeat, sync, status, scan, ping } = self;
-        [pair, time, list, changes, names, heartbeat, sync, status, scan, ping]
-    }
-}
 
 /// A claim that the server is asked about. Its verdict waits for the answer. Only one question is open at a time, since
 /// the next code is decided on the state that this claim's final leaves.
@@ -107,33 +42,6 @@ pub(super) struct Way {
     /// [`Clock::gaps_ms`] at that time. If it has changed since, the phone slept or its clock was set, and the measured
     /// round trip is no longer valid.
     pub gaps_ms: i64,
-}
-
-/// A pairing under way.
-#[derive(Debug, Clone)]
-pub(super) struct Pairing {
-    pub token: String,
-    pub server: Option<String>,
-    pub name: String,
-    /// This phone's own request to be paired (spec D11 way (b)). While it waits, the token is empty until the server
-    /// gives one. Absent if staff gave the phone a pairing code.
-    pub own: Option<Own>,
-}
-
-/// The data of a pairing that waits for an organiser's approval.
-#[derive(Debug, Clone)]
-pub(super) struct Own {
-    pub claim_secret: String,
-    /// The monotonic clock at which the shown code expires.
-    pub until_mono_ms: i64,
-}
-
-/// The upload under way. Its id and content stay unchanged until it is answered (spec D2).
-#[derive(Debug, Clone)]
-pub(super) struct Batch {
-    pub id: BatchId,
-    pub seqs: Vec<u64>,
-    pub body: String,
 }
 
 /// The view that the page was last told to draw.
@@ -197,14 +105,10 @@ pub(super) struct State {
     /// The newest change of the event that a heartbeat's answer named.
     pub head_named: Option<(Epoch, u64)>,
     pub caches: BTreeMap<String, Vec<u8>>,
-    pub lanes: Lanes,
-    pub requests: BTreeMap<u64, Ask>,
-    pub next_request: u64,
-    pub pairing: Option<Pairing>,
+    pub uplink: Uplink,
+    pub uploads: Uploads,
+    pub pairing: Pairing,
     pub message: Option<String>,
-    pub online: bool,
-    pub captive: bool,
-    pub suspended: bool,
     /// The server's last count of the area behind this gate. Absent until it came.
     pub area: Option<Area>,
     /// Persons added at all doors, as the server last counted them.
@@ -215,20 +119,10 @@ pub(super) struct State {
     pub gate_told: Option<GateId>,
     /// The state when the heartbeat under way left.
     pub beat: Beat,
-    /// The newest request that had left when the server said that it does not know the key. Only the answer to a later
-    /// request can show otherwise. Absent if the server knows the key.
-    pub key_unknown: Option<u64>,
-    /// The request whose answer is being handled.
-    pub answering: u64,
     /// The newest list that the server mentioned. Absent if the device has it.
     pub named: Option<(Epoch, u64)>,
     /// The estimated time when the server last said that the active list is the newest, in milliseconds.
     pub list_checked_ms: Option<i64>,
-    pub proofs: Proofs,
-    /// The witness that each request under way carries.
-    pub carried: BTreeMap<u64, String>,
-    pub witness_kept_at: i64,
-    pub epoch_seen: Option<Epoch>,
     pub asking: Option<Asking>,
     /// Claims for which staff were asked a question that the claims' rows don't record, with the server's answer if one
     /// came.
@@ -239,20 +133,6 @@ pub(super) struct State {
     /// Whether the other keyboard layout of the hardware reader is tried first, because the last ticket was found by
     /// it.
     pub other_layout: bool,
-    pub batch: Option<Batch>,
-    /// Seqs of the scans whose receipt is being journalled. They are not offered again meanwhile.
-    pub settling: BTreeSet<u64>,
-    /// Most scans of the next batch. It is halved to isolate a scan that the server cannot read.
-    pub chunk: usize,
-    /// The monotonic clock of each upload of the last minute.
-    pub uploads: VecDeque<i64>,
-    pub poison_at: i64,
-    /// The seq of the unreadable scan that was offered last.
-    pub poison_tried: u64,
-    /// The monotonic time from which scans of an event that the server does not know are offered again.
-    pub elsewhere_at: i64,
-    /// Whether staff pressed Sync, so that the next upload does not wait for its interval.
-    pub rush: bool,
     /// Whether the list must be fetched whole, because the cached one is signed under a key that was rotated out.
     pub whole_next: bool,
     pub last_view: Option<Drawn>,
@@ -269,6 +149,55 @@ impl State {
     }
     pub fn refuse(&mut self, code: &str, message: &str) {
         self.out.refuse(code, message);
+    }
+
+    pub fn send(&mut self, request: Request) {
+        self.uplink.send(&self.session, &mut self.out, self.recorder.journal(), request);
+    }
+    pub fn failed(&mut self, kind: Kind) {
+        self.uplink.failed(&mut self.out, kind);
+    }
+    pub fn done(&mut self, kind: Kind, after_ms: i64) {
+        self.uplink.done(kind, self.session.mono(), after_ms);
+    }
+    /// When the next upload may leave, by the monotonic clock. `None` if there is nothing to send.
+    pub fn upload_at(&self) -> Option<i64> {
+        self.uploads.due_at(self.recorder.journal(), self.uplink.lane(Kind::Sync), self.session.mono())
+    }
+
+    /// Handles an answer that is not a success.
+    pub fn refused(&mut self, kind: Kind, answer: &Answer<'_>) {
+        let refusal = self.uplink.refused(&mut self.out, kind, answer);
+        self.follow_refusal(kind, refusal);
+    }
+
+    /// Follows what a refusal means for the device as a whole.
+    pub fn follow_refusal(&mut self, kind: Kind, refusal: Refusal) {
+        match refusal {
+            Refusal::Failed => {}
+            Refusal::Revoked(problem) => self.revoke(&problem),
+            Refusal::Suspended(problem) => {
+                if !self.uploads.held(&mut self.uplink, &mut self.recorder, &self.session, &problem) {
+                    self.uplink.hold(kind, self.session.mono(), limits::SUSPENDED_EVERY_MS);
+                }
+            }
+        }
+    }
+
+    /// Follows the organiser's revocation of this device. Guest data is removed at once, and the log is still uploaded
+    /// (spec D10).
+    fn revoke(&mut self, problem: &Problem) {
+        self.emit(Effect::WipeCaches);
+        self.uplink.cancel_all_but_the_log(&mut self.out);
+        self.list = None;
+        self.names = None;
+        self.feed = Feed::default();
+        self.deltas.clear();
+        self.caches.clear();
+        if !self.recorder.journal().revoked {
+            self.recorder.note(Entry::Revoked { at_ms: self.session.at_ms() });
+        }
+        self.uploads.handed_over(&mut self.uplink, &mut self.recorder, &self.session, problem);
     }
 
     /// The device's pairing. `None` if it is not paired.

@@ -1,7 +1,8 @@
 //! Adds guests without a ticket at the door (decision 036). One signed scan is the guest's entry, and the server makes
 //! the ticket from it.
 
-use super::door::{shown, words};
+use super::door::shown;
+use super::journal::words;
 use super::lookup::About;
 use super::recorder::After;
 use super::state::State;
