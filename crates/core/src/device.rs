@@ -4,13 +4,22 @@
 //! ([`crate::wire::engine::Effect`]). The engine's journal holds everything that must survive a restart. The state
 //! after a restart is the sum of the journal's rows, read in order.
 //!
-//! The modules below stand in reading order. First come the clock, the sum of the rows, the server's changes, the
-//! timing of requests, the list and the names. Then come the measurements, the state, the look-up of a code, the
-//! verdict, and the count of the area. Then come the door, bookings, guests added at the door, headcounts, requests,
-//! and asking before the door opens. Last come uploads, purging, guests' names, following the server, the panel, and
-//! the engine that uses all of them.
+//! The state lies in rooms: structs with private fields, each in a file of its own with the methods that change it. A
+//! room calls only rooms above its own in the reading order, so no call leads back to its caller. What a room above
+//! must do follows as a value, such as an `Act` or a `Refusal`. Only the last five files know all rooms.
+//!
+//! The modules below stand in reading order:
+//!
+//! 1. the clock, the sum of the rows, the server's changes, the timing of requests, the list, the names, the figures;
+//! 2. the session and the effects of an input, the recorder and the purge;
+//! 3. the uplink, uploads, the pairing, the catalog of list and changes;
+//! 4. the look-up of a code, the counts of the area, heartbeats, guests;
+//! 5. the desk that decides, a booking's offer, the verdict, the reader, the PIN;
+//! 6. the door, bookings, the guest list, guests added at the door, headcounts, questions to the server;
+//! 7. all rooms together, following the server, the schedule of requests, the panel, and the engine.
 
 pub mod clock;
+mod own_scan;
 pub mod journal;
 mod feed;
 mod lane;

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use super::journal::{Delivery, OwnScan};
 use super::lookup::Known;
+use super::own_scan::{Delivery, OwnScan};
 use crate::gate::{Direction, same_area};
 use crate::ids::{EventId, GateId};
 use crate::limits;

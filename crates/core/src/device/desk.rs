@@ -4,9 +4,9 @@
 use super::area::Counts;
 use super::clock::Stamp;
 use super::guests::Guests;
-use super::journal::OwnScan;
 use super::lookup::{About, Known};
 use super::outbox::Outbox;
+use super::own_scan::OwnScan;
 use super::recorder::After;
 use super::session::Session;
 use crate::decide::{Question, Screen, Standing, Verdict, decide};

@@ -3,9 +3,10 @@
 //! Each action ends in one append to the journal. Its result is shown only after the append is durable (trust I1).
 
 use super::desk::{Act, Asked, Desk};
-use super::journal::{OwnScan, words};
+use super::journal::words;
 use super::lookup::{About, Known};
 use super::outbox::Outbox;
+use super::own_scan::OwnScan;
 use super::pin;
 use super::reader::Reader;
 use super::recorder::After;
@@ -21,7 +22,8 @@ use crate::wire::scans::OnlineAnswer;
 
 /// Takes a code from a reader. `other` is the same code as a different keyboard layout would give it. The device
 /// judges the text that is a ticket's code, and tries its layout first from then on. If neither text is a ticket's
-/// code, the layout that is tried first stays. A typed text may be a short code.
+/// code, the layout that is tried first stays. A typed text may be a short code. `may_ask` says whether the device may
+/// ask the server about the scan.
 pub(super) fn read_code(
     desk: &Desk<'_>,
     reader: &mut Reader,
@@ -155,7 +157,8 @@ fn record(desk: &Desk<'_>, scan: Scan, shown: Shown, about: &About, asked: &Aske
     desk.sign(scan, shown, Some(After::Show(Box::new(view))))
 }
 
-/// Records how many persons of a party go in: the claim's final, under the same id (spec §5).
+/// Records how many persons of a party go in: the claim's final, under the same id (spec §5). `word` is the server's
+/// answer about the claim. Absent if none came.
 pub(super) fn count_party(
     desk: &Desk<'_>,
     out: &mut Outbox,
@@ -163,15 +166,14 @@ pub(super) fn count_party(
     word: Option<&OnlineAnswer>,
 ) -> Act {
     let known = desk.known;
-    if let Err(refusal) = desk.known.may_scan() {
+    if let Err(refusal) = known.may_scan() {
         return refusal.into();
     }
-    let claim =
-        known.journal.find(scan_id).filter(|own| own.scan.stage == Stage::Claim && desk.known.is_here(&own.scan));
+    let claim = known.journal.find(scan_id).filter(|own| own.scan.stage == Stage::Claim && known.is_here(&own.scan));
     let Some((claim, method)) = claim.map(|own| (own.scan.clone(), own.scan.method)) else {
         return Act::refuse("unknown_scan", "This party was counted already, or was never asked about here.");
     };
-    let about = desk.known.about(&claim);
+    let about = known.about(&claim);
     let Some(mut asked) = desk.ask(&about, claim.kind, Some(scan_id)) else { return Act::Nothing };
     // The server's answer holds unless this device has heard of a later change. Others may have come in while staff
     // counted.
@@ -207,13 +209,11 @@ pub(super) fn count_party(
 
 /// Persons of a ticket that this device let through after `claim`, in the same direction.
 fn moved_since(known: Known<'_>, about: &About, claim: &Scan) -> u32 {
-    let own = known
-        .journal
-        .of_ticket(&claim.event_id, about.ticket_id(), about.hash.as_slice())
-        .into_iter()
-        .map(|own| &own.scan);
-    let since = own.filter(|scan| known.journal.first_of(&scan.scan_id) > known.journal.first_of(&claim.scan_id));
-    since.filter(|scan| scan.opened && scan.kind == claim.kind).map(|scan| known.journal.kept(scan)).sum()
+    let journal = known.journal;
+    let own = journal.of_ticket(&claim.event_id, about.ticket_id(), about.hash.as_slice());
+    let own = own.into_iter().map(|own| &own.scan);
+    let since = own.filter(|scan| journal.first_of(&scan.scan_id) > journal.first_of(&claim.scan_id));
+    since.filter(|scan| scan.opened && scan.kind == claim.kind).map(|scan| journal.kept(scan)).sum()
 }
 
 /// Records an override: staff set a refusal aside (spec D18). It is a new scan with an open door. It keeps the

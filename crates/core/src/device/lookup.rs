@@ -2,8 +2,9 @@
 
 use super::catalog::Catalog;
 use super::feed::Feed;
-use super::journal::{Journal, OwnScan};
+use super::journal::Journal;
 use super::list::List;
+use super::own_scan::OwnScan;
 use crate::barcode::BarcodeHash;
 use crate::event::EventStatus;
 use crate::gate::{Direction, GateRules};

@@ -1,6 +1,7 @@
 //! The view that the page draws: the whole state of the scanner, and when it changed.
 
-use super::journal::{Delivery, Journal, OwnScan};
+use super::journal::Journal;
+use super::own_scan::{Delivery, OwnScan};
 use super::rooms::Rooms;
 use super::uplink::Kind;
 use super::verdict::{asks_staff, short_code};

@@ -1,9 +1,9 @@
 //! Makes a verdict in the form that the screen needs (experience §8).
 
 use super::desk::Desk;
-use super::journal::OwnScan;
 use super::lookup::Known;
 use super::offer::booking_of;
+use super::own_scan::OwnScan;
 use crate::decide::{LastEntry, Reason, Screen, Verdict};
 use crate::gate::{Direction, GateRules};
 use crate::limits;
