@@ -5,8 +5,8 @@
 //! after a restart is the sum of the journal's rows, read in order.
 //!
 //! The state lies in rooms: structs with private fields, each in a file of its own with the methods that change it. A
-//! room calls only rooms above its own in the reading order, so no call leads back to its caller. What a room above
-//! must do follows as a value, such as an `Act` or a `Refusal`. Only the last five files know all rooms.
+//! room calls only rooms above its own in the reading order, so no call leads back to its caller. What a room below
+//! must do is returned as a value, such as an `Act` or a `Refusal`. Only the last five files know all rooms.
 //!
 //! The modules below stand in reading order:
 //!

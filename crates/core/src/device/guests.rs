@@ -98,8 +98,8 @@ impl Guests {
         self.head_named = self.head_named.max(Some(change));
     }
 
-    /// Drops names that this device may no longer hold. They were allowed when they were stored, but the list has expired
-    /// since. No network and no action of staff is needed for this.
+    /// Drops names that this device may no longer hold. They were allowed when they were stored, but the list has
+    /// expired since. No network and no action of staff is needed for this.
     pub fn follow_time(&mut self, known: Known<'_>, at_ms: i64, out: &mut Outbox) {
         if self.book.is_some() && !known.names_allowed(at_ms) {
             self.forget(out);

@@ -91,7 +91,10 @@ impl Recorder {
     }
     /// Whether the append under way holds the final of a scan whose claim is durable.
     pub fn is_ending_a_claim(&self) -> bool {
-        let ends = |entry: &Entry| matches!(entry, Entry::Scan(it) if it.scan.stage == Stage::Final && self.journal.knows(&it.scan.scan_id));
+        let ends = |entry: &Entry| match entry {
+            Entry::Scan(it) => it.scan.stage == Stage::Final && self.journal.knows(&it.scan.scan_id),
+            _ => false,
+        };
         self.flight.as_ref().is_some_and(|flight| flight.entries.iter().any(ends))
     }
     /// Whether rows wait for the next append.
@@ -185,5 +188,59 @@ impl Recorder {
         if due && !self.lost && self.flight.is_none() {
             self.append(out, vec![Entry::Probe {}], Vec::new());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hidden(scan: &str) -> Entry {
+        Entry::Hidden { scan_id: ScanId::new(scan).unwrap() }
+    }
+
+    /// The append that the outbox holds, with the texts of its rows.
+    fn append(out: &mut Outbox) -> (u64, Vec<String>) {
+        let mut effects = out.empty();
+        let Some(Effect::Append { append, rows }) = effects.pop() else { panic!("no append: {effects:?}") };
+        (append, rows.into_iter().map(|row| row.text).collect())
+    }
+
+    #[test]
+    fn a_row_changes_the_state_once_it_is_durable_and_not_before() {
+        let (mut recorder, mut out) = (Recorder::default(), Outbox::default());
+        recorder.append(&mut out, vec![hidden("a")], vec![After::PinOk]);
+        let (number, _) = append(&mut out);
+        assert_eq!((recorder.is_writing(), recorder.journal().rows), (true, 0));
+        assert!(recorder.appended(number + 1).is_none(), "another append");
+        let durable = recorder.appended(number).unwrap();
+        assert_eq!((durable.after, durable.all), (vec![After::PinOk], true));
+        assert_eq!((recorder.is_writing(), recorder.journal().rows), (false, 1));
+    }
+
+    #[test]
+    fn of_a_failed_append_the_noted_rows_stay_and_staffs_rows_count_as_never_made() {
+        let (mut recorder, mut out) = (Recorder::default(), Outbox::default());
+        recorder.note(hidden("noted"));
+        recorder.append(&mut out, vec![hidden("staff")], vec![After::PinOk]);
+        let (number, rows) = append(&mut out);
+        assert_eq!(rows, [rows::write(&hidden("noted")), rows::write(&hidden("staff"))]);
+        recorder.note(hidden("later"));
+        assert_eq!(recorder.append_failed(number, "full".into(), 0), Some(vec![After::PinOk]));
+        assert_eq!((recorder.blocked(), recorder.journal().rows), (Some("full"), 0));
+        recorder.probe(&mut out, limits::STORAGE_PROBE_MS);
+        let (_, rows) = append(&mut out);
+        assert_eq!(rows, [hidden("noted"), hidden("later"), Entry::Probe {}].map(|entry| rows::write(&entry)));
+    }
+
+    #[test]
+    fn a_writer_that_lost_the_lock_notes_nothing_and_tries_nothing() {
+        let (mut recorder, mut out) = (Recorder::default(), Outbox::default());
+        recorder.append(&mut out, vec![hidden("a")], Vec::new());
+        let (number, _) = append(&mut out);
+        recorder.append_failed(number, "lost_lock".into(), 0);
+        recorder.note(hidden("b"));
+        recorder.probe(&mut out, i64::MAX);
+        assert!(recorder.is_lost() && !recorder.has_noted() && out.empty().is_empty());
     }
 }

@@ -1,6 +1,6 @@
 //! The rooms of the engine. Each room keeps its state in private fields, and its file alone changes them. A room calls
-//! only rooms that stand above it in the reading order. What a room above must do follows as a value, which this file
-//! and those below it carry out.
+//! only rooms that stand above it in the reading order. What a room below must do is returned as a value, which this
+//! file and those below it carry out.
 
 use std::collections::VecDeque;
 
@@ -43,7 +43,8 @@ pub(super) struct Rooms {
     pub reader: Reader,
     /// Staff's inputs that wait until the append under way is done.
     pub waiting: VecDeque<Input>,
-    /// The line that tells staff about the server. Absent if there is nothing to tell.
+    /// The line that tells staff of a failed pairing or of a list that was refused or not stored. Absent if there is
+    /// nothing to tell.
     pub message: Option<String>,
 }
 

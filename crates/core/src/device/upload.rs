@@ -69,7 +69,7 @@ impl Default for Uploads {
 }
 
 impl Uploads {
-    // --------------------------------------------------------------------------------------------- what leaves, when
+    // -------------------------------------------------------------------------------------------- what leaves, when
 
     /// Sends the next upload without its usual wait, since staff pressed Sync.
     pub fn hurry(&mut self, now_ms: i64) {
@@ -161,7 +161,7 @@ impl Uploads {
         Some(Request::post(Ask::Sync, PATH, body, limits::REQUEST_MS))
     }
 
-    // ----------------------------------------------------------------------------------------------- what an answer says
+    // ----------------------------------------------------------------------------------------- what an answer says
 
     /// Takes the server's answer to an upload. Returns what a refusal means for the device as a whole. `None` if the
     /// answer is no refusal.
