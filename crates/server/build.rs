@@ -28,7 +28,8 @@ fn main() -> io::Result<()> {
     fs::write(out.join("web.rs"), lists)
 }
 
-/// A value of `File`. A file that gzip makes smaller is embedded in its compressed forms alone.
+/// The Rust source of the `File` for one file of an app. A file that gzip makes smaller is embedded in its compressed
+/// forms alone.
 fn file(dist: &Path, path: &Path) -> io::Result<String> {
     let name = path.strip_prefix(dist).unwrap_or(path);
     let hash = hash(&fs::read(path)?);

@@ -1,4 +1,4 @@
-/** From opening the page to Ready with the server's process gone, in a browser that was just started. */
+/** Measures the time from opening the page to the phase Ready, in a browser that was just started and without a server. */
 import type { Page } from "playwright-core";
 import { Admit, Phone } from "../e2e/harness/index.ts";
 import { caveat, count, type Figure, median, slowed } from "./figure.ts";
@@ -38,7 +38,7 @@ export async function coldStart({ folder, sign_in, events }: Given, quick: boole
   }
 }
 
-/** What a start without a network needs is stored: the app's files, and the list. */
+/** Waits until everything is stored that a start without a network needs: the app's files and the list. */
 async function kept(page: Page): Promise<void> {
   await page.evaluate(async () => {
     await navigator.serviceWorker.ready;
@@ -92,7 +92,7 @@ async function starts(phone: Phone, url: string, tickets: number, rate: number, 
   };
 }
 
-/** The same bytes out of the service worker's cache and the list's database, and nothing done with them. */
+/** The raw limit: reads the same bytes from the service worker's cache and the list's database, and does nothing with them. */
 function bareRead(page: Page): Promise<number> {
   return page.evaluate(async () => {
     const start = performance.now();

@@ -1,4 +1,4 @@
-/** The engine's own time for a code, through the WASM door in Chromium, beside bare SHA-256 and binary search. */
+/** Measures the engine's time for a code as WASM in Chromium. The raw limit is a bare SHA-256 with a binary search. */
 import { createReadStream, readFileSync, statSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -70,11 +70,11 @@ function figuresOf(times: Times, list: GivenList): Figure[] {
   ];
 }
 
-/** The built page, and the lists beside it. */
+/** Serves the built page and the lists. */
 async function serve(outDir: string, lists: Given["lists"]): Promise<Server> {
   const server = createServer((request, response) => {
     const path = new URL(request.url ?? "/", "http://here").pathname;
-    // Isolated pages have clocks of 5 µs instead of 100.
+    // With these headers the page is isolated, and its clock has a resolution of 5 µs instead of 100 µs.
     response.setHeader("cross-origin-opener-policy", "same-origin");
     response.setHeader("cross-origin-embedder-policy", "require-corp");
     const [, kind, tickets] = path.split("/");

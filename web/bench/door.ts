@@ -1,6 +1,6 @@
 /**
- * The bars of a scanner at the door (experience §13): camera and decoder, the list on its way, search, the page's thread, memory.
- * One phone with a canvas as its camera; `verdict` and `cold` measure the rest.
+ * Measures a scanner against its targets at the door (experience §13): camera and decoder, loading a list, search, the page's
+ * thread, memory. It uses one phone with a canvas as its camera. `verdict` and `cold` measure the other targets.
  */
 import type { Page } from "playwright-core";
 import { Admit, Phone, qrDataUrl } from "../e2e/harness/index.ts";
@@ -14,19 +14,19 @@ interface Given {
   large: { place: Place; tickets: number };
 }
 
-/** What the page keeps for this measurement, all of the page's own clock, milliseconds. */
+/** The times that the page notes for this measurement, by the page's own clock, milliseconds. */
 interface Kept {
   frames: number[];
   lags: number[];
   asked: number;
   shown: number;
   __showCode(url: string | null): Promise<void>;
-  /** Whether nothing is asked; a guest whom staff must check does not go in, so that the next code is looked at. */
+  /** Whether no question is open. It refuses a guest whom staff must check, so that the next code is judged. */
   __answered(): boolean;
 }
 
 const MARK = "decode→verdict painted";
-/** Typed letter by letter; each letter from the second on is a search. */
+/** The texts that are typed letter by letter. Each letter from the second on starts a search. */
 const NAMES = ["anna", "maria", "thomas", "garcia", "muller", "oleks", "ines", "johan", "sofia", "petrov"];
 
 export async function door({ folder, sign_in, event, large }: Given, quick: boolean): Promise<Figure[]> {
@@ -63,7 +63,7 @@ export async function door({ folder, sign_in, event, large }: Given, quick: bool
   }
 }
 
-/** Before any page: when a frame went to the decoder and came back, when a camera was asked for, how late the page's thread is. */
+/** Prepares each page to note when a frame went to the decoder and came back, when a camera was asked for, and how late tasks run. */
 async function watch(phone: Phone): Promise<void> {
   await phone.context.addInitScript(() => {
     const kept = Object.assign(window as unknown as Kept, { frames: [], lags: [], asked: 0, shown: 0 });
@@ -102,7 +102,7 @@ async function watch(phone: Phone): Promise<void> {
   });
 }
 
-/** Holds a code before the camera; from its picture to the moment it was read, and to the painted verdict. */
+/** Shows a code to the camera. Gives the times from the picture to the reading and to the painted verdict. */
 function swap(page: Page, url: string): Promise<{ read: number; painted: number }> {
   return page.evaluate(
     async ({ url, mark }) => {
@@ -127,8 +127,8 @@ function swap(page: Page, url: string): Promise<{ read: number; painted: number 
 }
 
 /**
- * How late tasks run on a page that shows the same canvas as its camera and does nothing else: the canvas itself is drawn on
- * the page's thread, which a real camera is not.
+ * The raw limit: how late tasks run on a page that only shows the same canvas as its camera. The canvas is drawn on the page's
+ * thread, and a real camera's picture is not.
  */
 async function bareStall(phone: Phone, url: string, rate: number, tasks: number): Promise<number> {
   const page = await phone.visit(`${url}/scan/manifest.webmanifest`);
@@ -150,7 +150,7 @@ async function bareStall(phone: Phone, url: string, rate: number, tasks: number)
 async function camera(page: Page, codes: string[], rate: number, quick: boolean, bare: number): Promise<Figure[]> {
   const figures: Figure[] = [];
   const at = `${slowed(rate)}`;
-  // The camera's start: a code is in its picture from the first frame on.
+  // Measures the camera's start. A code is in its picture from the first frame on.
   const firsts: number[] = [];
   for (let run = 0; run < (quick ? 2 : 7); run += 1) {
     const url = await qrDataUrl(codes.shift() ?? "");
@@ -182,7 +182,7 @@ async function camera(page: Page, codes: string[], rate: number, quick: boolean,
   return figures;
 }
 
-/** From the last byte of the list to a scanner that scans. */
+/** Measures the time from the last byte of the list to a scanner that can scan. */
 async function received(phone: Phone, url: string, link: string, tickets: number): Promise<Figure> {
   await phone.context.addInitScript(() => {
     new MutationObserver((_, observer) => {
@@ -205,8 +205,8 @@ async function received(phone: Phone, url: string, link: string, tickets: number
 }
 
 /**
- * Letter by letter, always the same ones. A letter counts when its own answer is in the page: what only changed there, and
- * how long a letter waited after which nothing changed, would say how often the page changes and not how fast it answers.
+ * Measures a search for each typed letter, always with the same texts. The time ends when the letter's own answer is in the page.
+ * A mere change of the page does not end it, since it may have another cause.
  */
 async function keystrokes(page: Page, tickets: number, rounds: number): Promise<Figure[]> {
   await page.evaluate(() => (window as unknown as Kept).__showCode(null));
@@ -263,7 +263,7 @@ async function keystrokes(page: Page, tickets: number, rounds: number): Promise<
   ];
 }
 
-/** Code after code; how much more the page holds at the end than after the first fifth. */
+/** Shows code after code. Measures how much more memory the page has at the end than after the first fifth of the time. */
 async function soak(page: Page, codes: string[], seconds: number): Promise<Figure> {
   const session = await page.context().newCDPSession(page);
   const heap = async (): Promise<number> => {
@@ -283,7 +283,7 @@ async function soak(page: Page, codes: string[], seconds: number): Promise<Figur
   return figure(`heap growth of the page over ${Math.round(passed())} s`, (last / first - 1) * 100, "%", 5, `${count(scans)} tickets one after the other, from second ${Math.round(seconds / 5)} on; ${Math.round(first / 1024)} kB then`);
 }
 
-/** The stored list's bytes out of the database and into WASM memory. */
+/** Measures the time to read the stored list from the database into WASM memory. */
 async function coldRead(page: Page, tickets: number, runs: number): Promise<Figure> {
   const times = await page.evaluate(async (runs) => {
     const times: number[] = [];

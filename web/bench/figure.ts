@@ -1,4 +1,4 @@
-/** A figure as `crates/bench` takes it: it makes ratio and verdict of it. */
+/** A measured figure. `crates/bench` computes its ratio to the raw limit and compares it with the target. */
 export interface Figure {
   name: string;
   value: number;
@@ -11,7 +11,7 @@ export interface Figure {
   input: string;
 }
 
-/** The smallest value that `share` (0 to 1) of all are not above. */
+/** The smallest value that at least a share (0 to 1) of all values does not exceed. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   const value = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
@@ -28,12 +28,12 @@ export function count(value: number): string {
   return value.toLocaleString("en");
 }
 
-/** How the name of a figure says that the processor was slowed. */
+/** The part of a figure's name that says that the processor was slowed down. */
 export function slowed(rate: number): string {
   return rate === 1 ? "no throttle" : `${rate}× throttle`;
 }
 
-/** What a throttled figure does not say of itself. */
+/** A note for figures that were measured with a slowed processor. */
 export function caveat(rate: number): string {
   return rate === 1 ? "" : " (Chromium slows the page's thread, not its workers)";
 }

@@ -1,6 +1,6 @@
 /**
- * The browser's half of `make bench`. `crates/bench` writes what a measurement is given into one file and reads the
- * figures from another; in between the real scanner runs in Chromium. Nothing here asserts a time.
+ * The browser's part of `make bench`. `crates/bench` writes the input of a measurement into one file, and reads the figures from
+ * another. This program runs the real scanner in Chromium between the two. It checks no time itself.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { coldStart } from "./cold.ts";

@@ -1,4 +1,4 @@
-// Node's own door to the measurements: the rest is TypeScript, which Vite reads.
+// The start of the measurements in Node. It lets Vite load the rest, which is TypeScript.
 import { fileURLToPath } from "node:url";
 import { runnerImport } from "vite";
 

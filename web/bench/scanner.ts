@@ -1,4 +1,4 @@
-/** A paired scanner, as a person would pair it: by the organiser's link. */
+/** Pairs a scanner as people do, by the organiser's link. */
 import type { CDPSession, Page } from "playwright-core";
 import type { Phone } from "../e2e/harness/index.ts";
 
@@ -38,7 +38,7 @@ export async function pairedScanner(phone: Phone, link: string): Promise<Page> {
   return page;
 }
 
-/** The list is on the device and verified. */
+/** Waits until the list is on the device and verified. */
 export async function ready(page: Page): Promise<void> {
   await page.waitForSelector("body[data-phase=ready]", { timeout: 120_000, state: "attached" });
 }

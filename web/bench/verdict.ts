@@ -1,4 +1,4 @@
-/** From a code to the painted verdict, the strict commit included, beside bare strict commits in the same page. */
+/** Measures the time from a code to the painted verdict, with the strict commit. The raw limit is bare strict commits in the same page. */
 import type { Page } from "playwright-core";
 import { Admit, Phone } from "../e2e/harness/index.ts";
 import { caveat, count, type Figure, percentile, slowed } from "./figure.ts";
@@ -11,7 +11,7 @@ interface Given {
 }
 
 const WARM_UP = 10;
-/** The scanner's own mark: from the code's reading to the frame that shows the verdict. */
+/** The scanner's own measurement, from reading the code to the frame that shows the verdict. */
 const MARK = "decode→verdict painted";
 
 export async function verdict({ folder, sign_in, event }: Given, quick: boolean): Promise<Figure[]> {
@@ -53,7 +53,7 @@ export async function verdict({ folder, sign_in, event }: Given, quick: boolean)
   return figures;
 }
 
-/** Gives each code to the page as a hardware scanner does; milliseconds until each verdict was painted. */
+/** Gives each code to the page as a hardware scanner does. Gives the milliseconds until each verdict was painted. */
 function scanAll(page: Page, codes: readonly string[]): Promise<number[]> {
   return page.evaluate(
     async ({ codes, mark }) => {
@@ -77,12 +77,12 @@ function scanAll(page: Page, codes: readonly string[]): Promise<number[]> {
           };
           heard();
         });
-        // A guest whom staff must check: nobody goes in, so that the next code is looked at.
+        // Answers a question with nobody, so that the next code is judged.
         while (document.querySelector('[data-testid="verdict"]:is([data-screen="check"],[data-screen="admit_party"],[data-screen="full"])')) {
           key("Escape");
           await new Promise((done) => setTimeout(done, 50));
         }
-        // The frame after: the next guest is not there yet when the verdict is painted.
+        // Waits one more frame, because the next guest does not come in the moment when the verdict is painted.
         await new Promise((done) => requestAnimationFrame(done));
       }
       observer.disconnect();
@@ -92,7 +92,7 @@ function scanAll(page: Page, codes: readonly string[]): Promise<number[]> {
   );
 }
 
-/** Rows of a journal's size, one strict transaction each, and nothing else; milliseconds of each. */
+/** Stores rows of a journal's size, each in a strict transaction. Gives the milliseconds of each. */
 function commitAll(page: Page, rows: number): Promise<number[]> {
   return page.evaluate(async (rows) => {
     const db = await new Promise<IDBDatabase>((done, failed) => {

@@ -1,4 +1,4 @@
-// A booking at once: the others of an order are offered with one of its tickets, and each has a scan of its own, offline too.
+// Admitting a booking at once: a scan of one ticket offers the order's other tickets, and each gets its own scan, also offline.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Admit, barriers, shot, until } from "./harness/index.ts";
 import { Doors, next, phoneBox, synced, typed } from "./scanner-kit.ts";
@@ -44,7 +44,7 @@ for (const first of ["here", "there"] as const) {
     expect(await page.getByTestId("became-row").count()).toBe(4);
     expect(await barriers(page)).toEqual([]);
     await shot(page, "booking-became");
-    // One of them did not come: undone by itself, the others stay.
+    // One of the guests did not come. Their scan is undone, and the others stay.
     await page.getByRole("button", { name: "Undo Ben Bauer" }).click();
     await page.getByTestId("confirm-undo").click();
     await shot(page, "booking-undone");
@@ -58,17 +58,17 @@ for (const first of ["here", "there"] as const) {
     await synced(pageOne);
     await two.context.setOffline(false);
     await synced(pageTwo);
-    // Alone, Ada, Cleo, Dan and Eva are in; Dan twice, which a person is asked about; Ben is not.
+    // Inside are Finn (ALONE), Ada, Cleo, Dan and Eva, but not Ben. Dan entered twice, which opens a case.
     await until("the entries at the server", async () => (await doors.occupancy()).inside === 5);
     const { inside_over, open_incidents } = await doors.occupancy();
     expect([inside_over, open_incidents]).toEqual([1, 1]);
-    // Ben comes after all: the others are in, as this phone knows by itself and by the server.
+    // Ben comes after all. The phone knows by its own scans and by the server that the others are in.
     expect(await typed(page, "BOOK-2")).toBe("admit");
     expect((await page.getByTestId("booking").textContent())?.trim()).toBe("4 of the booking are in already");
     await shot(page, "booking-last");
     await next(page);
 
-    // A search shows the order together, whoever it found.
+    // A search shows all guests of the order together, whichever of them the text found.
     await page.getByTestId("search").click();
     await page.getByTestId("guest-search").fill("conti");
     await page.getByTestId("found").nth(4).waitFor();

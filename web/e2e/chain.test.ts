@@ -1,5 +1,5 @@
-// From a row to the door, with nothing stood in for: an organiser's own PostgreSQL, the relay, the server, an S3 server,
-// Postfix, a mailbox, zbar, and a phone without a network (issue 4).
+// The whole way from a database row to the door, with real programs at each step (issue 4). They are an organiser's PostgreSQL,
+// the relay, the server, an S3 server, Postfix, a mailbox, zbar, and a phone without a network.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import {
 import { answered, Doors, next, phoneBox, synced } from "./scanner-kit.ts";
 
 const phones = phoneBox();
-/** What the test started, to be ended in the order opposite to that of starting. */
+/** Functions that end what the test started. They are called in reverse order. */
 const started: (() => Promise<unknown>)[] = [];
 afterAll(async () => {
   await phones.end();
@@ -28,7 +28,7 @@ const OWNER = "office@harbour.example";
 const NAME = `Zoë "Q" O'Brien <b>🎟</b>`;
 const EMAIL = `zoe@${MAIL_DOMAIN}`;
 
-/** An Admit that keeps pictures and sends mail by these two, with an organisation and its API token. */
+/** Starts an Admit with an organisation and an API token. It stores pictures in the bucket, and sends mail by Postfix. */
 async function office(bucket: Bucket, postfix: Postfix): Promise<{ admit: Admit; token: string }> {
   const [dataDir, port] = [freshFolder("chain"), await freePort()];
   const said = (...command: string[]) =>
@@ -46,7 +46,7 @@ async function office(bucket: Bucket, postfix: Postfix): Promise<{ admit: Admit;
   return { admit, token };
 }
 
-/** An organiser's database as the guide leaves it: their table, our file word for word, and a role for the relay. */
+/** An organiser's database set up by the guide: the organiser's table, Admit's SQL file unchanged, and a role for the relay. */
 async function theirs(): Promise<Postgres> {
   const postgres = await begun(Postgres.start());
   postgres.ask("postgres", "postgres", "CREATE ROLE office LOGIN; CREATE ROLE admit_relay LOGIN");
@@ -80,27 +80,27 @@ async function relaying(postgres: Postgres, doors: Doors): Promise<ChildProcess>
   return relay;
 }
 
-/** A code is read again once it was out of view for a while (experience §7.2). */
+/** The phone reads a code again only after it was out of view this long (experience §7.2), milliseconds. */
 const REARM_MS = 3_500;
 
 const header = (mail: Mail, name: string): string[] =>
   mail.headers.filter(([one]) => one.toLowerCase() === name).map(([, value]) => value);
 
-/** The one part of this type. */
+/** The only part of a mail with this type. */
 function part(mail: Mail, type: string): Mail["parts"][number] {
   const found = mail.parts.filter((one) => one.type === type);
   expect(found, type).toHaveLength(1);
   return found[0] as Mail["parts"][number];
 }
 
-/** What a decoder that is not ours reads in a picture. */
+/** The text that zbar, an independent decoder, reads in a picture. */
 function decoded(png: Buffer): string {
   const path = join(freshFolder("code"), "mail.png");
   writeFileSync(path, png);
   return execFileSync("zbarimg", ["--quiet", "--raw", path], { encoding: "utf8", stdio: "pipe" }).trim();
 }
 
-/** The picture as a mail app in dark mode shows it, as a data URL. */
+/** The picture with inverted colours, as a mail app in dark mode shows it, as a data URL. */
 async function inverted(page: Page, png: Buffer): Promise<string> {
   return page.evaluate(async (url) => {
     const image = new Image();
@@ -117,7 +117,7 @@ async function inverted(page: Page, png: Buffer): Promise<string> {
 const pill = (page: Page, state: string): Promise<unknown> =>
   until(`the pill to say ${state}`, () => page.locator(`[data-testid="pill"]${state}`).count(), { within: 60_000 });
 
-// Postfix's master runs as root, so without root there is no delivery: told as a skipped test, and CI is root.
+// Postfix's master process needs root. Without root the test is skipped. CI runs as root.
 test.skipIf(!isRoot)("a row of a guest table becomes a mail whose code opens the pass and, offline, the door (as root)", async () => {
   const [bucket, postfix] = [await begun(Bucket.start()), await begun(Postfix.start())];
   const { admit, token: key } = await office(bucket, postfix);
@@ -125,7 +125,7 @@ test.skipIf(!isRoot)("a row of a guest table becomes a mail whose code opens the
   const postgres = await theirs();
   const relay = await relaying(postgres, doors);
 
-  // One row. The rest happens by itself.
+  // The test inserts one row. The relay and the server do the rest.
   const row = `INSERT INTO guests (name, email) VALUES ('${NAME.replaceAll("'", "''")}', '${EMAIL}')`;
   postgres.ask("office", "club", row);
   const [mail] = await until("the mail in the mailbox", () => postfix.mails.length > 0 && postfix.mails, { within: 60_000 });
@@ -134,7 +134,7 @@ test.skipIf(!isRoot)("a row of a guest table becomes a mail whose code opens the
   await until("the line to be marked", () => postgres.ask("admit_relay", "club", outbox) === "1|1");
   expect(relay.exitCode).toBe(null);
 
-  // Postfix delivered it, to this guest; Python reads it; the code hangs on it and is the one that the S3 server keeps.
+  // Postfix delivered the mail to this guest, and Python can read it. Its attachment is the picture that the S3 server has.
   expect(mail.defects).toBe(0);
   expect(header(mail, "received").join()).toContain(`by mail.${MAIL_DOMAIN} (Postfix)`);
   expect(header(mail, "delivered-to")).toEqual([EMAIL]);
@@ -157,7 +157,7 @@ test.skipIf(!isRoot)("a row of a guest table becomes a mail whose code opens the
   expect(await pass.textContent("body")).toContain(NAME);
   await shot(pass, "chain-pass");
 
-  // A phone that has its list, and then no network: the very picture of the mail is held before it.
+  // A phone has its list and then no network. The camera sees exactly the picture of the mail.
   const phone = await phones.open({ name: "door" });
   const page = await doors.pair(phone, "north", "North 1");
   await synced(page);
@@ -169,13 +169,13 @@ test.skipIf(!isRoot)("a row of a guest table becomes a mail whose code opens the
   await pill(page, '[data-online="false"][data-unsent="1"]');
   await hold(page, null);
   await next(page);
-  // A mail app in dark mode shows it light on dark: the phone reads it all the same.
+  // A mail app in dark mode shows the code light on dark. The phone reads that too.
   await new Promise((later) => setTimeout(later, REARM_MS));
   const dark = await inverted(page, png);
   expect(await answered(page, () => hold(page, dark))).toBe("same_ticket");
   await hold(page, null);
 
-  // The network is back: one scan, one person in, and the guest's story tells it.
+  // The network is back. There is one scan and one person inside, and the guest's history says so.
   await admit.restart();
   await synced(page, 90_000);
   expect(await doors.scans()).toHaveLength(1);

@@ -1,4 +1,4 @@
-// One event from its practice to its end, at two phones without a network: what each lets in, and what the server makes of both.
+// One event from practice to its end at two phones without a network: whom each lets in, and the server's result.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Admit, type Phone, until } from "./harness/index.ts";
@@ -14,12 +14,12 @@ afterAll(async () => {
   await admit?.kill("SIGTERM");
 });
 
-/** An hour of the clock that is half a day away, so that no day begins while the test runs. */
+/** A full hour about half a day away, so that no day of the event begins while the test runs. */
 const farHour = (): string => `${new Date(Date.now() + 12 * 3_600_000).toISOString().slice(11, 13)}:00`;
 
 const BOOKED = ["Ada Adler", "Ben Bauer", "Cleo Conti"];
 
-/** A draft of a festival: one entry a day, passes that are good twice and once at each gate, vouchers that are good once. */
+/** Makes a draft of a festival: one entry a day, passes for two entries and one at each gate, vouchers for one entry. */
 async function festival(): Promise<Doors> {
   const settings = { status: "draft", re_entry: "daily", day_starts_at: farHour(), time_zone: "UTC", walk_ins: 5 };
   const doors = await Doors.open(admit, [], settings);
@@ -44,14 +44,14 @@ async function festival(): Promise<Doors> {
   return doors;
 }
 
-/** A code, the screen that it gives, and words that are on it. */
+/** Scans a code, and checks the verdict's screen and a text on it. */
 async function gives(page: Page, code: string, screen: string, text = ""): Promise<void> {
   expect(await typed(page, code), code).toBe(screen);
   expect(await page.getByTestId("verdict").textContent(), code).toContain(text);
   await next(page);
 }
 
-/** What a guest's row in the search says. */
+/** The text of a guest's row in the search. */
 async function row(page: Page, name: string): Promise<string> {
   await page.getByTestId("search").click();
   await page.getByTestId("guest-search").fill(name);
@@ -93,7 +93,7 @@ test("practice, daily, limits, a booking, a guest added and the end hold at two 
     return { inside, inside_over, open_incidents };
   };
 
-  // A draft: each phone practises by itself, and nothing of it counts.
+  // The event is a draft. Each phone practises, and no scan counts.
   await offline();
   await gives(north, "DAY", "admit", "Practice · nothing counts");
   await gives(south, "DAY", "admit", "Practice · nothing counts");
@@ -102,7 +102,7 @@ test("practice, daily, limits, a booking, a guest added and the end hold at two 
   await doors.call("PATCH", `/api/events/${doors.id}`, { status: "live" });
   for (const [, page] of both) await page.getByTestId("practice-banner").waitFor({ state: "detached", timeout: 60_000 });
 
-  // The doors are open. Both phones let TWICE in, as neither can know of the other.
+  // The doors are open. Both phones let TWICE in, because neither knows of the other's scan.
   await offline();
   await gives(north, "DAY", "admit");
   await gives(north, "PASS", "admit");
@@ -123,11 +123,11 @@ test("practice, daily, limits, a booking, a guest added and the end hold at two 
   await north.getByTestId("verdict").waitFor();
   await next(north);
   await online();
-  // DAY, PASS, TWICE, VOUCHER, three of a booking, two without a ticket; TWICE once more than its ticket.
+  // Inside: DAY, PASS, TWICE, VOUCHER, three of a booking, two without a ticket. TWICE entered once more than its ticket allows.
   await until("the entries at the server", async () => (await doors.occupancy()).inside === 9);
   expect(await inside()).toEqual({ inside: 9, inside_over: 1, open_incidents: 1 });
 
-  // What the other phone took holds here, without a network again.
+  // This phone knows the other phone's scans now, and is without a network again.
   for (const name of ["Dora Day", "Vera Voucher", "Cleo Conti", "Gül Güneş"]) {
     await until(`${name} at the other phone`, async () => /in/i.test((await row(south, name)).replace(name, "")));
   }
@@ -143,7 +143,7 @@ test("practice, daily, limits, a booking, a guest added and the end hold at two 
   await until("the pass at the second gate", async () => (await doors.occupancy()).inside === 10);
   expect(await inside()).toEqual({ inside: 10, inside_over: 1, open_incidents: 1 });
 
-  // The event is over: nobody goes in but with the PIN, and the office is told of who did.
+  // The event is over. Guests go in only with the PIN, and the review queue shows them.
   await doors.call("PATCH", `/api/events/${doors.id}`, { status: "ended" });
   for (const [, page] of both) await page.getByTestId("ended-banner").waitFor({ timeout: 60_000 });
   await offline();

@@ -1,4 +1,4 @@
-// Before the doors open, after the event, and once a day: drafts are practice, an end is told, daily holds without a network.
+// Scans of a draft are practice, a phone shows the event's end, and the mode `daily` works without a network.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Admit, barriers, shot, until } from "./harness/index.ts";
 import { DESK, signIn } from "./organiser-kit.ts";
@@ -27,7 +27,7 @@ test("a draft is practised with, its doors open, and an event that ended lets no
   await synced(page);
   expect((await doors.occupancy()).inside).toBe(0);
 
-  // Whoever opens the doors hears of it, and says that it was nothing.
+  // The dialog that opens the doors names the practice scans, and the organiser does not count them.
   const desk = await phones.open({ name: "opening", camera: "none", size: DESK });
   const office = await desk.visit(`${admit.url}/events/${doors.id}/overview`);
   await signIn(office, admit);
@@ -42,7 +42,7 @@ test("a draft is practised with, its doors open, and an event that ended lets no
   await until("the entry at the server", async () => (await doors.occupancy()).inside === 1);
 
   await doors.call("PATCH", `/api/events/${doors.id}`, { status: "ended" });
-  // In the camera's place; a hardware scanner is judged all the same.
+  // The message replaces the camera. Codes of a hardware scanner are still judged.
   const ended = page.locator('section[data-testid="ended-banner"]');
   await ended.waitFor({ timeout: 30_000 });
   expect(await ended.textContent()).toContain("Guests who leave can still be scanned out.");

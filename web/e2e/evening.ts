@@ -1,5 +1,5 @@
-// An evening at a harbour, made over HTTP as devices and organisers do it: guests, gates, phones, an hour of arrivals with its
-// mistakes. The pictures are taken of it.
+// Makes an example event over HTTP, as devices and organisers would: guests, gates, phones, and an hour of arrivals with usual
+// mistakes. The README's pictures show it.
 import type { Admit } from "./harness/index.ts";
 
 const FIRST = "Ana Noah Siobhán Нина Emre Łucja Kofi Zoë Mateo Ingrid Yuki Chiara Ravi Amélie Tomáš Lerato Ewa Piet Fatima Óscar Gwen Imran Aroha Liam".split(" ");
@@ -22,7 +22,7 @@ function caller(admit: Admit): Call {
   };
 }
 
-/** Whole numbers that look like chance and are the same each time. */
+/** A generator of pseudo-random whole numbers. The same seed gives the same numbers. */
 function dice(seed: number): (most: number) => number {
   let state = seed;
   return (most) => {
@@ -31,12 +31,12 @@ function dice(seed: number): (most: number) => number {
   };
 }
 
-/** An event with its gates, entry types and guests; `guests` of them, each with a code. */
+/** Makes an event with gates, entry types and this number of guests, each with a code. */
 async function prepared(call: Call, name: string, from: number, to: number, guests: number, status: "draft" | "live"): Promise<{ id: string; codes: { code: string; vip: boolean; party: number }[] }> {
   const event = { name, venue: "Old Harbour, Quay 4", time_zone: "Europe/Berlin", starts_at: new Date(Date.now() + from).toISOString(), ends_at: new Date(Date.now() + to).toISOString(), capacity: 1_600, status, gates: [] };
   const { id } = await call("POST", "/api/events", event);
   const base = `/api/events/${id}`;
-  // General is there from the start.
+  // A new event has the entry type General already.
   await call("POST", `${base}/entry-types`, { name: "VIP", zone: "vip" });
   const gates = [["main", "Main entrance", "in", ["general", "vip"]], ["north", "North gate", "in", ["general", "vip"]], ["vip", "VIP terrace", "in", ["vip"]], ["way-out", "Way out", "out", ["general", "vip"]]] as const;
   for (const [gate, title, direction, zones] of gates) await call("POST", `${base}/gates`, { id: gate, name: title, direction, zones, names_on_devices: true });
@@ -81,7 +81,7 @@ async function send(admit: Admit, phone: Virtual, scans: Scan[]): Promise<void> 
   if (!answer.ok) throw new Error(`a batch gave ${answer.status}: ${await answer.text()}`);
 }
 
-/** The evening under way, and the next event while it is prepared. */
+/** Makes the live event of the evening, and a draft of the next event. */
 export async function evening(admit: Admit): Promise<{ live: string; draft: string; codes: string[] }> {
   const call = caller(admit);
   const { id, codes } = await prepared(call, "Harbour Lights 2026", -124 * MINUTE, 4 * 60 * MINUTE, GUESTS, "live");
@@ -96,7 +96,7 @@ export async function evening(admit: Admit): Promise<{ live: string; draft: stri
   const put = (phone: Virtual | undefined, scan: Scan): void => {
     if (phone) queues.set(phone, [...(queues.get(phone) ?? []), scan]);
   };
-  // More and more come, with a wave every quarter of an hour.
+  // More and more guests come, with a peak every quarter of an hour.
   let next = 0;
   for (let minute = 62; minute >= 1; minute -= 1) {
     const passed = 62 - minute;
@@ -108,7 +108,7 @@ export async function evening(admit: Admit): Promise<{ live: string; draft: stri
       const at = now - minute * MINUTE + roll(MINUTE);
       const at_gate = phones[gate] ?? [];
       put(at_gate[roll(at_gate.length)], { code: guest.code, at });
-      // A copy of a ticket, shortly after, at the other gate.
+      // A copy of the ticket is scanned shortly after at the other gate.
       if (next % 97 === 50 && gate !== "vip") put(phones[gate === "main" ? "north" : "main"]?.[0], { code: guest.code, at: at + 4 * MINUTE - 20_000 });
     }
   }
@@ -118,7 +118,7 @@ export async function evening(admit: Admit): Promise<{ live: string; draft: stri
   return { live: id, draft: draft.id, codes: codes.slice(-60).map(({ code }) => code) };
 }
 
-/** A list as Luma exports it: most are approved, some declined or pending, and a few codes are what a spreadsheet made of them. */
+/** A list as Luma exports it. Most guests are approved, some declined or pending. A spreadsheet has damaged a few codes. */
 export function lumaList(): string {
   const roll = dice(3);
   const rows = Array.from({ length: 412 }, (_, at) => {

@@ -1,5 +1,5 @@
-// Guests at the door: found by name without a network, let in by hand, seen by the other devices; and no name stays where
-// it may not be.
+// Guests at the door: staff find them by name without a network and let them in by hand, and other devices learn of it. No name
+// stays on a device that may not have names.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Admit, barriers, shot, until } from "./harness/index.ts";
@@ -30,7 +30,7 @@ async function venue(): Promise<{ doors: Doors; guest: (name: string, more?: obj
 const allow = (doors: Doors, names_on_devices: boolean) =>
   doors.call("PATCH", `/api/events/${doors.id}/gates/north`, { names_on_devices });
 
-/** Opens the search where it is shut, and types. */
+/** Opens the search if it is closed, and types a text. Gives the found rows. */
 async function search(page: Page, text: string): Promise<string[]> {
   if ((await page.getByTestId("sheet-search").count()) === 0) await page.getByTestId("search").click();
   await page.getByTestId("guest-search").fill(text);
@@ -44,7 +44,7 @@ const finds = (page: Page, text: string, names: string[]) =>
 const standing = (page: Page) => page.getByTestId("found").locator(".stands").first().textContent();
 const close = (page: Page) => page.getByTestId("close-sheet").click();
 
-/** Everything that the browser keeps of what the phone wrote itself, as text. */
+/** All rows of the phone's journal in the browser, as text. */
 async function journalled(page: Page): Promise<string> {
   return page.evaluate(async () => {
     const db = await new Promise<IDBDatabase>((resolve, reject) => {
@@ -62,7 +62,7 @@ async function journalled(page: Page): Promise<string> {
   });
 }
 
-/** What the browser keeps of bodies, as text. */
+/** The stored bodies and keys in the browser's cache database, as text. */
 async function cached(page: Page): Promise<{ keys: string[]; bodies: Record<string, string>; text: string; extractable: boolean[] }> {
   return page.evaluate(async () => {
     const db = await new Promise<IDBDatabase>((resolve, reject) => {
@@ -93,7 +93,7 @@ test("whom the organiser erases is gone from the phone: from its search, and fro
   await finds(page, "ame", ["Amélie Brânză", "Zoë Amell"]);
   expect(await answered(page, () => page.getByTestId("found-admit").first().click())).toBe("admit");
   await next(page);
-  // A guest who comes later is kept beside the names that are held: erasing must reach those too.
+  // A guest who was added later is stored in a separate body. Erasing must reach that one too.
   await guest("Max Later");
   await finds(page, "max", ["Max Later"]);
   const sealed = (kept: Awaited<ReturnType<typeof cached>>) => Object.entries(kept.bodies).filter(([key]) => key.startsWith("names"));
@@ -105,13 +105,13 @@ test("whom the organiser erases is gone from the phone: from its search, and fro
   await syncNow(page);
   await finds(page, "ame", ["Zoë Amell"]);
   await finds(page, "max", ["Max Later"]);
-  // What held her name is overwritten or gone, whatever it is sealed with.
+  // All bodies with her name are overwritten or deleted, although they were encrypted.
   await until("the bodies of before to be gone", async () => {
     const after = new Set(sealed(await cached(page)).map(([, body]) => body));
     return before.every(([, body]) => !after.has(body));
   });
   expect(await journalled(page)).not.toContain("Brânză");
-  // She is in all the same, and her code says so.
+  // She is still inside, and a scan of her code says so.
   await close(page);
   expect(await typed(page, amelie.ticket.barcode)).not.toBe("admit");
   expect(await page.locator("body").textContent()).not.toContain("Brânză");
@@ -136,7 +136,7 @@ test("a guest is found by name, let in by hand, and the party and the undo are c
   await shot(page, "search-admitted");
   await next(page);
 
-  // Her pass is used now, as if it had been scanned; an undo gives it back.
+  // Her pass is used now, as if it had been scanned. An undo makes it unused again.
   await finds(page, "amelie", ["Amélie Brânză"]);
   expect(await standing(page)).toBe("Already in");
   await close(page);
@@ -148,7 +148,7 @@ test("a guest is found by name, let in by hand, and the party and the undo are c
   expect(await typed(page, amelie.ticket.barcode)).toBe("admit");
   await next(page);
 
-  // Three of a party of four; the fourth comes later.
+  // Three persons of a party of four enter now, and the fourth later.
   await finds(page, "zoe", ["Zoë Amell"]);
   expect(await answered(page, () => page.getByTestId("found-admit").click())).toBe("admit_party");
   expect(await page.getByTestId("door-note").textContent()).toBe("Table 4");
@@ -170,7 +170,7 @@ test("a guest is found by name, let in by hand, and the party and the undo are c
   expect(await page.getByTestId("door-flag").locator("bdi").textContent()).toBe("Check ID");
   await next(page);
 
-  // Enter acts on the answer to what stands in the field, not on the row of the search before.
+  // Enter acts on the answer to the present text, not on a row of the search before.
   await finds(page, "amelie", ["Amélie Brânză"]);
   await page.getByTestId("guest-search").evaluate((input: HTMLInputElement) => {
     input.value = "tom";
@@ -202,7 +202,7 @@ test("two devices let different guests in offline, see each other's afterwards, 
 
   await other.evaluate(async () => void (await navigator.serviceWorker.ready));
   await admit.kill("SIGKILL");
-  // The browser may even be closed: names, list and scans are on the phone.
+  // The page may even be closed: names, list and scans are stored on the phone.
   await other.reload();
   await other.getByTestId("scan").waitFor();
   await finds(page, "amelie", ["Amélie Brânză"]);
@@ -220,7 +220,7 @@ test("two devices let different guests in offline, see each other's afterwards, 
   expect(disk.extractable.length > 0 && disk.extractable.every((one) => !one)).toBe(true);
 
   await admit.restart();
-  // A new name comes with a list that does not know of her entry yet.
+  // The new name arrives with a list that does not contain her entry yet.
   await doors.call("PATCH", `/api/guests/${amelie.id}`, { name: "Amélie Brunel" });
   for (const at of [page, other]) {
     await syncNow(at);
@@ -240,7 +240,7 @@ test("two devices let different guests in offline, see each other's afterwards, 
   const counted = await doors.occupancy();
   expect([counted.entered, counted.open_incidents]).toEqual([2, 0]);
 
-  // The gate allows names no more: none is left, on the screen or on the disk.
+  // The gate no longer allows names. None is left on the screen or on the disk.
   await allow(doors, false);
   await until("the search to know no names", () => page.locator('[data-testid="search"][data-names="off"]').count(), { within: 60_000 });
   await until("no name on the disk", async () => {

@@ -1,4 +1,4 @@
-// The harness itself, without the product: if this fails, no other browser test means anything.
+// Tests the harness itself, without Admit. If this fails, the results of the other browser tests mean nothing.
 import { readFileSync, statSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -54,7 +54,7 @@ test("staff, crew and a recount reach the office beside the tickets' figures", a
   expect(await typed(page, "CREW-B")).toBe("admit");
   await next(page);
 
-  // The history names them, and they are no persons that this phone let in.
+  // The history shows the counted people. They are not among the persons whom this phone let in.
   expect(await page.getByTestId("own-admitted").textContent()).toBe("2");
   await page.getByTestId("open-history").click();
   await page.getByText("Recount: 412 inside").waitFor();

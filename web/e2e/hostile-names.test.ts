@@ -1,4 +1,4 @@
-// Names that would be something else than text, if a screen let them (docs/faults.md, 36).
+// Names with HTML, a spreadsheet formula or a reversed text direction are shown as plain text on every screen (docs/faults.md, 36).
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Admit, until } from "./harness/index.ts";
 import { Doors, phoneBox, typed } from "./scanner-kit.ts";

@@ -1,4 +1,4 @@
-// An import that people steer: what each column is, what the file leaves open, who comes in; and all of it undone.
+// An import with a person's choices: meanings of columns, answers to questions, the preview, and undoing the import.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
@@ -27,7 +27,7 @@ interface Made {
 const guestsOf = async (doors: Doors): Promise<Made[]> => (await doors.call<{ items: Made[] }>("GET", `/api/events/${doors.id}/guests?limit=500`)).items;
 const namesOf = async (doors: Doors): Promise<string[]> => (await guestsOf(doors)).map((guest) => guest.name).sort();
 
-/** The Import page of an event, signed in. */
+/** Signs in, and opens the page Import of an event. */
 async function importPage(doors: Doors): Promise<Page> {
   const page = await desk.visit(`${admit.url}/events/${doors.id}/import`);
   await page.getByTestId("sign-in").or(page.getByTestId("past-imports")).waitFor();
@@ -39,7 +39,7 @@ const choose = (page: Page, name: string, text: string | Buffer) =>
   page.getByTestId("csv-file").setInputFiles({ name, mimeType: "text/csv", buffer: Buffer.from(text) });
 const sample = (page: Page, name: string) => choose(page, name, readFileSync(join(root, "docs/samples/cases", name)));
 const button = (page: Page) => page.getByTestId("csv-import");
-/** The button says so many come in, and can be pressed. */
+/** Waits until the button has this text and can be pressed. */
 const offers = (page: Page, words: string) => until(`“${words}”`, async () => (await button(page).textContent()) === words && (await button(page).isEnabled()));
 const column = (page: Page, header: string) => page.getByTestId("import-column").filter({ has: page.getByText(header, { exact: true }) });
 const meaning = (page: Page, header: string) => column(page, header).getAttribute("data-meaning");
@@ -104,7 +104,7 @@ test("a status word that nobody knows is asked about, and the answer decides", a
   await question.getByTestId("answer-active").click();
   await offers(page, "Import 7 guests");
   expect(await page.getByTestId("import-asked").count()).toBe(0);
-  // It stays in sight, and can be answered in another way.
+  // The answered question stays, and the answer can be changed.
   await question.getByTestId("answer-voided").click();
   await offers(page, "Import 6 guests");
   expect(await question.getAttribute("data-answer")).toBe("voided");
@@ -132,7 +132,7 @@ test("a column that was guessed is changed, the preview follows, and the next fi
   await mails.uncheck();
   await column(page, "Nombre de places").getByTestId("import-meaning").selectOption("note");
   await until("three persons", async () => (await page.getByTestId("will-new").textContent())?.includes("3 persons"));
-  // A meaning belongs to one column: the one that had it is not read any more.
+  // Only one column can have a meaning. The column that had it before is now ignored.
   await column(page, "Prénom").getByTestId("import-meaning").selectOption("note");
   await until("the other to be free", async () => (await meaning(page, "Nombre de places")) === "ignore");
   await column(page, "Prénom").getByTestId("import-meaning").selectOption("first_name");
@@ -180,7 +180,7 @@ test("a pasted table, a damaged code and a preamble are told; the errors can be 
   expect(await subtitle(page)).toBe("Pasted table · 2 rows · UTF\u20118, tabs");
   expect(await page.getByTestId("import-preamble").textContent()).toContain("“Summer party");
   expect(await page.getByTestId("will-wrong").textContent()).toContain("1 damaged line");
-  // Ana holds her code already, and Bo stays out.
+  // Ana has her code already, and Bo is left out.
   expect(await page.getByTestId("import-mails").count()).toBe(0);
   await page.getByTestId("show-wrong").click();
   expect(await page.getByTestId("import-error").textContent()).toMatch(/^Line 5\s*Code: this code was damaged by a spreadsheet: 2\.38202E\+13\./);
@@ -189,7 +189,7 @@ test("a pasted table, a damaged code and a preamble are told; the errors can be 
   expect(readFileSync(String(await file.path()), "utf8")).toMatch(/"5","Code","Code: this code was damaged/);
   await page.keyboard.press("Escape");
 
-  // Without a network nothing is imported, and it says so; with one it is.
+  // Without a network nothing is imported, and the page says so. With a network it works.
   await page.route("**/tickets/import?*", (route) => route.abort());
   await button(page).click();
   await until("the failure", async () => (await page.getByTestId("csv-failure").textContent())?.startsWith("Not imported: the server can't be reached."));
@@ -249,7 +249,7 @@ test("fifty thousand rows are previewed and imported with progress while the pag
   const rows = Array.from({ length: 50_000 }, (_, at) => `L-${String(at).padStart(6, "0")},Guest ${at},guest${at}@guests.example`);
   await choose(page, "large.csv", `barcode,name,email\n${rows.join("\n")}\n`);
   await until("the preview", async () => (await button(page).textContent()) === "Import 50,000 guests" && (await button(page).isEnabled()), { within: 60_000 });
-  // Frames go on while the server works: how long the longest took is noted by the page itself.
+  // The page must keep drawing while the server works. It notes its longest frame.
   await page.evaluate(() => {
     const seen = window as unknown as { longest: number };
     seen.longest = 0;

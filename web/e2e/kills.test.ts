@@ -1,6 +1,6 @@
-// The browser is killed (SIGKILL, the whole process group) at random moments around a verdict and starts again on the same
-// profile. Every verdict that was on the page has its row, each row reaches the server once, and a code that was under way is
-// judged anew. `ADMIT_KILLS` says how often; 20 without it. `ADMIT_SEED` repeats a run's moments.
+// The test kills the browser (SIGKILL, the whole process group) at random moments around a verdict, and starts it again on the
+// same profile. Every verdict that was on the page has its row in the journal. Each row reaches the server once. A code without a
+// verdict is judged again. `ADMIT_KILLS`: how often, by default 20. `ADMIT_SEED`: repeats the moments of a run.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -11,9 +11,9 @@ import { Doors, history, next, phoneBox, ready, synced, syncNow } from "./scanne
 
 const KILLS = Number(process.env["ADMIT_KILLS"] ?? 20);
 const SEED = Number(process.env["ADMIT_SEED"] ?? Math.floor(Math.random() * 1_000_000));
-/** Codes typed in one life at most; a history shows more scans than that. */
+/** The most codes between two kills. The history shows more scans than that. */
 const CODES = 45;
-/** A kill comes this long after the first code at most, milliseconds: up to twenty scans on two cores. */
+/** The longest time from the first code to a kill, milliseconds. Two cores make up to twenty scans in it. */
 const LATEST_MS = 250;
 const phones = phoneBox();
 let admit: Admit;
@@ -27,7 +27,7 @@ afterAll(async () => {
 
 const IN = /^(already_in|same_ticket)$/;
 
-/** A small generator of equally likely numbers in 0…1, so that a seed repeats a run. */
+/** A generator of random numbers between 0 and 1. The same seed repeats a run. */
 function random(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -38,13 +38,13 @@ function random(seed: number): () => number {
   };
 }
 
-/** A verdict that the page had in its document: which scan, and whether it was green. */
+/** A verdict that was in the page's document: the id of its scan, and whether it was green. */
 interface Seen {
   scan: string;
   green: boolean;
 }
 
-/** Tells every verdict that enters the document, as it enters it: earlier than it is painted, so no shown one is missed. */
+/** Collects every verdict when it enters the document. That is before it is painted, so no shown verdict is missed. */
 async function watched(page: Page): Promise<Seen[]> {
   const seen: Seen[] = [];
   page.on("console", (message) => {
@@ -66,7 +66,7 @@ async function watched(page: Page): Promise<Seen[]> {
   return seen;
 }
 
-/** Types one code after the other, each as soon as the verdict before it is there, until the browser is gone. */
+/** Types one code after another, each as soon as the verdict before it is shown, until the browser is gone. */
 async function typing(page: Page, codes: readonly string[]): Promise<void> {
   await page.evaluate((codes) => {
     let at = 0;
@@ -82,7 +82,7 @@ async function typing(page: Page, codes: readonly string[]): Promise<void> {
   }, codes);
 }
 
-/** A phone of the event that starts by itself, from its profile alone. */
+/** Pairs a phone, and waits until it has stored all that it needs to start without a network. */
 async function paired(name: string, doors: Doors): Promise<{ phone: Phone; page: Page }> {
   const phone = await phones.open({ name, camera: "none" });
   const page = await doors.pair(phone, "north", name);
@@ -98,7 +98,7 @@ async function reborn(phone: Phone): Promise<Page> {
   return phone.visit(`${admit.url}/scan/`);
 }
 
-/** The screen of the verdict that a typed code brings, also where it looks like the one before. */
+/** Types a code, and gives the screen of its verdict, even if that looks like the one before. */
 async function judged(page: Page, code: string): Promise<string> {
   const faces = '[data-testid="verdict"], [data-testid="strip"]';
   await page.evaluate((faces) => document.querySelectorAll<HTMLElement>(faces).forEach((one) => (one.dataset["old"] = "1")), faces);
@@ -108,14 +108,14 @@ async function judged(page: Page, code: string): Promise<string> {
   return until(`a verdict of ${code}`, fresh, { every: 20 });
 }
 
-/** Whether the browser found its database damaged at this start and began a new one: its own log says so. */
+/** Whether the browser's log says that it found its database damaged at this start and made a new one. */
 function discarded(phone: Phone): boolean {
   const databases = join(phone.profile, "Default", "IndexedDB");
   const logs = readdirSync(databases).map((name) => join(databases, name, "LOG"));
   return logs.some((log) => existsSync(log) && readFileSync(log, "utf8").includes("since it was missing"));
 }
 
-/** What the server counts of the event: the rows of its scans (a claim and its final are two), persons, open questions. */
+/** The server's rows of scans (a claim and its final are two), entered persons, and open incidents of the event. */
 async function counted(doors: Doors): Promise<{ rows: { scan_id: string; stage: string }[]; entered: number; incidents: number }> {
   const rows: { scan_id: string; stage: string }[] = [];
   let cursor = "";
@@ -137,7 +137,7 @@ test("a browser killed at any moment around a verdict keeps every scan that was 
     await doors.call("POST", `/api/events/${doors.id}/tickets`, codes.slice(at, at + 1000).map((barcode) => ({ barcode })));
   }
   let { phone, page } = await paired("killed-often", doors);
-  /** Every scan that any journal of any life knew. */
+  /** The ids of all scans that the journal had after any start. */
   const known = new Set<string>();
   const used = new Set<string>();
   const told = { seen: 0, lost: [] as string[], between: 0, discarded: 0 };
@@ -145,10 +145,10 @@ test("a browser killed at any moment around a verdict keeps every scan that was 
     const mine = codes.slice(kill * CODES, (kill + 1) * CODES);
     const older = new Set(known);
     const seen = await watched(page);
-    // A third of the lives have no network: their scans wait over the kill. In the others the kill also meets uploads.
+    // In a third of the rounds the phone has no network, so its scans are unsent at the kill. In the others a kill may interrupt an upload.
     if (chance() < 1 / 3) await phone.context.setOffline(true);
     await typing(page, mine);
-    // tidy-allow: the moment of the kill is what this test draws at random
+    // tidy-allow: the test kills at a random moment
     await pause(chance() * LATEST_MS);
     page = await reborn(phone);
     await ready(page).catch(async (error) => {
@@ -163,8 +163,8 @@ test("a browser killed at any moment around a verdict keeps every scan that was 
     told.lost.push(...seen.filter(({ scan }) => !known.has(scan)).map(({ scan }) => scan));
     expect(seen.filter(({ green }) => !green), "each code was typed once, so each was let in").toEqual([]);
     if (fresh.length > seen.length) told.between += 1;
-    // A scan that was shown stands. Of one with a row that was not shown the door stayed shut if it waited for the server's
-    // word; a code without a row left nothing. Either is judged as if nobody had come, once.
+    // A shown scan counts. A scan with a row whose verdict was not shown left the door shut if it waited for the server's
+    // answer. A code without a row left nothing. In both cases the code is judged as new, once.
     const again = async (at: number) => (mine[at] === undefined ? "" : judged(page, mine[at]));
     if (seen.length > 0) expect(await again(seen.length - 1), `kill ${kill}: a scan that was shown`).toMatch(IN);
     for (let at = seen.length; at < fresh.length; at += 1) {
@@ -198,7 +198,7 @@ test("a browser killed at any moment around a verdict keeps every scan that was 
   expect(phone.errors).toEqual([]);
 }, 120_000 + KILLS * 20_000);
 
-/** A journal that answers before it wrote: a row is written a minute later, long after the kill. Only this test can make it so. */
+/** Replaces the journal's write: it answers at once, and writes a minute later, long after the kill. This plants the fault to find. */
 async function hasty(page: Page): Promise<void> {
   for (const worker of page.workers()) {
     await worker.evaluate(() => {
@@ -206,7 +206,7 @@ async function hasty(page: Page): Promise<void> {
       IDBObjectStore.prototype.add = function (value: unknown) {
         const { name, transaction } = this;
         const { db } = transaction;
-        // tidy-allow: the fault itself is that the row comes late
+        // tidy-allow: the planted fault is a late row
         setTimeout(() => add.call(db.transaction(name, "readwrite").objectStore(name), value), 60_000);
         return undefined as unknown as IDBRequest<IDBValidKey>;
       };

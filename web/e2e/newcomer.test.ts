@@ -1,4 +1,4 @@
-// The way of somebody who never saw Admit: an empty event, a spreadsheet, a phone, and the first guest by name on Live.
+// The first steps of a person who has never seen Admit: an empty event, a spreadsheet, a phone, and the first guest on the page Live.
 import type { Locator } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Admit, shot, until, workbook } from "./harness/index.ts";
@@ -52,7 +52,7 @@ test("from an empty event to the first scan by name on Live in ten clicks", asyn
   await shot(page, "newcomer-preview");
   await click(page.getByTestId("csv-import"));
 
-  // A phone is paired at the one gate that the event began with.
+  // A phone is paired at the event's only gate.
   await click(page.getByTestId("import-pair"));
   await click(page.getByTestId("pair"));
   const link = await until("a pairing link", () => page.getByTestId("pairing-url").textContent());
@@ -74,7 +74,7 @@ test("from an empty event to the first scan by name on Live in ten clicks", asyn
   const { items } = await call<{ items: { id: string; guest: { name: string } }[] }>("GET", `/api/events/${event.id}/tickets?q=${encodeURIComponent("Guest 40")}`);
   const ticket = items.find((one) => one.guest.name === "Guest 40");
   const { barcode } = await call<{ barcode: string }>("POST", `/api/tickets/${ticket?.id}/code`);
-  // Until the phone has heard, its scans are practice.
+  // Until the phone learns that doors are open, its scans are practice.
   await scanner.getByTestId("practice-banner").waitFor({ state: "detached" });
   await until("an open scanner that admits", async () => (await typed(scanner, barcode)) === "admit");
   await page.getByTestId("arrival").filter({ hasText: "Guest 40" }).waitFor();

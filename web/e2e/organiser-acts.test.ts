@@ -1,4 +1,4 @@
-// What an organiser does at a desk: nothing final at one click, every message where they look, the focus where they go on.
+// Actions of an organiser: nothing final happens at one click, messages appear where the person looks, and the focus goes on there.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
@@ -34,7 +34,7 @@ test("ending, archiving and voiding are asked about, and each page has its title
   await page.getByTestId("end-event").click();
   await page.getByTestId("confirm-yes").click();
   await until("the event to be over", async () => (await eventStatus(page)) === "ended");
-  // What ends the event is not under the finger that opened it.
+  // The button that ends the event is not in the place of the one that opened it.
   expect(await page.getByTestId("end-event").count()).toBe(0);
   await page.getByTestId("archive-event").click();
   expect(await page.getByTestId("confirm").textContent()).toContain("final");
@@ -54,7 +54,7 @@ test("ending, archiving and voiding are asked about, and each page has its title
   await until("the ticket to be void", async () => (await button.textContent())?.includes("Restore"));
   expect(await page.getByTestId("ticket-standing").getAttribute("data-state")).toBe("voided");
   await page.getByTestId("ticket-close").click();
-  // The chips narrow the list: it is among the voided, and not among those that may still be used.
+  // With the filters, the ticket is among the voided ones and not among those that can still be used.
   await page.getByTestId("chip-to_come").click();
   await page.getByTestId("no-ticket").waitFor();
   await page.getByTestId("chip-voided").click();
@@ -77,7 +77,7 @@ test("an event's times are those of its zone, and a wrong one is said at its fie
   await fillMoment(page, "e-ends", "2027-01-10T19:00");
   await page.getByTestId("save-event").click();
   await page.getByTestId("wrong-e-ends").waitFor();
-  // Neither a field's name nor the moment as the API writes it.
+  // The message has neither the API's field name nor its form of times.
   expect(await page.getByTestId("wrong-e-ends").textContent()).not.toMatch(/_at|\dT\d|Z\b/);
   await fillMoment(page, "e-ends", "2027-01-10T2330");
   await page.getByTestId("save-event").click();
@@ -146,7 +146,7 @@ test("a table in an older encoding keeps its accents, and says what it left out"
   await page.getByTestId("csv-failure").waitFor();
   expect(await page.getByTestId("csv-failure").textContent()).toMatch(/^The file has a quote/);
 
-  // A file of another kind is refused in one sentence.
+  // A file that is no saved log is refused with one sentence.
   await goTo(page, "Devices");
   await page.getByTestId("open-upload").click();
   await page.getByTestId("log-file").setInputFiles(file);
@@ -177,7 +177,7 @@ test("a review card tells the facts, keys decide, a decision can be taken back, 
   await until("two cards", async () => (await cards.count()) === 2);
   const ids = () => page.locator("[data-id]").evaluateAll((rows) => rows.map((row) => row.getAttribute("data-id")));
   const [first, second] = await ids();
-  // One sentence a row, with nothing in it that only a machine reads.
+  // Each row has one sentence without ids, hashes or other texts for machines.
   const rows = (await cards.allTextContents()).join(" ");
   expect(rows).toMatch(/came in twice, \d+ (s|min) apart|came in twice at the same moment/);
   expect(rows).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}|\d\.\d{3}|critical|±/);
@@ -204,13 +204,13 @@ test("a review card tells the facts, keys decide, a decision can be taken back, 
   await page.keyboard.press("x");
   await page.keyboard.press("x");
   await page.getByTestId("queue-empty").waitFor();
-  // Leaving the page records what was still to be undone, and the count in the navigation is gone with the cases.
+  // Leaving the page records the held decision. The count in the navigation disappears with the cases.
   await goTo(page, "Live");
   await until("both are decided", async () => (await doors.occupancy()).open_incidents === 0);
   await page.getByTestId("review-count").waitFor({ state: "detached" });
   expect((await doors.occupancy()).inside_over).toBe(0);
 
-  // One was the wrong case: it is taken back, long after Undo was gone, and waits again.
+  // One decision was wrong. The organiser takes it back long after the button Undo is gone, and the case waits again.
   await goTo(page, /Review/);
   await page.getByTestId("chip-decided").click();
   await until("both to be listed", async () => (await page.getByTestId("decided-one").count()) === 2);
@@ -223,7 +223,7 @@ test("a review card tells the facts, keys decide, a decision can be taken back, 
 
   // Several are decided at once.
   await page.getByTestId("chip-decided").click();
-  // The list may still show the case that was taken back before.
+  // The list may show the case that was taken back for a moment longer.
   await until("one to be listed", async () => (await page.getByTestId("decided-one").count()) === 1);
   await page.getByTestId("take-back").first().click();
   await until("none to be listed", async () => (await page.getByTestId("decided-one").count()) === 0);
@@ -235,7 +235,7 @@ test("a review card tells the facts, keys decide, a decision can be taken back, 
   await page.getByTestId("queue-empty").waitFor();
   expect(await doors.occupancy()).toMatchObject({ open_incidents: 0, inside_over: 0 });
 
-  // With the server away an empty list is not claimed, and nothing is called saved.
+  // While the server is away, the app neither shows an empty list nor says that something was saved.
   await goTo(page, "Live");
   await page.getByTestId("inside").waitFor();
   await admit.kill("SIGTERM");

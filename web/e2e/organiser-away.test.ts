@@ -1,4 +1,4 @@
-// What an organiser sees where there is nothing to see: the server is gone, the event is not theirs, the event is over.
+// The organiser's app if the server is gone, if the event is not theirs, and if the event is over.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Admit, barriers, type Phone, shot, until } from "./harness/index.ts";
@@ -22,7 +22,7 @@ async function desk(path: string): Promise<[Phone, Page]> {
 }
 
 let batches = 0;
-/** A device of S1 at a gate: it sends a scan that it made before. */
+/** Pairs a device of S1's kind at a gate. Gives a function that sends a scan with a time in the past. */
 async function virtual(doors: Doors, gate: string): Promise<(code: string, at: number) => Promise<void>> {
   const { pairing_token } = await doors.call<{ pairing_token: string }>("POST", `/api/events/${doors.id}/pairing-tokens`, { gate_id: gate });
   const id = `virtual-${gate}-${doors.id.slice(-6)}`;
@@ -45,7 +45,7 @@ test("without the server each page says so instead of being empty, tries again b
   await doors.call("POST", `/api/events/${doors.id}/guests`, { name: "Ana" });
   const [, page] = await desk(`/events/${doors.id}/gates`);
   await page.getByTestId("edit-gate").first().waitFor();
-  // Each page's script is fetched in quiet moments.
+  // Waits until the idle browser has fetched each page's script.
   for (const name of ["Guests", "Overview", "Tickets", "Passes and mail", "Gates and rules"]) await goTo(page, name);
   await page.getByTestId("edit-gate").first().waitFor();
   const gone = "**/api/**";
@@ -59,7 +59,7 @@ test("without the server each page says so instead of being empty, tries again b
   await page.getByTestId("guests-failure").waitFor();
   expect(await barriers(page)).toEqual([]);
   await shot(page, "organiser-server-gone");
-  // By its button it tries at once, and stays where there is still no answer.
+  // The button tries at once. The message stays while there is no answer.
   const asked = page.waitForRequest(/\/guests\?/);
   await page.getByTestId("try-again").click();
   await asked;
@@ -68,7 +68,7 @@ test("without the server each page says so instead of being empty, tries again b
   await page.getByTestId("guest").first().waitFor();
   expect(await page.getByTestId("guests-failure").count()).toBe(0);
 
-  // An event whose own details could not be read, and the app before anybody is known.
+  // The event's details could not be read; then the app before it knows who is signed in.
   await page.route(`**/api/events/${doors.id}`, (route) => route.abort());
   await page.reload();
   await page.getByTestId("event-failure").waitFor();
@@ -106,7 +106,7 @@ test("what a colleague settles keeps its row until the list is looked at anew", 
   const [, page] = await desk(`/events/${doors.id}/review`);
   const rows = page.getByTestId("incident");
   await until("both", async () => (await rows.count()) === 2);
-  // The scans' facts are asked for after the cases: until they are there, no row says which of its scans were offline.
+  // The app reads the scans after the cases. Until then no row says which scans were offline.
   await until("both rows complete", async () => (await rows.allTextContents()).every((text) => text.includes(", offline")));
   const [first, second] = await rows.allTextContents();
   const { items } = await doors.call<{ items: { id: string }[] }>("GET", `/api/events/${doors.id}/incidents?status=open`);
@@ -137,7 +137,7 @@ test("an address of no event, or of another organisation's, says so and leads ba
 test("cases that come in while somebody reviews wait behind a button: no row moves", async () => {
   const doors = await Doors.open(admit, ["A", "B", "C"].map((barcode) => ({ barcode })), { name: "Steady" });
   const gates = [await virtual(doors, "north"), await virtual(doors, "south")];
-  /** Both gates let the ticket in, each without the network. */
+  /** Lets the ticket in at both gates, as if neither had a network. */
   const twice = async (code: string): Promise<void> => {
     for (const [at, send] of gates.entries()) await send(code, Date.now() - 60_000 * (3 - at));
   };
@@ -160,10 +160,10 @@ test("cases that come in while somebody reviews wait behind a button: no row mov
   await page.getByTestId("show-fresh").click();
   await until("all three", async () => (await rows.count()) === 3);
   expect(await page.getByTestId("show-fresh").count()).toBe(0);
-  // The newest stands first now, and has the focus.
+  // The newest case is first now, and has the focus.
   expect(await rows.last().textContent()).toBe(first);
   expect(await page.evaluate(() => document.activeElement?.closest("li")?.previousElementSibling)).toBe(null);
-  // A decision that is taken back stands where it stood.
+  // After an undo, the case is in its old place.
   await page.keyboard.press("j");
   await page.keyboard.press("x");
   await until("two are left", async () => (await rows.count()) === 2);
@@ -179,12 +179,12 @@ test("the overview goes with the evening: what is not ready, what needs somebody
   await doors.call("PATCH", `/api/guests/${gone.id}`, { ticket_status: "voided" });
   const [phone, page] = await desk(`/events/${doors.id}/overview`);
   await page.getByTestId("check-guests").waitFor();
-  // The same persons here and above the list of guests: a voided ticket's are not among them.
+  // The number agrees with that above the list of guests. It does not contain the guests of voided tickets.
   expect(await page.getByTestId("check-guests").textContent()).toContain("2 guests, 5 persons expected");
   await goTo(page, "Guests");
   await page.getByText("2 guests · 5 persons expected").waitFor();
   await goTo(page, "Overview");
-  // Two weeks early: the dialog says when the event begins.
+  // The event begins in two weeks, so the dialog says when.
   await page.getByTestId("go-live").click();
   await page.getByTestId("odd-moment").waitFor();
   expect(await page.getByTestId("odd-moment").textContent()).toMatch(/^The event starts on \w{3} \d+ \w{3}( \d{4})?, \d\d:\d\d, in 14 days\.$/);
@@ -192,7 +192,7 @@ test("the overview goes with the evening: what is not ready, what needs somebody
   await shot(page, "organiser-open-early");
   await page.getByTestId("confirm-yes").click();
   await until("the doors are open", async () => (await page.getByTestId("event-status").getAttribute("data-state")) === "live");
-  // One row says that no phone is there; the list of what is to be done is gone.
+  // One row says that no phone is paired. The checklist is gone.
   await page.getByTestId("need").filter({ hasText: "No phone is paired" }).waitFor();
   expect(await page.getByTestId("progress").count()).toBe(0);
   expect(await page.getByTestId("check-phones").count()).toBe(0);
@@ -214,7 +214,7 @@ test("the overview goes with the evening: what is not ready, what needs somebody
 
 test("a button that mails says to whom", async () => {
   const doors = await Doors.open(admit, [], { name: "Mails" });
-  // An import that mails nothing: the pass is not made yet.
+  // This import mails nothing, so the pass does not exist yet.
   const answer = await fetch(`${admit.url}/api/events/${doors.id}/tickets/import`, {
     method: "POST", headers: { authorization: `Bearer ${doors.token}`, "content-type": "text/csv" }, body: "name,email\nCy,cy@guests.example\n",
   });

@@ -1,4 +1,4 @@
-// Guests in the organiser's app: lists, added by hand and from a file, found, changed, followed; a promoter's own alone.
+// Guests in the organiser's app: lists, adding by hand and from a file, search, changes, history. A promoter sees only their own.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
@@ -54,12 +54,12 @@ test("guests are added, found without their accents, changed, voided and followe
   await page.getByTestId("wrong-guest-email").waitFor();
   await see(page, "guests");
 
-  // What was typed is lost only by whoever says so.
+  // Typed text is lost only if the person confirms that.
   await page.keyboard.press("Escape");
   await page.getByTestId("confirm-yes").click();
   await shows(page, ["Amélie Brânzei"]);
 
-  // From a file of somebody else's system, onto the same list.
+  // Guests from another system's file are imported onto the same list.
   await goTo(page, "Import");
   const file = readFileSync(join(root, "docs/samples/pretix-check-in-list.csv"));
   await page.getByTestId("csv-file").setInputFiles({ name: "list.csv", mimeType: "text/csv", buffer: file });
@@ -74,7 +74,7 @@ test("guests are added, found without their accents, changed, voided and followe
   await shows(page, ["Amélie Brânzei"]);
   await page.getByTestId("guest").click();
   await page.getByTestId("edit-party").waitFor();
-  // Whoever has the code gets in: it is shown when asked for, and the log says so.
+  // Anybody with the code gets in. So it is shown only on request, and the ledger records that.
   expect(await page.getByTestId("code-text").count()).toBe(0);
   await page.getByTestId("show-code").click();
   await page.getByTestId("code-text").waitFor();
@@ -96,13 +96,13 @@ test("guests are added, found without their accents, changed, voided and followe
   await page.getByTestId("guest-close").click();
   await until("the list to tell it", async () => (await page.getByTestId("standing").textContent()) === "Voided");
 
-  // After the event whoever did not come is said to be so; whose ticket is void was not awaited.
+  // After the event, guests who did not come are shown as such, but not those with a void ticket.
   await doors.call("PATCH", `/api/events/${doors.id}`, { status: "ended" });
   await page.reload();
   await page.getByTestId("search-guests").fill("");
   await until("the end", async () => (await page.getByTestId("standing").allTextContents()).includes("Did not come"));
   expect(await page.getByRole("row", { name: "Amélie Brânzei" }).getByTestId("standing").textContent()).toBe("Voided");
-  // Chips tell how many, and narrow the list to them.
+  // Filters show numbers, and reduce the list to these guests.
   await page.getByTestId("chip-voided").click();
   await shows(page, ["Amélie Brânzei"]);
   expect(await page.getByTestId("chip-voided").locator("em").textContent()).toBe("1");
@@ -122,7 +122,7 @@ test("a promoter sees and fills their own list and nothing else", async () => {
   const page = await desk.visit(`${admit.url}/events/${doors.id}`);
   await signIn(page, admit, email, PASSWORD);
   await page.getByTestId("no-guest").waitFor();
-  // What a promoter has no page for has no entry.
+  // The navigation has no entry for pages that a promoter may not see.
   const entries = page.getByRole("navigation", { name: "Pages" }).getByRole("listitem");
   expect((await entries.allTextContents()).map((text) => text.trim())).toEqual(["Guests", "Import"]);
   expect(await page.getByTestId("pick-list").locator("option").allTextContents()).toEqual(["Pat's list"]);
@@ -137,7 +137,7 @@ test("a promoter sees and fills their own list and nothing else", async () => {
     buffer: Buffer.from("name,email,status,barcode\nAda,ada@guests.example,paid,MINE-1\nBea,bea@guests.example,void,MINE-2\n"),
   });
   await page.getByTestId("will-left_out").filter({ hasText: "1 void" }).waitFor();
-  // A promoter's file brings no codes.
+  // A promoter's file may contain no codes, so that column is not read.
   expect(await page.getByTestId("import-column").filter({ hasText: "barcode" }).getAttribute("data-meaning")).toBe("ignore");
   await page.getByTestId("import-mails").check();
   await page.getByTestId("csv-import").click();
@@ -185,7 +185,7 @@ test("a list is given to a promoter, renamed and given to another", async () => 
   await page.getByTestId("save-list").click();
   await until("nobody's list", async () => !(await row.textContent())?.includes("Quin"));
   expect((await stored()).items).toMatchObject([{ name: "Late friends", promoter_id: null }]);
-  // A name that is taken is said at the field.
+  // The message about a taken name stands at the field.
   await page.getByTestId("add-list").click();
   await page.getByTestId("list-name").fill("late  FRIENDS");
   await page.getByTestId("save-list").click();
@@ -243,7 +243,7 @@ test("an export's products that are no entry types are told and left out; what a
   await shows(page, ["Li Xiaolong"]);
   await goTo(page, "Import");
 
-  // Another file begins without that choice.
+  // For another file the choice is reset.
   await choose("eventbrite-attendees.csv");
   await result("2 new guests");
   expect(await page.getByTestId("import-types").inputValue()).toBe("create");
@@ -307,7 +307,7 @@ test("passes of ticked guests are mailed again: the number stands on the button,
   expect(await page.getByTestId("resend-many").isDisabled(), "there is nothing to mail").toBe(true);
   expect(await page.getByTestId("resend-many").textContent()).toBe("Nothing to mail");
   expect(await page.getByTestId("pick-shown").evaluate((box: HTMLInputElement) => box.indeterminate), "some are ticked").toBe(true);
-  // X ticks the row that the keys stand on.
+  // X ticks the row that has the focus.
   await page.keyboard.press("j");
   await page.keyboard.press("x");
   await bar.filter({ hasText: "2 selected" }).waitFor();

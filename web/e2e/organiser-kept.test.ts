@@ -1,4 +1,4 @@
-// Nothing an organiser typed or decided is lost: not when their session ends, not when they sign out, not at a second tap.
+// Nothing that an organiser typed or decided is lost: neither at a session's end, nor at a sign-out, nor by a second tap.
 import type { Page, Route } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Admit, barriers, type Phone, shot, until } from "./harness/index.ts";
@@ -22,11 +22,11 @@ async function desk(path: string): Promise<[Phone, Page]> {
   await signIn(page, admit);
   return [phone, page];
 }
-/** The server no longer knows this browser, as when a session has run out. */
+/** Ends the browser's session, as if it had expired. */
 const runOut = (phone: Phone) => phone.context.clearCookies();
 /**
- * Presses, and the server no longer knows this browser from the moment the press's own requests go out: whatever is read by
- * itself before finds the session there, so that its end never lies over what is pressed.
+ * Presses a button, and ends the session when the button's own requests are sent. Requests that the page sent before by itself
+ * still have the session. So the dialog for the sign-in never covers the button.
  */
 async function pressAsItRunsOut(phone: Phone, page: Page, own: (method: string, path: string) => boolean, press: () => Promise<void>): Promise<void> {
   let gone: Promise<void> | undefined;
@@ -40,10 +40,10 @@ async function pressAsItRunsOut(phone: Phone, page: Page, own: (method: string, 
   await press();
   await until("the press's own request", () => gone !== undefined);
   await gone;
-  // What is under way is answered first.
+  // Waits until the running requests are answered.
   await page.unrouteAll({ behavior: "wait" });
 }
-/** Saves the guest in the dialog as the session runs out. */
+/** Saves the guest in the dialog while the session ends. */
 const saveAsItRunsOut = (phone: Phone, page: Page) =>
   pressAsItRunsOut(phone, page, (method, path) => method === "PATCH" && path.startsWith("/api/guests/"), () => page.getByTestId("edit-save").click());
 
@@ -59,11 +59,11 @@ test("a typed correction is never sent past, voided away or lost with the sessio
   expect(await resend.isDisabled()).toBe(true);
   expect(await page.getByTestId("resend-hint").textContent()).toContain("Save your changes first");
 
-  // An act on the ticket leaves it in its field.
+  // An action on the ticket keeps the typed text in its field.
   await page.getByTestId("guest-void").click();
   await page.getByTestId("confirm-yes").click();
   await page.getByTestId("guest-done").filter({ hasText: "Scanners refuse it" }).waitFor();
-  // A refusal is told in the server's words, and leaves it too.
+  // A refusal shows the server's text, and keeps the typed text too.
   const message = "only what a promoter voided is made good by one";
   const problem = { title: "Not allowed", status: 403, code: "forbidden", detail: `ticket_status: ${message}`, errors: [{ path: "ticket_status", message }] };
   const refuse = (route: Route) =>
@@ -79,7 +79,7 @@ test("a typed correction is never sent past, voided away or lost with the sessio
   await page.getByTestId("guest-done").filter({ hasText: "valid again" }).waitFor();
   expect(await email.inputValue()).toBe("new@guests.example");
 
-  // The session is over: asked over the page, and the same person goes on.
+  // The session is over. The app asks for the sign-in over the page, and the same person goes on.
   await saveAsItRunsOut(phone, page);
   await page.getByTestId("sign-in-again").waitFor();
   await page.keyboard.press("Escape");
@@ -95,7 +95,7 @@ test("a typed correction is never sent past, voided away or lost with the sessio
   expect(await doors.call("GET", `/api/guests/${guest.id}`)).toMatchObject({ email: "new@guests.example" });
   expect(await resend.isDisabled()).toBe(false);
 
-  // Somebody else signs in: what the first had open is not theirs.
+  // Another person signs in. They must not see what the first person had open.
   const member = { email: "other@club.example", name: "Olu", password: PASSWORD, role: "viewer" };
   await doors.call("POST", "/api/members", member);
   await email.fill("half typed");
@@ -105,7 +105,7 @@ test("a typed correction is never sent past, voided away or lost with the sessio
   await signIn(page, admit, member.email, PASSWORD);
   await page.getByTestId("who").filter({ hasText: "Olu" }).waitFor({ state: "attached" });
   await email.waitFor();
-  // A viewer is told no address.
+  // A viewer sees no e-mail addresses.
   expect(await email.inputValue()).toBe("");
 });
 
@@ -164,7 +164,7 @@ test("a decision is recorded before a sign-out, and after the next sign-in where
   await until("the facts", async () => (await page.getByTestId("case-detail").textContent())?.includes("counted"));
   await page.keyboard.press("x");
   await page.getByTestId("decided").waitFor();
-  // Leaving the queue records the decision, and the page it leads to is read.
+  // Leaving the queue records the decision, and the next page is read.
   const own = (method: string, path: string) => (method === "POST" ? path.endsWith("/resolve") : path.endsWith("/tickets"));
   await pressAsItRunsOut(phone, page, own, () => goTo(page, "Tickets"));
   await page.getByTestId("sign-in-again").waitFor();
@@ -173,7 +173,7 @@ test("a decision is recorded before a sign-out, and after the next sign-in where
   await signIn(page, admit);
   await until("it is recorded", async () => (await open()) === 0);
   await page.getByTestId("not-recorded").waitFor({ state: "detached" });
-  // What could not be read meanwhile is read now.
+  // The page that could not be read without a session is read now.
   await page.getByRole("cell", { name: "…E-1", exact: true }).waitFor();
   expect(await page.getByTestId("tickets-failure").count()).toBe(0);
 });
@@ -191,7 +191,7 @@ test("a second tap makes nothing twice, what is late or old overwrites nothing, 
   const { items } = await doors.call<{ items: unknown[] }>("GET", `/api/events/${doors.id}/guests`);
   expect(items).toHaveLength(1);
 
-  // An answer that comes late does not overwrite the list of a later search.
+  // A late answer to an older search does not replace the list of a later one.
   let release = (): void => {};
   const held = new Promise<void>((done) => (release = done));
   await page.route(/\/guests\?.*[?&]q=Bo(&|$)/, async (route) => {
@@ -209,7 +209,7 @@ test("a second tap makes nothing twice, what is late or old overwrites nothing, 
   await page.evaluate(() => new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown))));
   expect(await page.getByTestId("guest").count()).toBe(0);
 
-  // A hundred errors are listed, and that there are more.
+  // The page lists a hundred errors, and says that there are more.
   await goTo(page, "Import");
   const rows = Array.from({ length: 101 }, (_, at) => `W-${at},many`).join("\n");
   await page.getByTestId("csv-file").setInputFiles({ name: "wrong.csv", mimeType: "text/csv", buffer: Buffer.from(`barcode,party_size\nW-good,2\n${rows}\n`) });
@@ -218,7 +218,7 @@ test("a second tap makes nothing twice, what is late or old overwrites nothing, 
   expect(await page.getByTestId("import-first").textContent()).toBe("The first 100 of 101");
   await page.keyboard.press("Escape");
 
-  // A save leaves alone what somebody else changed while the form was open.
+  // A save keeps what somebody else changed while the form was open.
   await goTo(page, "Gates and rules");
   await page.getByLabel("Place").waitFor();
   await doors.call("PATCH", `/api/events/${doors.id}`, { venue: "The other hall" });
@@ -230,7 +230,7 @@ test("a second tap makes nothing twice, what is late or old overwrites nothing, 
 
   await goTo(page, "Devices");
   await page.getByTestId("open-pair").click();
-  // The gate is chosen deliberately: none is chosen for anybody.
+  // A person must choose the gate; none is chosen at first.
   expect(await page.getByTestId("pair-gate").inputValue()).toBe("");
   await page.getByTestId("pair-gate").selectOption({ label: "North" });
   await page.getByTestId("pair-uses").fill("10");
@@ -258,7 +258,7 @@ test("what is typed while a save is under way stays, and what was saved stays wh
   const saved = page.getByTestId("said-event");
   const name = page.locator("#e-name");
   await name.fill("Slow, renamed");
-  /** Saves hang until they are let go. */
+  /** Holds saves back until `release` is called. */
   let release = (): void => {};
   const held = new Promise<void>((done) => (release = done));
   const hang = async (route: Route): Promise<void> => {
@@ -279,7 +279,7 @@ test("what is typed while a save is under way stays, and what was saved stays wh
 
   await page.unroute(`**/api/events/${doors.id}**`, hang);
 
-  // Saved, and then the network goes: the form shows what is saved.
+  // The save succeeds, and then the network fails. The form shows the saved values.
   const away = (route: Route) => (route.request().method() === "GET" ? route.abort() : route.continue());
   await page.route(`**/api/events/${doors.id}`, away);
   await name.fill("Slow, renamed twice");
@@ -344,7 +344,7 @@ test("whoever leaves a form with changes is asked: by a link, by the way back, b
   await page.goBack();
   await stays("gates");
   expect(await place.inputValue()).toBe("New hall");
-  // The browser asks before the window goes.
+  // The browser asks before it closes the window.
   const window = page.waitForEvent("dialog");
   await page.evaluate(() => setTimeout(() => location.reload()));
   const question = await window;
@@ -367,7 +367,7 @@ test("whoever leaves a form with changes is asked: by a link, by the way back, b
   await page.getByTestId("gate-dialog").waitFor({ state: "detached" });
   expect(await place.inputValue()).toBe("New hall");
 
-  // The way back, meant: the changes are gone and the page with them.
+  // The person goes back and confirms it. The changes are discarded, and the page is left.
   await page.goBack();
   await asked.waitFor();
   await page.getByTestId("confirm-yes").click();

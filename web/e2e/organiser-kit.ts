@@ -1,9 +1,9 @@
-// What the organiser's browser tests share: a desk that is signed in, and a look at a page as people see it.
+// Shared by the organiser's browser tests: a signed-in browser, and a check of how a page looks.
 import type { Page } from "playwright-core";
 import { type Admit, barriers, shot, until } from "./harness/index.ts";
 import { still } from "./scanner-kit.ts";
 
-/** A desk, and a phone in the hand of an organiser. */
+/** The sizes of an organiser's computer screen and of a phone. */
 export const DESK = { width: 1440, height: 900 };
 const HAND = { width: 390, height: 844 };
 
@@ -14,7 +14,7 @@ export async function signIn(page: Page, admit: Admit, email = admit.demo.email,
   await page.getByTestId("sign-in").waitFor({ state: "detached" });
 }
 
-/** What ends on the screen does not scroll. */
+/** Whether the page scrolls although its content fits the screen. */
 const scrollsForNothing = (page: Page): Promise<boolean> =>
   page.evaluate(() => {
     const { scrollHeight, clientHeight } = document.documentElement;
@@ -22,7 +22,7 @@ const scrollsForNothing = (page: Page): Promise<boolean> =>
     return scrollHeight > clientHeight && end < clientHeight;
   });
 
-/** Words that are cut off although nothing says so. */
+/** Texts that are cut off without an ellipsis. */
 const cut = (page: Page): Promise<string[]> =>
   page.evaluate(() => {
     const out: string[] = [];
@@ -32,7 +32,7 @@ const cut = (page: Page): Promise<string[]> =>
     return out;
   });
 
-/** Axe by day and by night, on a desk and on a phone, a picture of each, and whether anything is cut off or too wide. */
+/** Checks a page in both themes and both sizes: with axe, and for texts that are cut off or too wide. Takes a picture of each. */
 export async function look(page: Page, name: string): Promise<string[]> {
   const found: string[] = [];
   for (const [size, where] of [[DESK, "desk"], [HAND, "phone"]] as const) {
@@ -53,7 +53,7 @@ export async function look(page: Page, name: string): Promise<string[]> {
   return found;
 }
 
-/** The event's state, as its page says it. */
+/** The event's state on its page. */
 export const eventStatus = (page: Page): Promise<string | null> => page.getByTestId("event-status").getAttribute("data-state");
 
 /** Goes to a page of the event by its navigation. */
@@ -61,10 +61,10 @@ export async function goTo(page: Page, name: string | RegExp): Promise<void> {
   await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name }).click();
 }
 
-/** A message at the bottom of the page. */
+/** Waits for this message at the bottom of the page. */
 export const toastSays = (page: Page, words: string): Promise<void> => page.getByTestId("toast").filter({ hasText: words }).first().waitFor();
 
-/** Opens the pairing drawer and asks for a code at a gate, named as people see it. */
+/** Opens the pairing drawer and asks for a code. `gate`: the gate's displayed name. */
 export async function pairingCode(page: Page, gate: string): Promise<string> {
   if ((await page.getByTestId("pair-drawer").count()) === 0) await page.getByTestId("open-pair").click();
   await page.getByTestId("pair-gate").selectOption({ label: gate });

@@ -30,7 +30,7 @@ test("a member is added with a password to hand over, signs in, gets another rol
   found.push(...(await look(page, "members")));
 
   await page.getByTestId("add-member").click();
-  // What is missing is said at its field, not in the browser's bubble.
+  // The message about a missing value stands at its field, not in the browser's bubble.
   await page.getByTestId("save-member").click();
   await page.getByTestId("wrong-member-name").waitFor();
   found.push(...(await look(page, "member-new")));
@@ -41,7 +41,7 @@ test("a member is added with a password to hand over, signs in, gets another rol
   await page.getByTestId("save-member").click();
   await page.getByTestId("new-member").waitFor();
   expect(await page.getByTestId("new-member-value").allTextContents()).toEqual([admit.url, "vera@example.org", password]);
-  // Escape would lose it for good.
+  // Escape must not close the dialog, because the secret would be lost.
   await page.keyboard.press("Escape");
   await page.getByTestId("new-member-done").click();
   await until("two members", async () => (await rows(page).count()) === 2);
@@ -149,7 +149,7 @@ test("a webhook is made, its secret shown once, and everything of it is readable
   found.push(...(await look(page, "webhook-secret")));
   await page.getByTestId("secret-shown-done").click();
   expect(await page.textContent("body")).not.toContain(secret);
-  // Who put the secret away goes on where the form was opened.
+  // After the secret is closed, the button that opened the form has the focus.
   await until("the focus at the button", () => page.getByTestId("new-webhook").evaluate((button) => button === document.activeElement));
 
   const row = page.getByTestId("webhook-row").filter({ hasText: "Members' database" });
@@ -172,7 +172,7 @@ test("the audit ledger says who did what, without a word or an id of a machine",
   await until("the names", async () => (await lines.filter({ hasText: "Made an API token" }).first().textContent())?.includes(" · "));
   expect((await lines.allTextContents()).join(" ")).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}|[a-z]_[a-z]/);
   expect(await look(page, "audit")).toEqual([]);
-  // One action alone, then what was done at an event.
+  // First the lines of one action, then the ledger of an event.
   await page.getByTestId("pick-action").selectOption("api_token_created");
   await until("one action", async () => (await lines.allTextContents()).every((line) => line.includes("Made an API token")));
   expect(page.url()).toContain("action=api_token_created");
@@ -194,7 +194,7 @@ test("the organisation's pages keep the way back to the event that one came from
   await goTo(page, "Guests");
   await page.getByTestId("guest").first().waitFor();
   expect(page.url()).toContain(`/events/${admit.demo.event_id}/guests`);
-  // The list of events is nobody's event.
+  // On the list of events, no event is chosen.
   await goTo(page, "Members and access");
   await page.goto(admit.url);
   await page.getByTestId("event-row").first().waitFor();
@@ -211,7 +211,7 @@ test("the report says who came and who is still to come, also where nobody has",
   await page.getByTestId("report-guests-came").waitFor();
   expect(await page.getByTestId("quarters-failure").count()).toBe(0);
   expect(await look(page, "report")).toEqual([]);
-  // On paper it is the event's own page, without what leads elsewhere.
+  // In print the page names its event, and has no links to other pages.
   const event = (await page.getByTestId("event-switch").first().locator("strong").textContent()) ?? "";
   await page.emulateMedia({ media: "print", colorScheme: "dark" });
   expect(await page.getByRole("heading", { level: 1 }).allTextContents()).toEqual([event]);

@@ -1,4 +1,4 @@
-// The organiser's screens: nobody is kept out by how they look, by day and by night, on a desk and on a phone.
+// The organiser's screens are accessible in both themes, on a computer and on a phone.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Admit, until } from "./harness/index.ts";
 import { DESK, goTo, look, signIn } from "./organiser-kit.ts";
@@ -14,14 +14,14 @@ afterAll(async () => {
   await admit?.kill("SIGTERM");
 });
 
-/** Each look is four rounds of axe. */
+/** The time limit of a test, in milliseconds. Each `look` runs axe four times. */
 const LOOKS = 400_000;
 
 test("no screen of the organiser has a barrier, by day and by night", async () => {
   const doors = await Doors.open(admit, [{ barcode: "TWICE" }, { barcode: "ONCE" }], { name: "Harbour night", capacity: 500 });
   await doors.call("POST", `/api/events/${doors.id}/guests`, { name: "Ana Botha", email: "ana@guests.example" });
   await doors.call("POST", `/api/events/${doors.id}/guests`, { name: "محمد الأحمد", party_size: 2 });
-  // One ticket at two gates while the server is away: something to review.
+  // One ticket enters at two gates while the server is away. This opens a case.
   const [north, south] = [await phones.open({ name: "n", camera: "none" }), await phones.open({ name: "s", camera: "none" })];
   const [pageN, pageS] = [await doors.pair(north, "north", "North 1"), await doors.pair(south, "south", "South 1")];
   await admit.kill("SIGKILL");
@@ -59,7 +59,7 @@ test("no screen of the organiser has a barrier, by day and by night", async () =
   await until("two persons in", async () => (await page.getByTestId("inside").textContent()) === "2");
   await page.getByTestId("arrival").first().waitFor();
   await see("live");
-  // On a wall everybody reads it: no guest is named, and nothing leads elsewhere.
+  // On a wall anybody can read the page, so it names no guest and has no links.
   await page.getByTestId("wall-screen").click();
   await page.getByTestId("leave-wall").waitFor();
   expect(await page.getByRole("navigation").count()).toBe(0);
@@ -71,7 +71,7 @@ test("no screen of the organiser has a barrier, by day and by night", async () =
   await see("live-wall");
   await page.keyboard.press("Escape");
   await page.getByTestId("arrival").first().waitFor();
-  // One name for one number: the gates add up to what is admitted.
+  // The sum of the gates is the number of admitted persons.
   expect(await page.getByTestId("entered").textContent()).toBe("3");
   expect((await page.getByTestId("gate-in").allTextContents()).filter((text) => /^\d+$/.test(text)).reduce((sum, text) => sum + Number(text), 0)).toBe(3);
   await goTo(page, /Review/);
@@ -98,7 +98,7 @@ test("no screen of the organiser has a barrier, by day and by night", async () =
   await see("entry-types");
   await page.keyboard.press("Escape");
   await goTo(page, "Devices");
-  // Where nobody can be admitted is said before the doors find out: a way out needs no phone for that.
+  // The page warns of gates without a phone. A gate that is only a way out is not among them.
   expect(await page.getByTestId("unstaffed").count()).toBe(0);
   await page.getByTestId("search-devices").fill("south");
   await until("the one phone", async () => (await page.getByTestId("manage").allTextContents()).join() === "South 1");
@@ -122,10 +122,10 @@ test("an event that has nothing says on each page what would be there, and what 
   await signIn(page, admit);
   await page.getByTestId("new-event").click();
   await page.locator("#name").fill("Quiet night");
-  // The times are there already, by a 24-hour clock with their weekday.
+  // The form has suggested times, by a 24-hour clock and with the weekday.
   expect(await page.getByTestId("new-event-span").textContent()).toMatch(/^Saturday \d+ \w+ \d{4}, 20:00 to Sun 02:00$/);
   await page.getByTestId("create-event").click();
-  // One lands where the next step is.
+  // After creating the event, the page with the next step is shown.
   await page.getByTestId("check-gates").waitFor();
   expect(new URL(page.url()).pathname).toMatch(/\/overview$/);
   const found = await look(page, "empty-overview");
@@ -158,7 +158,7 @@ test("keys lead through the app: Ctrl K to a page, slash to the search, J and En
   await page.getByRole("option", { name: "Ada" }).waitFor();
   expect(await look(page, "palette")).toEqual([]);
   await page.keyboard.press("Escape");
-  // The browser closes it in its own time.
+  // The browser closes the dialog a moment later.
   await page.getByTestId("palette").waitFor({ state: "detached" });
   await page.keyboard.press("/");
   await page.keyboard.type("bo");

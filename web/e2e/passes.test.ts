@@ -1,10 +1,10 @@
-// What a guest sees of a pass: the mail by day, by night and without pictures, and the page behind its link.
+// A pass as a guest sees it: the mail in light and dark mode and without pictures, and the pass page.
 import { createServer, type Server } from "node:net";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Admit, barriers, freePort, shot, until } from "./harness/index.ts";
 
-/** A mail server that takes everything, unless it knows nobody: the mails it was given, as they came. */
+/** A mail server that stores each mail as it came. It can also refuse all recipients. */
 class Sink {
   readonly mails: string[] = [];
   knowsNobody = false;
@@ -39,7 +39,7 @@ class Sink {
   }
 }
 
-/** The content of a mail's part of this type, decoded. */
+/** The decoded content of a mail's part of this type. */
 function part(mail: string, type: string): Buffer {
   const from = mail.slice(mail.toLowerCase().indexOf(`content-type: ${type}`));
   const [head = "", ...rest] = from.split("\r\n\r\n");

@@ -1,4 +1,4 @@
-// Node's own door to the pictures: the rest is TypeScript, which Vite reads.
+// The start of the program that takes the pictures, in Node. It lets Vite load the rest, which is TypeScript.
 import { fileURLToPath } from "node:url";
 import { runnerImport } from "vite";
 

@@ -1,4 +1,4 @@
-/** The README's pictures: the real server, an evening made over HTTP, a browser. `node e2e/pictures.mjs` in `web/`. */
+/** Takes the README's pictures with the real server, an example event and a browser. Run `node e2e/pictures.mjs` in `web/`. */
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { evening, lumaList } from "./evening.ts";
@@ -26,7 +26,7 @@ export async function main(): Promise<void> {
     await page.getByTestId("check-guests").waitFor();
     await picture(page, "overview");
 
-    // A phone at the door, with no network: what it scans is on the pages below.
+    // A phone at the door without a network. Its scans appear in the pictures below.
     const phone = await Phone.open({ name: "door", size: HAND, scale: 2 });
     phones.push(phone);
     await page.goto(`${admit.url}/events/${live}/devices?pair=1`);
@@ -34,7 +34,7 @@ export async function main(): Promise<void> {
     await page.getByTestId("pair").click();
     const link = await until("a pairing link", () => page.getByTestId("pairing-url").textContent());
     const scanner = await phone.visit(link);
-    // The gate that the code leads to moves what stands below it, so a click before its answer would miss.
+    // The name of the code's gate appears after the server's answer and moves the button below. A click before that would miss it.
     await scanner.getByTestId("pair-place").waitFor();
     await scanner.getByTestId("change-name").click();
     await scanner.getByTestId("device-name").fill("Main 4");

@@ -1,18 +1,18 @@
-// The battery dies right after a green (docs/faults.md, row 1), by the recipe that was measured to cut power: the browser's
-// folder lies on a disk that is an image; every process is stopped, and the image copied: what the system still held in
-// memory is not in the copy. `ADMIT_CUTS` says how often; 2 without it. A journal that does not flush must lose scans in the
-// same way, or the test shows nothing.
+// The battery dies just after a green verdict (docs/faults.md, row 1). The browser's folder is on a disk that is an image. The
+// test stops every process and copies the image, which lacks the data that the system had only in memory. `ADMIT_CUTS`: how
+// often, by default 2. As a control, a journal that does not flush must lose scans in the same way. Otherwise the test proves
+// nothing.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Admit, Disk, type Phone, until } from "./harness/index.ts";
 import { Doors, history, next, phoneBox, ready, synced, syncNow } from "./scanner-kit.ts";
 
 const CUTS = Number(process.env["ADMIT_CUTS"] ?? 2);
-/** How often the control is cut at most. */
+/** The most power cuts of the control. */
 const CONTROLS = 10;
-/** Codes before the scanner in one life; a history shows more scans than that. */
+/** The number of codes between two power cuts. The history shows more scans than that. */
 const CODES = 40;
-/** The power goes out after so many greens at most. */
+/** The most green verdicts before a power cut. */
 const GREENS = 20;
 const MEGABYTES = 512;
 
@@ -26,23 +26,23 @@ afterAll(async () => {
   await admit?.kill("SIGTERM");
 });
 
-/** `relaxed`: the browser's default, under which a transaction is complete before it is on the disk. */
+/** `relaxed` is the browser's default. A transaction is then complete before it is on the disk. */
 type Durability = "strict" | "relaxed";
 
-/** What became of the cuts of one phone. */
+/** The result of the power cuts of one phone. */
 interface Told {
-  /** Scans whose green was seen, in their order. */
+  /** The ids of scans whose green verdict was shown, in their order. */
   shown: string[];
-  /** Those that the phone did not know after the cut; how many in each cut. */
+  /** For each power cut, the number of shown scans that the phone did not know afterwards. */
   lost: number[];
 }
 
-/** A phone with its folder on a disk, paired, with no network; all that is needed to start without one is on the disk. */
+/** A paired phone without a network, with its folder on a disk. All that it needs to start without a network is flushed. */
 async function paired(name: string, disk: Disk, doors: Doors): Promise<Phone> {
   const phone = await phones.open({ name, camera: "none", profile: `${disk.at}/profile` });
   const page = await doors.pair(phone, "north", name);
   await page.evaluate(async () => void (await navigator.serviceWorker.ready));
-  // From its second start on the app comes from the worker.
+  // From the second start on, the service worker gives the app's files.
   await page.reload();
   await ready(page);
   await phone.close();
@@ -52,7 +52,7 @@ async function paired(name: string, disk: Disk, doors: Doors): Promise<Phone> {
   return phone;
 }
 
-/** The journal's transactions are complete before they are flushed. Only this test can make the journal so careless. */
+/** Makes the journal's transactions complete before they are flushed. This is the fault of the control. */
 async function relaxed(page: Page): Promise<void> {
   for (const worker of page.workers()) {
     await worker.evaluate(() => {
@@ -64,7 +64,7 @@ async function relaxed(page: Page): Promise<void> {
   }
 }
 
-/** Has one code after the other typed as soon as the green of the one before is there; gives the greens as they come. */
+/** Lets the page type one code after another, each as soon as the verdict before it is green. Gives the ids of green scans as they come. */
 async function scanning(page: Page, codes: readonly string[]): Promise<string[]> {
   const greens: string[] = [];
   page.on("console", (message) => {
@@ -94,7 +94,7 @@ async function scanning(page: Page, codes: readonly string[]): Promise<string[]>
   return greens;
 }
 
-/** Lets the phone scan and cuts its power, again and again. */
+/** Repeats: lets the phone scan, and cuts its power. */
 async function cuts(phone: Phone, disk: Disk, codes: readonly string[], many: number, durability: Durability): Promise<Told> {
   const told: Told = { shown: [], lost: [] };
   let page = await phone.visit(`${admit.url}/scan/`);

@@ -1,5 +1,5 @@
-// A device's right to speak, as people see it: a phone that shows its own code is approved by an organiser; it gets a new
-// key; it is revoked, saves its log, the organiser brings the file in and counts it; it is let in again.
+// The rights of a device, on screen. An organiser approves a phone that shows its own code, and gives it a new key. The organiser
+// revokes it, imports the log that it saved, and counts its scans. Then the phone is paired again.
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -19,7 +19,7 @@ afterAll(async () => {
 const found: string[] = [];
 const DESK = { width: 1180, height: 900 };
 
-/** Axe by night and by day, and a picture of each. */
+/** Checks the page with axe in both themes, and takes a picture of each. */
 async function look(page: Page, name: string): Promise<void> {
   for (const scheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme: scheme });
@@ -30,7 +30,7 @@ async function look(page: Page, name: string): Promise<void> {
   }
 }
 
-/** An organiser at the desk, signed in, at a path. */
+/** Opens this path as a signed-in organiser. */
 async function desk(path: string): Promise<Page> {
   const phone = await phones.open({ name: "desk", camera: "none", size: DESK });
   const page = await phone.visit(admit.url + path);
@@ -40,7 +40,7 @@ async function desk(path: string): Promise<Page> {
   return page;
 }
 
-/** The phone asks for itself; gives the code it shows. */
+/** Lets the phone ask to be paired. Gives the code that it shows. */
 async function asks(page: Page, name: string): Promise<string> {
   await page.getByTestId("change-name").click();
   await page.getByTestId("device-name").fill(name);
@@ -73,9 +73,9 @@ test("a phone that shows its own code is approved, gets a new key, is revoked, h
   await next(page);
   await synced(page);
 
-  // A new key, while a scan waits: it counts all the same.
+  // The phone gets a new key while a scan is unsent. The scan counts nevertheless.
   await office.getByTestId("manage").click();
-  // Its name is changed, and its gate stays.
+  // The device gets another name and keeps its gate.
   await office.getByTestId("rename").click();
   await office.getByTestId("device-new-name").fill("Side door 2");
   await office.getByTestId("rename-save").click();
@@ -89,14 +89,14 @@ test("a phone that shows its own code is approved, gets a new key, is revoked, h
   expect(await typed(page, "SEAT-TWO")).toBe("admit");
   await next(page);
   await phone.context.setOffline(false);
-  // The link is opened in the window that scans.
+  // The link is opened in the window that is already scanning.
   await page.evaluate((hash) => (location.hash = hash), new URL(link).hash);
   await page.getByTestId("pair-submit").click();
   await ready(page);
   await synced(page);
   await until("two persons in", async () => (await doors.occupancy()).inside === 2);
 
-  // Revoked while it holds a scan nobody has: the log can be saved, and an organiser brings it in.
+  // The phone is revoked while it has an unsent scan. Staff save its log, and an organiser imports it.
   await phone.context.setOffline(true);
   expect(await typed(page, "SEAT-THREE")).toBe("admit");
   await next(page);
@@ -112,7 +112,7 @@ test("a phone that shows its own code is approved, gets a new key, is revoked, h
   await page.getByTestId("export").click();
   const saved = readFileSync(await (await saving).path());
   await page.getByTestId("close-sheet").click();
-  // One scan; its claim stands before it where the phone had not yet noticed that it is offline.
+  // There is one scan. A claim stands before it if the phone had not noticed yet that it is offline.
   const lines = saved.toString().trim().split("\n");
   expect(lines.filter((line) => !line.includes('"stage":"claim"')).length).toBe(1);
   await office.getByTestId("open-upload").click();
@@ -124,7 +124,7 @@ test("a phone that shows its own code is approved, gets a new key, is revoked, h
   await office.getByTestId("accept-log").click();
   await until("three persons in", async () => (await doors.occupancy()).inside === 3);
 
-  // The phone hears of it, and is let in again by its own code: the organiser follows the link in the QR.
+  // The phone learns of it and is paired again by its own code. The organiser follows the link in the QR code.
   await phone.context.setOffline(false);
   await page.locator('body[data-phase="revoked"]').waitFor();
   await look(page, "phone-revoked");
@@ -139,7 +139,7 @@ test("a phone that shows its own code is approved, gets a new key, is revoked, h
   await reader.getByTestId("approve").click();
   await reader.getByTestId("approved").waitFor();
   await ready(page);
-  // Its own log remembers: within a minute it is the same ticket again, later somebody who is in.
+  // The phone's journal still has the scan. Within a minute it is the same ticket, and later a guest who is already in.
   expect(["same_ticket", "already_in"]).toContain(await typed(page, "SEAT-THREE"));
 
   expect(found).toEqual([]);

@@ -1,4 +1,4 @@
-// Beginning and doing without: the pairing link, codes typed by hand, the sheets' first field.
+// The pairing link, codes typed by hand, and the focus in sheets.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Admit, barriers, shot, until } from "./harness/index.ts";
@@ -27,12 +27,12 @@ test("without a camera and without a network a typed code admits, by the keyboar
   await page.getByTestId("sheet-search").waitFor();
   expect(await focused(page)).toBe("guest-search");
   expect(await barriers(page)).toEqual([]);
-  // As slow as fingers: nothing in it is taken for a hardware scanner.
+  // Typed as slowly as a person types, so that it is not taken for a hardware scanner.
   await page.keyboard.type("QX-1234-5", { delay: 200 });
   expect(await answered(page, () => page.keyboard.press("Enter"))).toBe("admit");
   expect(await page.getByTestId("verdict").getByTestId("provisional").textContent()).toBe("Stored, will sync");
   await next(page);
-  // The last scan has its own Undo, and the history says that it waits.
+  // The last scan has an Undo button, and the history says that the scan is unsent.
   expect(await page.getByTestId("undo").getAttribute("aria-label")).toBe("Undo Admit");
   expect((await history(page)).map((row) => row.sync)).toEqual(["waiting"]);
   await page.getByTestId("pill").click();
@@ -42,7 +42,7 @@ test("without a camera and without a network a typed code admits, by the keyboar
   await page.getByTestId("sheet-sync").waitFor({ state: "detached" });
   await page.keyboard.press("u");
   await page.getByTestId("undone").waitFor();
-  // A pass's own code is too long to type; its short code is not. Case and hyphen do not matter.
+  // A pass's code is too long to type, so people type its short code. Case and hyphen do not matter.
   const { items } = await doors.call<{ items: { id: string }[] }>("GET", `/api/events/${doors.id}/tickets?q=7d7e8b1c`);
   const { short_code: short } = await doors.call<{ short_code: string }>("POST", `/api/tickets/${items[0]?.id}/code`);
   expect(short).toMatch(/^[0-9A-Z]{4}-[0-9A-Z]{4}$/);

@@ -1,4 +1,4 @@
-// What the event tells its phones beside its rules: its clock, and which of a guest's fields a verdict shows.
+// Settings of the event for phones: its time zone, and which fields of a guest a verdict shows.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Admit, barriers, shot, until } from "./harness/index.ts";
@@ -15,7 +15,7 @@ afterAll(async () => {
   await admit?.kill("SIGTERM");
 });
 
-/** The minutes of a span in a zone, as `19:42` each: a test cannot know in which one a thing happened. */
+/** All minutes of a span in a time zone, each as `19:42`. A test cannot know in which one something happened. */
 function minutes(zone: string, from: number, to: number): string[] {
   const shown = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", timeZone: zone });
   const all: string[] = [];
@@ -30,7 +30,7 @@ test("every time on the phone is the event's, wherever the phone's own clock is 
   const page = await doors.pair(phone, "north");
   expect(await page.evaluate(() => new Date().getTimezoneOffset())).toBeGreaterThan(200);
   const from = Date.now();
-  /** That a text has one of the event's minutes since the beginning, and none of the phone's. */
+  /** Checks that a text has a time since the test's start in the event's zone, and none in the phone's zone. */
   const tells = (text: string | null) => {
     const to = Date.now();
     expect(minutes(event, from, to).some((minute) => text?.includes(minute)), `${text}: ${minutes(event, from, to).join()}`).toBe(true);
@@ -53,7 +53,7 @@ test("every time on the phone is the event's, wherever the phone's own clock is 
   expect(phone.errors).toEqual([]);
 });
 
-/** A page of an event, signed in. */
+/** Signs in, and opens a page of the event. */
 async function organise(doors: Doors, page: string): Promise<Page> {
   const desk = await phones.open({ name: `desk-${page}`, camera: "none", size: DESK });
   const opened = await desk.visit(`${admit.url}/events/${doors.id}/${page}`);
@@ -91,7 +91,7 @@ test("a column of a list becomes a field, the organiser chooses it for the door,
   await toastSays(desk, "Phones do so after their next sync.");
 
   const phone = await phones.open({ name: "fields" });
-  // Who is let in leaves the screen after 1.5 s: three pictures and a look for barriers take longer.
+  // "Admit" leaves the screen after 1.5 s, which is too short for three pictures and axe.
   await phone.context.addInitScript(() => {
     const later = window.setTimeout;
     window.setTimeout = ((act: () => void, ms?: number) => later(act, ms === 1_500 ? 60_000 : ms)) as typeof setTimeout;
@@ -119,7 +119,7 @@ test("a column of a list becomes a field, the organiser chooses it for the door,
   }
   await page.setViewportSize({ width: 390, height: 780 });
   await next(page);
-  // A repeat of an open door shows no fields; after an undo the guest comes anew.
+  // A repeated code shows no fields. After an undo the guest comes as if for the first time.
   const undo = async () => {
     await page.getByTestId("undo").click();
     await page.getByTestId("undone").waitFor();
@@ -129,7 +129,7 @@ test("a column of a list becomes a field, the organiser chooses it for the door,
   expect(await page.getByTestId("guest-fields").count(), "a guest without any").toBe(0);
   await next(page);
 
-  // In the guest's drawer it is changed and taken away; the phone hears of it by the way names come.
+  // An organiser changes a field in the guest's drawer and removes it. The phone gets that with the names part.
   await goTo(desk, "Guests");
   await desk.getByText("Ana Field").first().click();
   await desk.getByTestId("edit-field-value").nth(1).fill("8");

@@ -1,4 +1,4 @@
-// A phone whose storage fails, and an app that changes under a full queue (docs/faults.md, rows 11, 12 and 24).
+// A phone whose storage fails, and an update of the app while scans are unsent (docs/faults.md, rows 11, 12 and 24).
 import { readFileSync } from "node:fs";
 import { createServer, request, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -17,10 +17,10 @@ afterAll(async () => {
   await admit?.kill("SIGTERM");
 });
 
-/** `dropped`: the journal's connection is closed once, as iOS does to a page that slept. `gone`: so is every later one. */
+/** `dropped`: the journal's connection is closed once, as iOS does after a page slept. `gone`: every later connection is closed too. */
 type Storage = "good" | "dropped" | "gone";
 
-/** Makes the browser's storage of the journal good or bad. What fails is the browser's own call on a closed connection. */
+/** Makes the journal's storage work or fail. If it fails, the browser itself refuses the call on a closed connection. */
 async function storage(page: Page, how: Storage): Promise<void> {
   for (const worker of page.workers()) {
     await worker.evaluate((how) => {
@@ -38,7 +38,7 @@ async function storage(page: Page, how: Storage): Promise<void> {
   }
 }
 
-/** The scans in the file that the fault's page offers. */
+/** The ids of the scans in the file that the fault screen offers. */
 async function saved(page: Page): Promise<string[]> {
   const [file] = await Promise.all([page.waitForEvent("download"), page.getByTestId("export").click()]);
   const lines = readFileSync(await file.path(), "utf8").trim().split("\n");
@@ -46,7 +46,7 @@ async function saved(page: Page): Promise<string[]> {
   return [...new Set(lines.map((line) => (JSON.parse(line) as { scan_id: string }).scan_id))];
 }
 
-/** Staff see that nothing can be recorded, and nobody is let in. */
+/** Checks that the screen says that nothing can be recorded, and that nobody is let in. */
 async function blocked(page: Page, why: string, unsent: number): Promise<void> {
   await page.getByTestId("fault").waitFor();
   expect(await page.getByTestId("fault-title").textContent()).toBe("Storage is blocked");
@@ -92,7 +92,7 @@ test("a full phone admits nobody, offers what it holds as a file, and goes on by
   const phone = await phones.open({ name: "full", camera: "none" });
   let page = await doors.pair(phone, "north");
   await page.evaluate(async () => void (await navigator.serviceWorker.ready));
-  // A browser remembers for half a minute how much room there was: it begins anew, with little.
+  // The browser remembers its free space for half a minute. So it is started again with little space.
   await phone.close();
   await phone.reopen();
   const blank = phone.context.pages()[0] ?? (await phone.context.newPage());
@@ -130,10 +130,10 @@ test("a full phone admits nobody, offers what it holds as a file, and goes on by
   expect(phone.errors).toEqual([]);
 });
 
-/** Two builds of the app at one address: the second says so in its page, and its service worker is another file. */
+/** A server with two builds of the app at one address. The second has a mark in its page and another service worker. */
 class Builds {
   build: "one" | "two" = "one";
-  /** A file that does not come. */
+  /** The path of a file that this server does not give. Empty: it gives all. */
   broken = "";
   /** Uploads get no answer. */
   held = true;
@@ -174,7 +174,7 @@ class Builds {
 
   #as(text: string): string {
     if (this.build === "one") return text;
-    // The id stands behind the prefix of the caches' names.
+    // The build's id follows the prefix of the cache's name.
     return text.replace(/("[0-9a-f]{16})"/, '$1-two"').replace("<head>", '<head><meta name="build" content="two">');
   }
 
@@ -187,13 +187,13 @@ class Builds {
 
 const buildOf = (page: Page) => page.evaluate(() => document.querySelector('meta[name="build"]')?.getAttribute("content") ?? "one");
 
-/** The app asks for a newer build, as it does by itself now and then, and one is there and waits. */
+/** Lets the app ask for a newer build, and waits until one is installed and waiting. */
 async function newerWaits(page: Page): Promise<void> {
   await page.evaluate(async () => void (await (await navigator.serviceWorker.ready).update()));
   await until("the other build to wait", () => page.evaluate(async () => (await navigator.serviceWorker.ready).waiting !== null));
 }
 
-/** The app is shut and opened until the build that waited is the one that runs. */
+/** Closes and opens the app until the waiting build runs. */
 async function reopened(phone: Phone, page: Page, url: string, build: string): Promise<Page> {
   let now = page;
   await until(`build ${build}`, async () => {
@@ -226,7 +226,7 @@ test("a newer app, and then the older one again, wait until nobody scans; a full
     };
     await scan();
     await scan();
-    // From its second start on the app comes from the worker.
+    // From the second start on, the service worker gives the app's files.
     await page.evaluate(async () => void (await navigator.serviceWorker.ready));
     await page.reload();
     await ready(page);
@@ -257,7 +257,7 @@ test("a newer app, and then the older one again, wait until nobody scans; a full
   }
 });
 
-/** Keeps the journal's storage to itself, so that no append gets through, until it is let go. */
+/** Blocks the journal's storage by an open transaction, so that appends wait. The returned function ends that. */
 async function hang(page: Page): Promise<() => Promise<void>> {
   await page.evaluate(async () => {
     const state = Object.assign(window, { letGo: false });
@@ -294,7 +294,7 @@ test("storage that hangs is called slow; a ticket that waits for it too long is 
   expect(await page.getByTestId("verdict").count()).toBe(0);
   await letGo();
   await page.locator('[data-testid="verdict"][data-screen="admit"]').waitFor();
-  // Had it been judged by now, it would be the same ticket again.
+  // If the code had been judged before, this would be the same ticket again.
   expect(await typed(page, "SLOW-2")).toBe("admit");
   expect(phone.errors).toEqual([]);
 });
@@ -303,7 +303,7 @@ test("an app that could not be saved on the phone says so, is tried again, and t
   const doors = await Doors.open(admit, [{ barcode: "UNSAVED" }]);
   const builds = await Builds.open(admit.url);
   try {
-    // Of what the service worker keeps this is what the page itself does without.
+    // The service worker keeps this file, but the page works without it.
     builds.broken = "/scan/icon.svg";
     const phone = await phones.open({ name: "unsaved", camera: "none" });
     const link = new URL(await doors.link("north"));

@@ -1,4 +1,4 @@
-// What staff do with the phone itself: gate and direction, the lock, the kiosk, the check before doors.
+// Actions of staff on the phone itself: gate and direction, the lock, the kiosk, the check before doors.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Admit, barriers, hold, qrDataUrl, shot, show, until, wedge } from "./harness/index.ts";
@@ -55,7 +55,7 @@ test("the phone moves itself to another gate, without a network too, and the ser
   const { items } = await doors.call<{ items: { gate_id: string; kind: string }[] }>("GET", `/api/events/${doors.id}/scans?limit=20`);
   expect(items.filter((scan) => scan.kind === "exit").every((scan) => scan.gate_id === "side")).toBe(true);
   expect((await doors.occupancy()).exited).toBe(1);
-  // The organiser moves it, and staff are told.
+  // The organiser moves the phone to another gate, and the phone tells staff.
   const { items: devices } = await doors.call<{ items: { id: string }[] }>("GET", `/api/events/${doors.id}/devices`);
   await doors.call("PATCH", `/api/scanning/devices/${devices[0]?.id}`, { gate_id: "south" });
   await page.evaluate(() => window.dispatchEvent(new Event("online")));
@@ -70,7 +70,7 @@ test("a gate that was removed is said over the whole screen, and another is one 
   const phone = await phones.open({ name: "gone", camera: "none" });
   const page = await doors.pair(phone, "tent");
   const { items } = await doors.call<{ items: { id: string }[] }>("GET", `/api/events/${doors.id}/devices`);
-  // The phone hears of the new list, and not of its own move: its heartbeats do not get through.
+  // The phone gets the new list, but not its move to another gate, because its heartbeats are blocked.
   for (const worker of page.workers()) {
     await worker.evaluate(() => {
       const real = self.fetch;

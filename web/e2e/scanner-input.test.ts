@@ -1,4 +1,4 @@
-// The two ways a code comes in: a camera, and a hardware scanner that types.
+// The two sources of codes: a camera, and a hardware scanner that types.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -25,7 +25,7 @@ test("a film of three tickets lets in three persons, and its second round nobody
   );
   const phone = await phones.open({ name: "film", film: reel });
   const page = await phone.visit(await doors.link("north"));
-  // Every face from the first frame on, as a person at the gate sees them.
+  // Collects every verdict from its first frame on.
   await page.evaluate(() => {
     const seen: string[] = [];
     Object.assign(window, { __seen: seen });
@@ -67,7 +67,7 @@ test("a hardware scanner is read at every speed, on the page and while a field h
     await field.fill("Ana");
     expect(await answered(page, () => wedge(page, `WEDGE-FIELD-${delay}`, delay))).toBe("admit");
     await next(page);
-    // The code went to the scanner and left nothing in the field, nor in the name that goes with each scan.
+    // The code was judged. It left no text in the field, and none in the operator's name.
     await page.getByTestId("more").click();
     expect(await field.inputValue()).not.toContain("WEDGE");
     await page.getByTestId("close-sheet").click();
@@ -87,11 +87,11 @@ test.each(["none", "denied"] as const)("with the camera %s the scanner says so, 
   expect(phone.errors).toEqual([]);
 });
 
-// The organiser's first page is held to its bound by the build (web/vite/budget.ts).
+// The build itself checks the size of the organiser's first page (web/vite/budget.ts).
 test("the first load stays small: the scanner's scripts 90 kB", () => {
   const weight = (app: string, ends: string[]): number => {
     const folder = join(root, "web", app, "dist/assets");
-    // What draws QR codes comes by itself, when a code is to be shown.
+    // The script that draws QR codes is loaded only when a code is shown.
     const files = readdirSync(folder).filter((file) => ends.some((end) => file.endsWith(end)) && !file.startsWith("browser-"));
     expect(files.length).toBeGreaterThan(0);
     return files.reduce((sum, file) => sum + gzipSync(readFileSync(join(folder, file))).length, 0);
@@ -102,7 +102,7 @@ test("the first load stays small: the scanner's scripts 90 kB", () => {
 test("a camera that stops or stands still is started again by itself, and staff are told", async () => {
   const doors = await Doors.open(admit, [{ barcode: "AFTER-CALL" }, { barcode: "AFTER-FREEZE" }]);
   const phone = await phones.open({ name: "camera-again" });
-  // The stand-in for the camera draws nothing while it is frozen, so no frame comes; whoever opens it anew has a picture.
+  // While the canvas camera is frozen, it gives no frames. A camera that is opened again works.
   await phone.context.addInitScript(() => {
     const state = Object.assign(window, { cameraFrozen: false, camerasOpened: 0 });
     const pen = CanvasRenderingContext2D.prototype;
@@ -128,7 +128,7 @@ test("a camera that stops or stands still is started again by itself, and staff 
   await until("the camera", isLive);
   expect(await opened()).toBe(1);
 
-  // A call takes the picture away, gives it back, and then ends the track.
+  // Imitates a call: it takes the picture away, gives it back, and then ends the track.
   const send = (event: string) =>
     page.evaluate((event) => {
       const stream = document.querySelector("video")!.srcObject as MediaStream;
@@ -148,7 +148,7 @@ test("a camera that stops or stands still is started again by itself, and staff 
   await show(page, null);
   await next(page);
 
-  // It says nothing and stands still.
+  // The camera stands still without any event.
   await page.evaluate(() => Object.assign(window, { cameraFrozen: true }));
   await until("another camera", async () => (await opened()) === 3, { within: 60_000 });
   await told();
@@ -165,7 +165,7 @@ test("a code reader that fails at every frame says so, and no longer once it rea
   await until("the camera", () => page.locator('[data-testid="camera"][data-camera="live"]').count());
   const reader = await until("the decoder", () => page.workers().find((worker) => worker.url().includes("decoder")));
   expect(await page.getByTestId("reader-fault").count()).toBe(0);
-  // As a browser whose memory ran out: each frame fails, and the camera's picture goes on.
+  // Imitates a browser without memory: reading each frame fails, while the camera's picture goes on.
   await reader.evaluate(() => {
     const drawing = OffscreenCanvasRenderingContext2D.prototype as unknown as { kept: unknown; getImageData: unknown };
     drawing.kept = drawing.getImageData;

@@ -1,4 +1,4 @@
-// What the scanner's browser tests share: an event made through the organiser's API, and paired phones.
+// Shared by the scanner's browser tests: an event made by the organiser's API, and paired phones.
 import type { Page } from "playwright-core";
 import { expect } from "vitest";
 import { type Admit, Phone, until, wedge } from "./harness/index.ts";
@@ -26,12 +26,12 @@ export interface Ticket {
   guest?: { name: string; flag?: string };
 }
 
-/** The moment so many hours from now, as the API reads it. */
+/** The moment this many hours from now, in the API's form. */
 export const hours = (from: number): string => new Date(Date.now() + from * 3_600_000).toISOString();
 
-/** An event on a running server, driven with an API token. */
+/** An event on a running server. The tests change and read it with an API token. */
 export class Doors {
-  /** Ids of the tickets that it was opened with, by code: a list tells no code. */
+  /** Ids of the event's first tickets, by code. The API's lists contain no codes. */
   readonly #ids = new Map<string, string>();
 
   private constructor(
@@ -40,7 +40,7 @@ export class Doors {
     readonly token: string,
   ) {}
 
-  /** A live event with the gates `north`, `south` and `way-out`, and these tickets. Without the demo, with a `token` of its own. */
+  /** Makes a live event with the gates `north`, `south` and `way-out` and these tickets. `token`: for a server that is not the demo. */
   static async open(
     admit: Admit,
     tickets: readonly Ticket[],
@@ -79,7 +79,7 @@ export class Doors {
     return this.call("GET", `/api/events/${this.id}/occupancy`);
   }
 
-  /** The scans at the server. A claim whose final came is listed beside it: the two are one scan. */
+  /** The scans on the server. A claim and its final are one scan, although the API lists both. */
   async scans(): Promise<{ scan_id: string }[]> {
     const { items } = await this.call<{ items: { scan_id: string }[] }>("GET", `/api/events/${this.id}/scans?limit=200`);
     return [...new Map(items.map((scan) => [scan.scan_id, scan])).values()];
@@ -115,12 +115,12 @@ export async function ready(page: Page): Promise<void> {
   await page.getByTestId("scan").waitFor({ timeout: 30_000 });
 }
 
-/** Types a code as a hardware scanner does and gives the verdict's screen, once a verdict that was not there shows. */
+/** Types a code as a hardware scanner does, and waits for a new verdict. Gives the verdict's screen. */
 export async function typed(page: Page, code: string, delay = 0): Promise<string> {
   return answered(page, () => wedge(page, code, delay));
 }
 
-/** The screen of the verdict that an act brings. */
+/** Does something, waits for a new verdict, and gives its screen. */
 export async function answered(page: Page, act: () => Promise<unknown>): Promise<string> {
   const before = await face(page);
   await act();
@@ -135,7 +135,7 @@ export async function answered(page: Page, act: () => Promise<unknown>): Promise
   return after.screen;
 }
 
-/** The verdict on the screen, or else in the strip. `mark` changes with each, also for codes that leave no scan. */
+/** The verdict on the screen, or else in the strip. `mark` differs for each verdict, even for codes without a scan. */
 async function face(page: Page): Promise<{ screen: string; mark: string } | null> {
   return page.evaluate(() => {
     const full = document.querySelector<HTMLElement>('[data-testid="verdict"]');
@@ -146,9 +146,9 @@ async function face(page: Page): Promise<{ screen: string; mark: string } | null
   });
 }
 
-/** The verdict makes way for the next guest. */
+/** Dismisses the verdict. */
 export async function next(page: Page): Promise<void> {
-  // One that took another's place a moment ago cannot be dismissed yet.
+  // A verdict that has just replaced another one cannot be dismissed yet.
   const tapped = () =>
     page.evaluate(() => {
       const button = document.querySelector<HTMLElement>('[data-testid="next"]');
@@ -162,7 +162,7 @@ export async function next(page: Page): Promise<void> {
 
 export const headline = (page: Page): Promise<string | null> => page.getByTestId("headline").textContent();
 
-/** Everything this phone wrote down is at the server. */
+/** Waits until the server has all scans of this phone. */
 export async function synced(page: Page, within = 60_000): Promise<void> {
   await until(
     "all scans to be sent",
@@ -171,14 +171,14 @@ export async function synced(page: Page, within = 60_000): Promise<void> {
   );
 }
 
-/** Asks the server now, as Sync in the sheet does. */
+/** Syncs at once, by the button in the sheet. */
 export async function syncNow(page: Page): Promise<void> {
   await page.getByTestId("pill").click();
   await page.getByTestId("sync-now").click();
   await page.getByTestId("close-sheet").click();
 }
 
-/** What the pill has to say in full; its face shows the first of it. */
+/** The whole text of the status label, of which the label shows only the first part. */
 export const pillText = async (page: Page): Promise<string> => (await page.getByTestId("pill").getAttribute("aria-label")) ?? "";
 
 /** The version of the guest list that this phone holds. */
@@ -202,7 +202,7 @@ export async function shownScan(page: Page): Promise<string> {
   return id ?? "";
 }
 
-/** Nothing fades or slides any more: pictures and contrasts are those that stay. */
+/** Ends all animations, so that pictures and contrasts are final. */
 export async function still(page: Page): Promise<void> {
   await until("the screen to be still", () =>
     page.evaluate(() =>
@@ -211,7 +211,7 @@ export async function still(page: Page): Promise<void> {
   );
 }
 
-/** Phones of one test file, all switched off by `end`. */
+/** Opens phones for one test file. `end` closes them all. */
 export function phoneBox(): { open: typeof Phone.open; end(): Promise<void> } {
   const phones: Phone[] = [];
   return {

@@ -1,4 +1,4 @@
-// Nobody is kept out by how the scanner looks: each screen by day and by night, checked by axe.
+// The scanner's screens are accessible. Axe checks each screen in every theme.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Admit, barriers, shot, until } from "./harness/index.ts";
@@ -16,7 +16,7 @@ afterAll(async () => {
 
 const found: string[] = [];
 
-/** Axe by night, by day and in high contrast, and a picture of each. */
+/** Checks the page with axe in the themes night, light and high contrast, and takes a picture of each. */
 async function look(page: Page, name: string): Promise<void> {
   for (const theme of ["night", "light", "contrast"]) {
     await page.evaluate((theme) => (document.documentElement.dataset["theme"] = theme), theme);
@@ -75,7 +75,7 @@ test("no screen of the scanner has a barrier, by night, by day and in high contr
     }
     await next(page);
   }
-  // "Admit" makes way by itself, and looks the same by day: one look.
+  // "Admit" leaves the screen by itself and is the same in every theme, so it is checked once.
   expect(await typed(page, "LOOK-ADMIT")).toBe("admit");
   await still(page);
   found.push(...(await barriers(page)).map((barrier) => `admit ${barrier}`));
@@ -150,7 +150,7 @@ test("the head of a long sheet stays while the rest scrolls", async () => {
   });
   expect(scrolled).toBeGreaterThan(0);
   expect(await places()).toEqual(before);
-  // What goes by is seen neither above the head nor through it, and comes no nearer to its button than a finger's breadth aside.
+  // Scrolled content is visible neither above the head nor through it, and stays a finger's width away from its button.
   const covered = await sheet.evaluate((dialog) => {
     const { left, right, top } = dialog.getBoundingClientRect();
     const bottom = dialog.querySelector('[data-testid="close-sheet"]')!.getBoundingClientRect().bottom;
@@ -182,7 +182,7 @@ test("no button of the sync sheet moves while the scans go to the server", async
   const state = async () => (await page.getByTestId("sync-state").textContent()) ?? "";
   await until("the network's absence to be told", async () => /No network|did not answer/.test(await state()));
   await shot(page, "sheet-sync-waiting");
-  // Where they stand, seen again at each change of the sheet: a tap falls between any two.
+  // Notes the positions of the buttons at each change of the sheet. They must not move, because a tap may come at any time.
   await page.evaluate(() => {
     const places = new Set<string>();
     const look = () => {

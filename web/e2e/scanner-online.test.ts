@@ -1,4 +1,4 @@
-// Online first: the server is asked before the door opens, and waited for 200 ms at most.
+// Online scans: the phone asks the server before the door opens, and waits at most 200 ms.
 import { createServer, request, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Page } from "playwright-core";
@@ -19,12 +19,12 @@ afterAll(async () => {
   await admit?.kill("SIGTERM");
 });
 
-/** The network between a phone and the server: what a test holds back does not arrive until it is let go. */
+/** A proxy between a phone and the server. A test can hold requests back until it releases them. */
 class Way {
-  /** Requests whose path holds one of these are kept waiting. */
+  /** Requests whose path matches are held back. */
   held: RegExp | null = null;
   readonly #waiting: (() => void)[] = [];
-  /** The paths of the requests that were answered to the end. */
+  /** The paths of requests that were answered completely. */
   readonly answered: string[] = [];
 
   private constructor(
@@ -53,7 +53,7 @@ class Way {
     return way;
   }
 
-  /** Everything that waits goes on, and nothing waits any more. */
+  /** Releases all requests, and holds none back any more. */
   release(): void {
     this.held = null;
     for (const pass of this.#waiting.splice(0)) pass();
@@ -65,7 +65,7 @@ class Way {
   }
 }
 
-/** The records of a scan on the phone's disk: their stage and whether the door opened. */
+/** The journal's records of a scan: the stage of each, and whether the door opened. */
 async function journalled(page: Page, scanId: string): Promise<[string, boolean][]> {
   return page.evaluate(
     (id) =>
@@ -98,7 +98,7 @@ async function pair(doors: Doors, name: string): Promise<{ page: Page; errors: r
 
 const confirmed = (page: Page) => page.getByTestId("confirmed").count();
 
-/** Scans tickets one after another until the phone has found the way to be quick and asks. */
+/** Scans tickets until the phone has found the network fast enough and asks the server. */
 async function asks(page: Page, codes: string[]): Promise<void> {
   await until("a verdict by the server's word", async () => {
     const code = codes.shift();
@@ -122,7 +122,7 @@ test("online the server's word is on the screen, and green only with the final o
   await shot(page, "scanner-confirmed");
   expect(await journalled(page, shown ?? "")).toEqual([["claim", false], ["final", true]]);
   await next(page);
-  // The phone does not hear of the void; the server knows.
+  // The server knows that the ticket is void, but the phone does not learn it.
   way.held = /changes|manifest/;
   await doors.change("VOIDED", { status: "voided" });
   expect(await typed(page, "VOIDED")).toBe("refuse");
@@ -156,7 +156,7 @@ test("a server that does not answer is waited for 200 ms, and only once: amber, 
       return all.length === 2 && all;
     }),
   );
-  // The wait itself is 200 ms; the rest is what a busy machine takes to write and paint.
+  // The wait is 200 ms. A busy machine takes the rest to write and paint.
   expect(took[0]).toBeGreaterThan(195);
   expect(took[0]).toBeLessThan(700);
   expect(took[1]).toBeLessThan(195);

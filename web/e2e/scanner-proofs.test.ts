@@ -1,5 +1,5 @@
-// What experience §12 asks of the scanner beyond the other files: two codes in view, a code that stays, one that was recoloured,
-// a search in 20,000 guests, and every screen mirrored with text at 200 %.
+// The scanner tests of experience §12 that no other file has. They are about two codes in view, a code that stays in view,
+// inverted colours, a search in 20,000 guests, and every screen mirrored with text at 200 %.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Admit, barriers, hold, qrDataUrl, shot, show, until } from "./harness/index.ts";
@@ -15,7 +15,7 @@ afterAll(async () => {
   await admit?.kill("SIGTERM");
 });
 
-/** A picture of these pictures side by side, or of one with its colours turned round. */
+/** Draws these pictures side by side, or one picture with inverted colours. */
 function drawn(page: Page, urls: readonly string[], inverted: boolean): Promise<string> {
   return page.evaluate(
     async ({ urls, inverted }) => {
@@ -64,7 +64,7 @@ test("of two codes in view none is taken, a code that stays in view is one verdi
     { every: 250 },
   );
   expect(most, "one presence is one verdict").toBe(1);
-  // A mail client's dark mode turned the picture's colours round.
+  // A mail client's dark mode has inverted the picture's colours.
   await hold(page, await drawn(page, [await qrDataUrl("VIEW-DARK")], true));
   await page.locator('[data-testid="verdict"][data-screen="admit"]').waitFor();
   await hold(page, null);

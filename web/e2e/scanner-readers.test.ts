@@ -1,4 +1,4 @@
-// What reads a ticket: other kinds of codes by camera, the choice among cameras, readers of other keyboard layouts.
+// Reading tickets: other kinds of codes by camera, the choice of the camera, hardware scanners with other keyboard layouts.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
@@ -18,7 +18,7 @@ afterAll(async () => {
   await admit?.kill("SIGTERM");
 });
 
-/** A picture of a code of this kind, as other systems print it; `options` as the library names them, such as `gs1`. */
+/** Draws a code of this kind, as other systems print it. `options`: those of the library, such as `gs1`. */
 async function picture(format: Format, text: string, options = ""): Promise<string> {
   const wasm = readFileSync(createRequire(import.meta.url).resolve("zxing-wasm/writer/zxing_writer.wasm"));
   prepareZXingModule({ overrides: { wasmBinary: new Uint8Array(wasm).buffer } });
@@ -81,11 +81,11 @@ const PRINTED: [Format, text: string, ticket: string, options?: string][] = [
   ["DataMatrix", "été-2026/0042", "été-2026/0042"],
   ["EAN13", "4006381333931", "4006381333931"],
   ["Codabar", "A40156B", "A40156B"],
-  // GS1: brackets on paper, none in the ticket's code.
+  // A GS1 code has brackets in print, but none in the ticket's code.
   ["DataMatrix", "[01]01234567890128[10]DM1", "010123456789012810DM1", "gs1"],
   ["QRCode", "[01]01234567890128[10]QR1", "010123456789012810QR1", "gs1"],
   ["Code128", "[01]01234567890128[10]BAR1", "010123456789012810BAR1", "gs1"],
-  // A wallet's code with a flag of its encoding.
+  // Some wallet apps make codes with a mark of their text encoding.
   ["QRCode", "WALLET-été", "WALLET-été", "eci=UTF-8"],
 ];
 
@@ -105,7 +105,7 @@ test("a code of each kind, and GS1 codes, held before the camera admit their tic
   expect(phone.errors).toEqual([]);
 });
 
-/** The keys of a reader that is set to French, on a French computer. */
+/** Sends the keys of a hardware scanner with a French layout, on a French computer. */
 async function azerty(page: Page, keys: [code: string, key: string, shiftKey: boolean][]): Promise<void> {
   await page.evaluate((keys) => {
     for (const [code, key, shiftKey] of [...keys, ["Enter", "Enter", false] as const]) {
@@ -144,7 +144,7 @@ test("of two rear cameras the one that is not ultra wide is taken, a person may 
     const opened: string[] = [];
     Object.assign(window, { opened });
     const canvas = media.getUserMedia.bind(media);
-    // The browser's own wish for "the back" gives the wrong lens, as it does on some phones.
+    // The browser's own choice of a rear camera gives the wrong lens, as on some phones.
     media.getUserMedia = async (wanted) => {
       const { deviceId } = (wanted?.video ?? {}) as { deviceId?: { exact: string } };
       const id = deviceId?.exact ?? "ultra";

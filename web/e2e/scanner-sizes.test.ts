@@ -1,4 +1,4 @@
-// Every screen of the scanner on a small phone, a phone, a phone on its side and a tablet: nothing is cut, and Tab reaches every control.
+// Every screen of the scanner on a small phone, a phone, a phone on its side and a tablet. Nothing is cut off, and Tab reaches every control.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Admit, barriers, shot } from "./harness/index.ts";
@@ -16,11 +16,11 @@ afterAll(async () => {
 });
 
 const SIZES = [[320, 568], [390, 844], [844, 390], [820, 1180]] as const;
-/** A pattern of the screens to look at, `.` for all: `target/shots/tour-NAME-WIDTH-THEME.png`. */
+/** A pattern of the screens of which pictures are taken, `.` for all. They are `target/shots/tour-NAME-WIDTH-THEME.png`. */
 const pictures = process.env["ADMIT_PICTURES"];
 const found: string[] = [];
 
-/** What of the screen that is on top does not fit. */
+/** The elements of the topmost screen that do not fit. */
 function misfits(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const out: string[] = [];
@@ -38,7 +38,7 @@ function misfits(page: Page): Promise<string[]> {
       if (left < -1 || right > innerWidth + 1) out.push(`${name} is out at the side`);
       if (one.scrollWidth > one.clientWidth + 1) out.push(`${name} is cut`);
     }
-    // Words of a verdict may scroll where a guest's own are long; the buttons stay in sight.
+    // A verdict's text may scroll if it is long. The buttons must stay in sight.
     for (const one of document.querySelectorAll<HTMLElement>('[data-testid="verdict"] .actions button, nav button')) {
       const { top: above, bottom } = one.getBoundingClientRect();
       if (document.querySelector("dialog[open]") === null && (above < 0 || bottom > innerHeight + 1)) out.push(`${one.dataset["testid"]} is out of sight`);
@@ -47,7 +47,7 @@ function misfits(page: Page): Promise<string[]> {
   });
 }
 
-/** The controls of the screen on top that the Tab key does not reach. Of a group of choices it reaches one. */
+/** The controls of the topmost screen that the Tab key does not reach. In a group of radio buttons it reaches one. */
 async function unreached(page: Page): Promise<string[]> {
   interface Walk {
     before: HTMLElement | null;
@@ -69,7 +69,7 @@ async function unreached(page: Page): Promise<string[]> {
     document.addEventListener("focusin", walk.note);
     return walk.wanted.length;
   });
-  // The way leads through what scrolls and, at its end, out of the page and in again.
+  // Tab also stops at scrolling areas, and at the end leaves the page and comes back.
   for (let press = 0; press < wanted + 8; press += 1) await page.keyboard.press("Tab");
   return page.evaluate(() => {
     const { before, wanted, reached, note } = (window as unknown as { __walk: Walk }).__walk;

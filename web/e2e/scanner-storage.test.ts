@@ -1,4 +1,4 @@
-// What must survive: no network, a stopped server, a second tab, a dead battery, a network that lies.
+// Scans survive without a network, with a stopped server, a second tab, a dead battery, and a captive portal.
 import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -39,7 +39,7 @@ test("with the server gone the scanner starts from nothing but the phone, and ha
   await phone.reopen();
   page = await phone.visit(`${admit.url}/scan/`);
   await ready(page);
-  // The sheet says what the browser says, though nobody paired in this start.
+  // The sheet shows the browser's decision about storage, although nobody paired since this start.
   await page.getByTestId("pill").click();
   await until("the storage's row", async () => {
     const kept = await page.evaluate(() => navigator.storage.persisted());
@@ -71,7 +71,7 @@ test("of two tabs one scans; whoever is taken over stores nothing more and says 
   await ready(second);
   await first.getByTestId("other-tab").waitFor();
   expect(await first.getByTestId("other-tab").textContent()).toContain("Taken over");
-  // The old tab gets the same ticket first: no green, no row.
+  // The old tab gets the same ticket first. It shows no green verdict and writes no row.
   await first.bringToFront();
   await wedge(first, "TAB-TWO");
   await second.bringToFront();
@@ -109,7 +109,7 @@ test("a portal that answers in the server's place takes nothing: the queue stays
   const doors = await Doors.open(admit, codes.map((barcode) => ({ barcode })));
   const phone = await phones.open({ name: "portal", camera: "none" });
   const page = await doors.pair(phone, "north");
-  // A page in the answer's place, and an answer that leads to one.
+  // The portal answers with a page, and then with a redirect to one.
   for (const [at, away] of [false, true].entries()) {
     await admit.kill("SIGKILL");
     const asked: string[] = [];
@@ -136,7 +136,7 @@ test("a portal that answers in the server's place takes nothing: the queue stays
   expect(phone.errors).toEqual([]);
 });
 
-/** Says 200 and shows a page, whatever it is asked; or sends everybody away to one. */
+/** A captive portal. It answers each request with status 200 and a page, or with a redirect to one. */
 async function lies(port: number, asked: string[], away: boolean): Promise<Server> {
   const server = createServer((request, response) => {
     asked.push(request.url ?? "");
@@ -171,7 +171,7 @@ test("a pairing link that is over is refused where staff see it, and the phone g
   const doors = await Doors.open(admit, [{ barcode: "LINK-1" }]);
   const phone = await phones.open({ name: "link", camera: "none" });
   const page = await doors.pair(phone, "north", "North 1");
-  // In the window that is open already, as an installed app is.
+  // The link is opened in a window that is open already, as with an installed app.
   await page.evaluate(() => (location.hash = "#pair=nobody-made-this-one"));
   await page.getByTestId("pair-place-error").waitFor();
   expect(page.url()).not.toContain("nobody-made");

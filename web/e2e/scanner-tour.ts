@@ -1,4 +1,4 @@
-// Every screen of the scanner, one after another, for whoever looks at them: the test of sizes, and a person.
+// Shows every screen of the scanner, one after another, for the test of sizes and for people.
 import type { Page } from "playwright-core";
 import { type Admit, hold, type Phone, qrDataUrl, until } from "./harness/index.ts";
 import { Doors, hours, next, type phoneBox, PIN, ready, synced, type Ticket, typed } from "./scanner-kit.ts";
@@ -25,7 +25,7 @@ const TICKETS: readonly Ticket[] = [
   ...GUESTS.map((name, at) => ({ barcode: `TOUR-BOOK-${at + 1}`, order_id: "TOUR-7", guest: { name } })),
 ];
 
-/** An event with all that a door can meet. */
+/** Makes an event whose tickets lead to every kind of verdict. */
 export async function tourDoors(admit: Admit, more: Record<string, unknown> = {}, tickets: readonly Ticket[] = TICKETS): Promise<Doors> {
   const doors = await Doors.open(admit, tickets, { name: "Harbour Lights 2026", time_zone: "Europe/Berlin", walk_ins: 2, ...more });
   for (const [id, name] of [["north", "Main entrance"], ["south", "North gate"]]) {
@@ -41,7 +41,7 @@ interface Tour {
   stop: Stop;
 }
 
-/** A verdict that makes way by itself stays, while it is looked at. */
+/** Makes verdicts stay that would leave the screen by themselves. */
 async function lasting(phone: Phone): Promise<void> {
   await phone.context.addInitScript(() => {
     const later = window.setTimeout;
@@ -130,7 +130,7 @@ export async function beforePairing(tour: Tour): Promise<void> {
   }
 }
 
-/** The camera before the queue, and what stands in its place. */
+/** Shows the main screen with a camera, and without one. */
 export async function home(tour: Tour): Promise<void> {
   const { admit, stop } = tour;
   const doors = await tourDoors(admit);
@@ -153,7 +153,7 @@ export async function home(tour: Tour): Promise<void> {
   expectScreen(await typed(page, "TOUR-ANA"), "same_ticket");
   await stop(page, "home-same-ticket");
   // Ten seconds after an entry, Undo asks first. A quick machine is here sooner.
-  await page.waitForTimeout(Math.max(0, admittedAt + 10_500 - Date.now()));
+  await until("Undo to ask first", () => Date.now() > admittedAt + 10_500);
   await page.getByTestId("undo").click();
   await page.getByTestId("sheet-undo").waitFor();
   await stop(page, "sheet-undo-one");
@@ -175,7 +175,7 @@ export async function home(tour: Tour): Promise<void> {
   await phone.context.setOffline(false);
   await page.evaluate(() => window.dispatchEvent(new Event("online")));
   await synced(page);
-  // The same phone in a left hand, with the largest text.
+  // The same phone with the settings for the left hand and the largest text.
   await page.evaluate(() => localStorage.setItem("admit-settings", JSON.stringify({ textSize: 200, hand: "left" })));
   await page.reload();
   await ready(page);
@@ -250,7 +250,7 @@ function expectScreen(found: string, wanted: string): void {
   if (found !== wanted) throw new Error(`the screen is ${found}, not ${wanted}`);
 }
 
-/** Each verdict, with names and fields. */
+/** Shows each verdict, with names and fields. */
 export async function verdicts(tour: Tour): Promise<void> {
   const { admit, stop } = tour;
   const doors = await tourDoors(admit);
@@ -477,7 +477,7 @@ export async function sheets(tour: Tour): Promise<void> {
   await stop(page, "fault-storage");
 }
 
-/** Before the doors open, when the room is full, and when the event is over. */
+/** Shows the screens before doors open, at a full area, and after the event. */
 export async function states(tour: Tour): Promise<void> {
   const { admit, stop } = tour;
   const doors = await tourDoors(admit, { status: "draft" });

@@ -1,4 +1,4 @@
-// A browser that translates the page: it is asked not to, and where it does so all the same no verdict stands still.
+// The page asks the browser not to translate it. If it is translated nevertheless, verdicts still change.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Admit, shot, until } from "./harness/index.ts";
@@ -14,7 +14,7 @@ afterAll(async () => {
   await admit?.kill("SIGTERM");
 });
 
-/** What Google Translate does to a page: each text node makes way for a clone of it inside <font> elements. */
+/** Changes a page as Google Translate does: it replaces each text node by a clone in <font> elements. */
 async function translate(page: Page): Promise<number> {
   return page.evaluate(() => {
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -65,7 +65,7 @@ test("on a page that was translated all the same the verdict, the strip and the 
   expect(await page.getByTestId("strip").textContent(), "nothing of the last one is left").not.toMatch(/^\s*Admit/);
   await translate(page);
 
-  // A question is answered on a translated verdict.
+  // Staff can answer a question on a translated verdict.
   expect(await typed(page, "FONT-PARTY")).toBe("admit_party");
   await translate(page);
   await page.getByTestId("count-2").click();
@@ -76,7 +76,7 @@ test("on a page that was translated all the same the verdict, the strip and the 
   await translate(page);
   await shows("pill", /Offline · 2/);
 
-  // The same ticket: its age goes on. And an undo on a translated strip.
+  // The same ticket again: the shown age goes on. Then an undo on a translated strip.
   expect(await typed(page, "FONT-PARTY")).toBe("admit_party");
   await page.getByTestId("count-0").click();
   await page.locator('[data-testid="verdict"][data-screen="nobody"]').waitFor();

@@ -1,4 +1,4 @@
-// What the scanner says to each kind of ticket, and what the server has counted in the end.
+// The scanner's verdict on each kind of ticket, and the server's counts at the end.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Admit, show, shot, until, wedge } from "./harness/index.ts";
@@ -36,7 +36,7 @@ test("every kind of ticket gets its own verdict, and the server counts what was 
   await show(page, null);
   await next(page);
 
-  // Two of a party of four now, the other two later.
+  // Two persons of a party of four enter now, and two later.
   expect(await answered(page, () => show(page, "PARTY-FOUR"))).toBe("admit_party");
   expect(await headline(page)).toBe("How many?");
   expect(await page.getByTestId("party").textContent()).toBe("4 left");
@@ -68,8 +68,8 @@ test("every kind of ticket gets its own verdict, and the server counts what was 
     await next(page);
   }
 
-  // The other phone learns of the first one's entry through the server, and refuses the ticket by itself. Changes come
-  // in order: once it knows of a ticket cancelled after that entry, it knows the entry.
+  // The other phone learns of the first one's entry from the server, and refuses the ticket itself. Changes arrive in order.
+  // So when it knows of a ticket that was cancelled after that entry, it knows the entry too.
   await syncNow(page);
   await synced(page);
   await doors.change("NORTH-ONLY", { status: "voided" });
@@ -135,13 +135,13 @@ test("a refusal is set aside with the staff PIN only, Undo takes it back, and th
   await syncNow(out);
   await until("nobody in", async () => (await doors.occupancy()).inside === 0);
   expect((await doors.occupancy()).exited).toBe(1);
-  // The refused scan and its override are each a scan of their own at the server, and so is the undo.
+  // On the server, the refused scan, its override and the undo are three scans.
   const kept = (await doors.scans()).map((scan) => scan.scan_id);
   for (const row of await history(page)) expect(kept).toContain(row.id);
   expect([...phone.errors, ...exit.errors]).toEqual([]);
 });
 
-/** Taps this button the moment a verdict brings it; whether it said that it is not to be pressed yet. */
+/** Taps this button as soon as a verdict shows it. Gives whether the button was marked as disabled. */
 async function tappedAtOnce(page: Page, id: string, act: () => Promise<unknown>): Promise<boolean> {
   await page.evaluate((id) => {
     const before = document.querySelector('[data-testid="verdict"]');
@@ -167,7 +167,7 @@ test("a tap on its way to a button of the last verdict does nothing to the one t
   await doors.change("TAP-TWO", { status: "voided" });
   const phone = await phones.open({ name: "tap", camera: "none" });
   const page = await doors.pair(phone, "north");
-  // No receipt is being written while the next code comes: it would wait, and a stop is not swept away by what waited.
+  // Offline, no receipt is written while the next code comes. Otherwise the code would wait for it and be declined.
   await phone.context.setOffline(true);
   expect(await typed(page, "TAP-ONE")).toBe("refuse");
   const first = await shownScan(page);

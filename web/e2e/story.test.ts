@@ -1,5 +1,5 @@
-// The whole path as people walk it: a table of tickets, two phones at two gates, no network, a dead battery, and in the
-// end every scan once on the server, with the one double entry found, told and settled.
+// A whole event: a table of tickets, two phones at two gates, no network, a dead battery. In the end the server has every scan
+// once. It has found the one double entry, and a person settles it.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
@@ -20,7 +20,7 @@ async function open(options: Parameters<typeof Phone.open>[0]): Promise<Phone> {
   return phone;
 }
 
-/** Codes of the story: nine for each phone alone, and one that both will see. */
+/** The code that both phones scan. Each phone also scans nine codes of its own. */
 const SHARED = "STORY-SHARED";
 const own = (phone: string): string[] => Array.from({ length: 9 }, (_, at) => `STORY-${phone}-${at + 1}`);
 
@@ -30,7 +30,7 @@ const isOpen = async (page: Page): Promise<void> => {
 
 const VERDICT = '[data-testid="verdict"], [data-testid="strip"]';
 
-/** Holds a code before the camera until its verdict shows: until then nothing counts, for staff as for this test. */
+/** Shows a code to the camera until its verdict is on the screen. */
 async function scan(page: Page, code: string): Promise<void> {
   const said = page.locator(VERDICT).first();
   const before = (await said.count()) > 0 ? await said.getAttribute("data-scan-id") : null;
@@ -54,7 +54,7 @@ async function pair(organiser: Page, phone: Phone, gate: string, name: string): 
   await page.getByTestId("device-name").fill(name);
   await page.getByTestId("pair-submit").click();
   await isOpen(page);
-  // The organiser hears of it where they wait for it.
+  // The organiser's pairing drawer says that the phone is paired.
   await organiser.getByTestId("paired").filter({ hasText: `${name} is paired` }).waitFor();
   return page;
 }
@@ -86,7 +86,7 @@ test("twenty scans with no network become nineteen persons and one double entry"
     await organiser.getByTestId("gate").filter({ hasText: gate }).waitFor();
   }
   await organiser.getByTestId("go-live").click();
-  // What is not ready is named before the doors open.
+  // The dialog names what is not ready before doors open.
   await organiser.getByTestId("not-ready").filter({ hasText: "guests" }).waitFor();
   await organiser.getByTestId("confirm-yes").click();
   await until("the event to be live", async () => (await eventStatus(organiser)) === "live");
@@ -106,14 +106,14 @@ test("twenty scans with no network become nineteen persons and one double entry"
   const pageA = await pair(organiser, phoneA, "North", "North 1");
   let pageB = await pair(organiser, phoneB, "South", "South 1");
 
-  // The server goes away, once the phones have all of the app. Ten scans on each, one ticket on both.
+  // The server stops after the phones have stored the app. Each phone makes ten scans, one ticket on both.
   for (const page of [pageA, pageB]) await page.evaluate(async () => void (await navigator.serviceWorker.ready));
   await organiser.getByTestId("drawer-close").click();
   await admit.kill("SIGKILL");
   for (const code of [...own("A"), SHARED]) await scan(pageA, code);
   for (const code of [SHARED, ...own("B").slice(0, 8)]) await scan(pageB, code);
 
-  // The tenth verdict on the second phone: at the moment it shows, the battery falls out.
+  // The second phone's battery fails in the moment when its tenth verdict is shown.
   await scan(pageB, own("B")[8] ?? "");
   await phoneB.kill();
   await phoneB.reopen();
@@ -122,13 +122,13 @@ test("twenty scans with no network become nineteen persons and one double entry"
   expect(await pageB.getByTestId("pill").getAttribute("data-unsent")).toBe("10");
   await shot(pageA, "scanner-offline");
 
-  // The server is back: by themselves both phones hand over everything.
+  // The server is back. Both phones upload everything by themselves.
   await admit.restart();
   for (const page of [pageA, pageB]) {
     await until("all scans to be sent", () => page.locator('[data-testid="pill"][data-unsent="0"]').count(), { within: 90_000 });
   }
 
-  // The live page: nineteen persons in on their tickets, and one who came on top at the other gate.
+  // The page Live shows nineteen persons within their tickets' limits, and one more who entered at the other gate.
   await goTo(organiser, "Live");
   await until("nineteen persons in", async () => (await organiser.getByTestId("inside").textContent()) === "19");
   expect(await organiser.getByTestId("inside-over").textContent()).toContain("1");
@@ -138,7 +138,7 @@ test("twenty scans with no network become nineteen persons and one double entry"
   const scans = await organiser.evaluate(async (id) => {
     const answer = await fetch(`/api/events/${id}/scans?limit=100`);
     const { items } = (await answer.json()) as { items: { verdict: unknown }[] };
-    // A claim whose final came is listed beside it, without a verdict of its own.
+    // The API lists a claim beside its final. It has no verdict.
     return items.filter(({ verdict }) => verdict !== null);
   }, /events\/([^/]+)/.exec(organiser.url())?.[1] ?? "");
   expect(scans).toHaveLength(20);
@@ -153,7 +153,7 @@ test("twenty scans with no network become nineteen persons and one double entry"
   expect(await detail.textContent()).toMatch(/\d\d:\d\d:\d\d South/);
   await shot(organiser, "review");
 
-  // A person settles it: the one who came on top is not counted.
+  // A person settles the case: the second entry is not counted.
   await incident.getByTestId("incident-note").fill("The same guest, sent to the other gate");
   await incident.getByTestId("resolve-exclude").click();
   await organiser.getByTestId("queue-empty").waitFor();

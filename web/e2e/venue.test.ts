@@ -1,5 +1,5 @@
-// A venue without an internet: a laptop with a certificate of its own, two phones and a terminal scanner, each in a network of
-// its own behind one switch. Then the laptop's data moves to PostgreSQL, and everything stands as it stood.
+// A venue without an internet: a laptop with its own certificate, two phones and a terminal scanner. Each is in a network
+// namespace of its own behind one switch. Then the laptop's data moves to PostgreSQL, and nothing has changed.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,15 +15,15 @@ import { ready, typed } from "./scanner-kit.ts";
 const LAPTOP = "10.77.0.1";
 const PORT = 8443;
 const URL = `https://${LAPTOP}:${PORT}`;
-/** Names of namespaces are the machine's: this process's alone. */
+/** A name for a namespace. All processes of the machine share the names, so it contains this process's id. */
 const own = (name: string): string => `adm${process.pid}-${name}`;
 const NETWORKS = { laptop: LAPTOP, a: "10.77.0.11", b: "10.77.0.12", gate: "10.77.0.13" } as const;
 type Place = keyof typeof NETWORKS;
 
 const ip = (...args: string[]): string => execFileSync("ip", args, { encoding: "utf8", stdio: "pipe" });
-/** A program in a place's network. */
+/** The arguments of `ip` that run a program in a place's network. */
 const within = (place: Place, ...command: string[]): string[] => ["netns", "exec", own(place), ...command];
-/** Whether this machine lets a test make networks and tell a browser whom to trust. */
+/** Whether this machine lets a test make networks and add a certificate authority to a browser. */
 function mayTry(): boolean {
   if (!isRoot || !process.env["ADMIT_LONG"]) return false;
   try {
@@ -40,7 +40,7 @@ function mayTry(): boolean {
   }
 }
 
-/** A switch, and a cable from it into each place. No way leads out. */
+/** Makes a switch (a bridge) with a cable to each place. There is no route to the internet. */
 function build(): void {
   ip("netns", "add", own("switch"));
   const inSwitch = (...args: string[]) => ip("netns", "exec", own("switch"), "ip", ...args);
@@ -55,7 +55,7 @@ function build(): void {
     }
   }
 }
-/** Pulls the cables of these places, or puts them back. */
+/** Unplugs the cables of these places, or plugs them in again. */
 function cables(state: "up" | "down", ...places: Place[]): void {
   for (const place of places) ip("netns", "exec", own("switch"), "ip", "link", "set", `to-${place}`, state);
 }
@@ -72,7 +72,7 @@ afterAll(async () => {
 });
 
 const folder = (): string => freshFolder("venue");
-/** The server in the laptop's network, until it is stopped. */
+/** Starts the server in the laptop's network. `stop` ends it. */
 async function server(args: string[], env: Record<string, string>): Promise<{ told: () => Promise<string>; stop: () => Promise<void> }> {
   const said: string[] = [];
   const child = spawn("ip", within("laptop", admitBinary(), ...args), { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "ignore"] });
@@ -88,7 +88,7 @@ async function stopped(child: ChildProcess): Promise<void> {
   child.kill("SIGTERM");
   await gone;
 }
-/** What curl got in the laptop's network; null where it got nothing. */
+/** Runs curl in the laptop's network. Gives its output, or null if it failed. */
 function curl(...args: string[]): string | null {
   try {
     return execFileSync("ip", within("laptop", "curl", "--max-time", "20", ...args), { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
@@ -97,7 +97,7 @@ function curl(...args: string[]): string | null {
   }
 }
 
-/** The organiser's API, by a token, trusting the laptop's own authority and nobody else's. */
+/** The organiser's API, by a token. It trusts only the laptop's own certificate authority. */
 class Office {
   constructor(
     private readonly authority: string,
@@ -115,7 +115,7 @@ class Office {
   }
 }
 
-/** A browser in a place's network, on a home whose owner trusted the laptop's authority as `/trust` tells. */
+/** Starts a browser in a place's network. Its user trusts the laptop's certificate authority, as the page `/trust` explains. */
 async function phone(place: Place, authority: string): Promise<BrowserContext> {
   const home = folder();
   const store = join(home, ".pki/nssdb");
@@ -144,7 +144,7 @@ async function paired(context: BrowserContext, link: string): Promise<Page> {
   return page;
 }
 
-/** `admit scan` in the gate's network: codes in, verdicts out. */
+/** Runs `admit scan` in the gate's network. `scan` gives the verdict on a code. */
 function turnstile(link: string, authority: string): { scan: (code: string) => Promise<string>; stop: () => Promise<void> } {
   const journal = join(folder(), "gate.journal");
   const args = within("gate", admitBinary(), "scan", "--json", "--journal", journal, "--pair", link, "--name", "Turnstile");
@@ -167,10 +167,10 @@ function turnstile(link: string, authority: string): { scan: (code: string) => P
   return { scan, stop };
 }
 
-/** A certificate as phones get it, in the form that programs read. */
+/** Converts a certificate from DER, which phones download, to PEM. */
 const pem = (der: Buffer): string => `-----BEGIN CERTIFICATE-----\n${der.toString("base64").replaceAll(/(.{64})/g, "$1\n")}\n-----END CERTIFICATE-----\n`;
 
-/** Everything that an organiser sees of the event. */
+/** All data of the event that the organiser's API gives. */
 function stands(office: Office, event: string): Record<string, unknown> {
   const occupancy = office.call<Record<string, unknown>>("GET", `/api/events/${event}/occupancy`);
   const { items } = office.call<{ items: { scan_id: string }[] }>("GET", `/api/events/${event}/scans?limit=200`);
@@ -184,7 +184,7 @@ test.runIf(mayTry())("a venue without an internet scans, and moves its data to P
   const data = join(folder(), "data");
   const laptop = await server(["demo", "--json", "--lan", "--port", String(PORT), "--data-dir", data], {});
   const { api_token } = JSON.parse(await laptop.told()) as { api_token: string };
-  // The certificate that people get on their phones, over plain http.
+  // People download the certificate to their phones over plain HTTP.
   const authority = join(folder(), "laptop.pem");
   const certificate = `${authority}.der`;
   curl("-sf", "-o", certificate, `http://${LAPTOP}:${PORT}/local-ca.crt`);
@@ -204,7 +204,7 @@ test.runIf(mayTry())("a venue without an internet scans, and moves its data to P
   expect(await typed(south, code(2))).toBe("admit");
   expect(await gate.scan(code(3))).toBe("admit");
 
-  // The switch dies. Everybody goes on, and two let the same ticket in.
+  // The switch fails. All devices go on, and two let the same ticket in.
   cables("down", "a", "b", "gate");
   expect(await typed(north, code(4))).toBe("admit");
   expect(await typed(south, code(4))).toBe("admit");
@@ -216,7 +216,7 @@ test.runIf(mayTry())("a venue without an internet scans, and moves its data to P
   const persons = () => office.call<{ entered: number; inside_over: number }>("GET", `/api/events/${id}/occupancy`);
   await until("everything at the laptop", () => persons().entered === 6 && persons().inside_over === 2, { within: 90_000, every: 500 });
 
-  // Home: the same data on PostgreSQL.
+  // After the event, the same data is moved to PostgreSQL.
   await gate.stop();
   const before = stands(office, id);
   await laptop.stop();
@@ -236,7 +236,7 @@ test.runIf(mayTry())("a venue without an internet scans, and moves its data to P
     ADMIT_PUBLIC_URL: URL,
   });
   expect(stands(office, id)).toEqual(before);
-  // The phones notice nothing but a pause.
+  // For the phones the server was only away for a moment.
   expect(await typed(north, code(20))).toBe("admit");
   await until("a scan on PostgreSQL", () => persons().entered === 7, { within: 90_000, every: 500 });
   await again.stop();

@@ -6,7 +6,7 @@ export default defineConfig({
   test: {
     include: ["**/*.test.ts"],
     environment: "node",
-    // One browser story at a time: two on two cores only wait for each other, and then for their deadlines.
+    // One test file at a time. On two cores, two browsers would slow each other down until tests time out.
     fileParallelism: false,
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -1,4 +1,4 @@
-// Guests without a ticket, added at the door without a network: they go in at once, and their ticket is made when the phone syncs.
+// Staff add guests without a ticket at a door without a network. The guests go in at once. The server makes their tickets when the phone syncs.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Admit, barriers, shot, until } from "./harness/index.ts";
 import { DESK, signIn } from "./organiser-kit.ts";
@@ -25,7 +25,7 @@ test("a guest is added offline, beyond the number with the PIN, and is in the gu
   await page.locator('[data-testid="search"][data-names="held"]').waitFor();
   await phone.context.setOffline(true);
 
-  // Searched for and not found: the name is there already.
+  // After a search without a result, the form has the searched name already.
   await page.getByTestId("search").click();
   await page.getByTestId("guest-search").fill("Gül Güneş");
   await page.getByTestId("add-found-nobody").click();
@@ -41,7 +41,7 @@ test("a guest is added offline, beyond the number with the PIN, and is in the gu
   await shot(page, "walk-in-verdict");
   await next(page);
 
-  // The number is used up: the PIN is asked for before anybody goes in.
+  // The number is used up, so the app asks for the PIN first.
   await page.getByTestId("more").click();
   await page.getByTestId("add-guest").click();
   await page.getByTestId("walk-in-name").fill("Ben Bauer");
@@ -61,7 +61,7 @@ test("a guest is added offline, beyond the number with the PIN, and is in the gu
   await until("the entries at the server", async () => (await doors.occupancy()).inside === 3);
   expect((await doors.occupancy()).open_incidents).toBe(1);
 
-  // Another phone, at a gate that adds nobody, knows the guest by name now.
+  // Another phone, at a gate where nobody may be added, finds the guest by name now.
   const other = await phones.open({ name: "walk-in-other", camera: "none" });
   const there = await doors.pair(other, "south");
   await there.getByTestId("more").click();
@@ -77,7 +77,7 @@ test("a guest is added offline, beyond the number with the PIN, and is in the gu
   });
   expect(await typed(there, "KNOWN")).toBe("admit");
 
-  // The office: in the list of guests, with a pass to be mailed, and what staff did beyond the number is told.
+  // In the organiser's app, the guest is in the list and has a pass to be mailed. A case shows the guest beyond the number.
   const desk = await phones.open({ name: "walk-in-office", camera: "none", size: DESK });
   const office = await desk.visit(`${admit.url}/events/${doors.id}/review`);
   await signIn(office, admit);

@@ -23,7 +23,7 @@ async function organiser<T>(path: string, body: unknown): Promise<T> {
   return (await answer.json()) as T;
 }
 
-/** A message signed by the library; `sent` is what goes out where that is another body than the one signed. */
+/** Sends a message that the library signed. `sent`: another body to send in place of the signed one. */
 async function send(secret: string, id: string, body: string, minutes = 0, sent = body): Promise<[number, string]> {
   const at = new Date(Date.now() + minutes * 60_000);
   const answer = await fetch(endpoint.url, {

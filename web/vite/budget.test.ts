@@ -26,6 +26,6 @@ test("a build over its budget is refused", async () => {
   const built = (most: number, pages: string[] = []) => build({ configFile: false, logLevel: "silent", root, plugins: [budget(most, pages)], build: { modulePreload: false } });
   await built(2_000);
   await expect(built(10)).rejects.toThrow("budget");
-  // The page that is fetched next counts where it is named.
+  // A page that is fetched next counts if it is named.
   await expect(built(2_000, ["later"])).rejects.toThrow("budget");
 });

@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import type { Plugin } from "vite";
 
-/** As much of a script of the build as this reads. */
+/** The part of a built script that this module uses. */
 export interface Script {
   isEntry: boolean;
   imports: string[];
 }
 
-/** The scripts that a page fetches before anything shows: its entry, and what that imports without being asked. */
+/** The scripts that a page fetches before it shows anything: its entry, and all that it imports statically. */
 export function firstRoute(scripts: Readonly<Record<string, Script>>): string[] {
   const found = new Set<string>();
   const take = (name: string): void => {
@@ -23,8 +23,8 @@ export function firstRoute(scripts: Readonly<Record<string, Script>>): string[] 
 }
 
 /**
- * Refuses a build whose first route has more JavaScript than `most` gzipped bytes. `pages` are fetched at once after it,
- * named as their files begin: the heaviest of them counts too.
+ * Fails a build whose first route has more JavaScript than `most` gzipped bytes. `pages` are the beginnings of names of files that
+ * are fetched just after it. The largest of these counts too.
  */
 export function budget(most: number, pages: readonly string[] = []): Plugin {
   let outDir = "";

@@ -5,7 +5,7 @@ import type { Plugin } from "vite";
 import { filesUnder } from "./files.ts";
 
 const TEXT = /\.(html|js|css|svg|json|webmanifest|txt|wasm)$/;
-/** Below this a header costs more than the bytes saved. */
+/** Smaller files are not compressed, in bytes. For them the headers cost more than compression saves. */
 const SMALLEST = 512;
 
 /** Puts a `.br` and a `.gz` beside every asset that shrinks, so that the server never compresses a file twice. */
@@ -25,7 +25,7 @@ export function precompress(): Plugin {
       order: "post",
       sequential: true,
       handler() {
-        // A build that failed closes too, and must be allowed to say why.
+        // The hook also runs after a failed build, which has no files. The build then reports its own error.
         if (!written) return;
         for (const file of filesUnder(outDir)) {
           const path = join(outDir, file);

@@ -16,7 +16,7 @@ afterEach(() => {
 
 const WORKER = "console.log(__PRECACHE__, __BUILD_ID__);";
 
-/** Builds a page that says `text` and gives back where it ended up. */
+/** Builds a page with this text. Gives the folder of the build. */
 async function built(text: string, worker = WORKER, leave?: RegExp): Promise<string> {
   const root = mkdtempSync(join(tmpdir(), "admit-sw-"));
   folders.push(root);

@@ -5,15 +5,15 @@ import { build, type Plugin } from "vite";
 import { filesUnder } from "./files.ts";
 
 /**
- * Builds `src/sw.ts` to an un-hashed `sw.js` at the app's root, after everything else is on disk, because its
- * list of files to keep is everything else. In the source stand two constants:
+ * Builds `src/sw.ts` to `sw.js` at the app's root, without a hash in its name. It does so after all other files are on the disk,
+ * because the service worker keeps these files. The source declares two constants:
  *
  *     declare const __PRECACHE__: readonly string[];  // paths under the base, the app's own "" first
  *     declare const __BUILD_ID__: string;             // changes whenever any file or the worker itself does
  *
  * Files whose path `leave` matches are not kept: the app starts and scans without them.
  *
- * One cache per build id is what keeps a page, its workers and its WASM from ever mixing two builds.
+ * Each build id has a cache of its own. So a page never gets workers or WASM of another build.
  */
 export function serviceWorker({ leave = /$^/ }: { leave?: RegExp } = {}): Plugin {
   let root = "";
@@ -33,7 +33,7 @@ export function serviceWorker({ leave = /$^/ }: { leave?: RegExp } = {}): Plugin
       order: "pre",
       sequential: true,
       async handler() {
-        // A build that failed closes too, and must be allowed to say why.
+        // The hook also runs after a failed build, which has no files. The build then reports its own error.
         if (!written) return;
         const source = join(root, "src/sw.ts");
         if (!existsSync(source)) {
@@ -45,7 +45,7 @@ export function serviceWorker({ leave = /$^/ }: { leave?: RegExp } = {}): Plugin
         const hash = createHash("sha256").update(code);
         for (const file of files) hash.update(`\0${file}\0`).update(readFileSync(join(outDir, file)));
         const id = hash.digest("hex").slice(0, 16);
-        // The start page is kept under the address people open, not under its file name.
+        // The start page is stored under the address that people open, not under its file name.
         const kept = files.filter((file) => !leave.test(file));
         const paths = kept.map((file) => (file === "index.html" ? "" : file)).sort();
         writeFileSync(join(outDir, "sw.js"), fill(code, paths, id));
@@ -74,7 +74,7 @@ async function compile(root: string, source: string): Promise<string> {
   throw new Error("the service worker produced no code");
 }
 
-/** The constants are put in after compiling, as text: the id hashes the code that they are put into. */
+/** Replaces the constants after compiling, as text, because the id is a hash of the compiled code. */
 export function fill(code: string, paths: readonly string[], id: string): string {
   if (!code.includes("__PRECACHE__") || !code.includes("__BUILD_ID__")) {
     throw new Error("src/sw.ts must use __PRECACHE__ and __BUILD_ID__: without them it cannot keep a build together");

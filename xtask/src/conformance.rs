@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use std::fs;
 
 /// `cargo xtask conformance [--write]`: checks that each claim names its proof, and counts the rows by the results of
-/// the last test run. `--write` also renders the pages with these results, if there are any.
+/// the last test run. `--write` also renders the pages with these results, or with the stored ones if no test ran.
 pub fn command(write: bool) -> Result<()> {
     let (proofs, results) = (proof::read(&all()?.0), Results::kept()?);
     let root = exec::root();
@@ -27,7 +27,8 @@ pub fn command(write: bool) -> Result<()> {
 }
 
 /// Ends a test run: stores its results, writes the pages with them to `target/conformance.md`, and prints the counts.
-/// After a run of all tests (`whole`), a named test that did not run is an error. Its file may belong to no module.
+/// After a run of all tests (`whole`), a named test that did not run is an error. The reason may be that no module
+/// declares its file, so that it is never compiled.
 pub fn report(results: &Results, whole: bool) -> Result<()> {
     results.keep()?;
     let proofs = proof::read(&all()?.0);

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// The number of examples per operation, unless the caller gives another.
 pub const EXAMPLES: &str = "200";
 
-/// Builds the binary with cargo's default profile, as editors do, and returns its path.
+/// Builds the binary with cargo's default profile, which editors use too, and returns its path.
 pub fn built_by_editor() -> Result<String> {
     exec::run(exec::cargo().args(["build", "--locked", "-p", "admit"]))?;
     Ok(exec::root().join("target/debug/admit").display().to_string())

@@ -39,8 +39,8 @@ pub fn build() -> Result<()> {
     Ok(())
 }
 
-/// Checks licences, sources and banned crates by `deny.toml`. Also checks for known vulnerabilities if the network
-/// reaches their list.
+/// Checks licences, sources and banned crates by `deny.toml`. Also checks for known vulnerabilities, if the list of
+/// them can be downloaded.
 pub fn deny() -> Result<()> {
     install("cargo-deny", "0.20.2")?;
     let deny = || {

@@ -91,8 +91,8 @@ fn copied(path: &str) -> String {
     if shown { place(path) } else { format!("{}.txt", place(path)) }
 }
 
-/// The target of a link within the repository: the path, unless it points above the repository, and the heading. `None`
-/// for an address elsewhere.
+/// The target of a link within the repository. The first value is its path, `None` if it points above the repository;
+/// the second is its heading. The result is `None` for an address elsewhere.
 fn inner(page: &str, target: &str) -> Option<(Option<String>, Option<String>)> {
     if target.is_empty() || target.contains("://") || target.starts_with("mailto:") {
         return None;

@@ -28,7 +28,7 @@ const AT_ONCE: usize = 2;
 /// The limits of one input: seconds, megabytes of memory, and length in bytes. An input that takes more time or memory
 /// counts as a fault.
 const LIMITS: [&str; 3] = ["-timeout=20", "-rss_limit_mb=2048", "-max_len=8192"];
-/// How much longer than its time a run may take. It reads the inputs of earlier runs before its time begins.
+/// How much longer than its set time a run may take. A run reads the inputs of earlier runs before the set time begins.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Runs each chosen target for so many seconds. If none is chosen, it runs all targets.

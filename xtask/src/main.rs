@@ -2,7 +2,7 @@
 //!
 //! Reading order:
 //!
-//! - `exec` starts programs, `stamp` remembers inputs, `setup` installs what a machine lacks.
+//! - `exec` starts programs, `stamp` tells whether a step's inputs changed, `setup` installs what a machine lacks.
 //! - `wasm` and `web` build the parts for browsers, `product` the programs; `dist` builds a release.
 //! - `source` and `markdown` parse files, `files` lists all of them; `docs` builds the documentation as a site.
 //! - `proof` reads which test proves which claim, `results` has the tests' results, `conformance` reports both.
@@ -75,7 +75,7 @@ enum Command {
     Check,
     /// Check the laws of ARCHITECTURE.md that a compiler cannot check
     Tidy,
-    /// Check the proofs of S1, S2, the faults, the promises and the figures, and count their results
+    /// Check that each requirement, fault and promise names its tests or figures, and count the results
     Conformance {
         /// Render the pages, with the last run's results
         #[arg(long)]
@@ -112,7 +112,8 @@ enum Command {
         #[arg(long, value_name = "NAME", default_value = product::PROFILE)]
         profile: String,
     },
-    /// Measure, each figure beside the limit of this machine: [--only a,b] [--quick], or compare OLD NEW
+    /// Measure times and sizes, and print each beside the raw limit of this machine: [--only a,b] [--quick], or compare
+    /// OLD NEW
     #[command(disable_help_flag = true)]
     Bench {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]

@@ -26,7 +26,7 @@ const PARTS: [Part; 4] = [
 
 /// The duration of a night in minutes, unless the caller gives another.
 pub const MINUTES: f64 = 240.0;
-/// How much longer than its time a part may run, to finish the seeds that it began.
+/// How much longer than its set time a part may run, to finish the seeds that it began.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Builds with `profile`, runs all parts for `minutes` in total with the seeds from `from` on, and writes the report.

@@ -1,5 +1,6 @@
 //! The programs that this repository builds, and their places. Demo, tests and clippy use the same packages and the
-//! same profile. Another selection would enable other features and rebuild half of the crates.
+//! same profile. If one of them selected other packages, cargo would enable other features and rebuild half of the
+//! crates.
 
 use crate::{exec, wasm, web};
 use anyhow::Result;

@@ -23,7 +23,8 @@ const PROMISES: (&str, &str, usize) = ("docs/promises.md", "promise", 8);
 /// The README lists the promises too, under the same heading as their page.
 const README: &str = "README.md";
 const PROMISED: &str = "What Admit promises";
-/// The contract that every store runs: its functions become tests in each store crate by the macro in this file.
+/// The tests that every store must pass. A macro in this file makes a test of each of its functions in each store
+/// crate.
 const SUITE: &str = "crates/app/src/store_suite.rs";
 
 /// A test: `crates/core/src/rate.rs: the_name` or `web/e2e/story.test.ts: the title`.
@@ -65,8 +66,8 @@ pub struct Section {
 struct Claim {
     row: Spanned<String>,
     says: String,
-    /// The decision by which the specification differs from the source, and what holds instead. Empty if it does not
-    /// differ.
+    /// If the specification differs from the source in this row: the decision about it, and what holds instead.
+    /// Otherwise empty.
     #[serde(default)]
     decided: String,
     #[serde(default)]
@@ -303,7 +304,8 @@ mod tests {
     const ROWS: &str = "title = \"S1 §1\"\nparagraphs = [\"S1 §1.1\"]\n[[rows]]\nrow = \"S1 §1.1\"\nsays = \"a\"\n\
                         tests = [\"a.rs: holds\"]\nmeasured = [\"ingest\"]\n[[rows]]\nrow = \"S1 §1.10\"\nsays = \"b\"\ndecided = \"D1\"\n";
 
-    /// The complaints about a good repository after a change of one of its files.
+    /// The complaints about a sample repository without faults, after this function replaced `old` by `new` in the file
+    /// `path`.
     fn wrong(path: &str, old: &str, new: &str) -> Vec<String> {
         let fault = |n: usize| format!("| {n} | what | must | `a.rs: holds`<br>`web/a.test.ts: it holds: always` |\n");
         let promise = |n: usize| {

@@ -37,7 +37,7 @@ struct Ran {
     /// The test's name with its modules, or its title.
     test: String,
     result: Outcome,
-    /// The first lines of the failure's message, for a runner that does not print them at its end.
+    /// The first lines of the failure's message. Empty for cargo's tests, because cargo prints the messages at its end.
     #[serde(skip)]
     why: String,
 }
@@ -47,7 +47,8 @@ struct Ran {
 pub struct Place {
     /// The file of the program that runs.
     file: String,
-    /// A test that began on a line whose end another program wrote. Its result stands on a later line.
+    /// The name of a test that cargo printed without its result, because the test's own output came in between. The
+    /// result is on a later line.
     begun: Option<String>,
 }
 
@@ -58,9 +59,9 @@ pub struct Results {
 }
 
 impl Results {
-    /// Reads one line of cargo's output. `Running tests/it/main.rs (target/proof/deps/it-0a1b)` names a program, whose
-    /// file `roots` has. So does `Doc-tests admit_core`. `test the::name ... ok` is a result of the program that was
-    /// named last.
+    /// Reads one line of cargo's output. `Running tests/it/main.rs (target/proof/deps/it-0a1b)` names a program, and
+    /// `roots` has the file from which it is built. `Doc-tests admit_core` names a program too. `test the::name ... ok`
+    /// is a result of the program that was named last.
     pub fn cargo_line(&mut self, line: &str, roots: &BTreeMap<String, String>, place: &mut Place) {
         let line = line.trim();
         if let Some((_, program)) = line.strip_prefix("Running ").and_then(|rest| rest.rsplit_once('(')) {
@@ -163,8 +164,8 @@ impl Results {
         exact.map(|(ran, _)| ran.result).min().or_else(|| ran.iter().map(|(ran, _)| ran.result).min())
     }
 
-    /// The result of a row: the worst result of its tests. A row with another proof gets a word for the kind of that
-    /// proof.
+    /// The result of a row: the worst result of its tests, if it is no pass. Otherwise a row with a figure is
+    /// `measured`, and a row without tests is `decided otherwise`.
     fn row(&self, row: &Row) -> &'static str {
         let results: Vec<Option<Outcome>> = row.tests.iter().map(|test| self.one(test)).collect();
         let has = |outcome| results.contains(&outcome);

@@ -51,8 +51,8 @@ pub const TESTS: &[Need] = &[
     Need(&["/usr/bin/python3"], "python3"),
 ];
 
-/// The packages for the check of the served document. The checker is installed into an environment of its own, which
-/// Debian's Python cannot make by itself.
+/// The packages for the check of the served document. The checker is installed into a Python environment of its own,
+/// and Debian's Python needs these packages to make one.
 pub const CONTRACT: &[Need] = &[Need(
     &[
         "/usr/lib/python3.11/ensurepip/__init__.py",

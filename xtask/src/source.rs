@@ -25,7 +25,7 @@ pub struct Source {
     pub docs: Vec<(usize, String)>,
     /// Functions with their attributes.
     pub functions: Vec<(String, Vec<String>)>,
-    /// The modules that are files of their own, tests aside, in the order of their `mod` lines.
+    /// The modules that are files of their own, without test modules, in the order of their `mod` lines.
     pub modules: Vec<String>,
     /// Names of the types that the file declares, tests aside.
     pub types: Vec<String>,

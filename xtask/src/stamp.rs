@@ -14,8 +14,8 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// Reads `inputs`, which are files, or folders with everything in them. `also` is a text that counts as an input
-    /// too.
+    /// Computes the digest of `inputs`, which are files, or folders with everything in them. The text `also` counts as
+    /// an input too.
     pub fn of(name: &str, inputs: &[&str], also: &str) -> Result<Stamp> {
         let (root, mut files) = (exec::root(), Vec::new());
         inputs.iter().try_for_each(|input| collect(&root.join(input), &mut files))?;
@@ -29,7 +29,7 @@ impl Stamp {
         Ok(Stamp { file: root.join("target/xtask").join(name), now: format!("{:016x}", hasher.finish()) })
     }
 
-    /// Builds, unless the last successful build had the same inputs and the files `made` exist.
+    /// Calls `build`, unless the last successful build had the same inputs and the files `made` exist.
     pub fn unless_fresh(self, made: &[&str], build: impl FnOnce() -> Result<()>) -> Result<()> {
         let fresh = fs::read_to_string(&self.file).is_ok_and(|kept| kept == self.now);
         if fresh && made.iter().all(|file| exec::root().join(file).exists()) {

@@ -119,7 +119,7 @@ impl Run {
         println!("{:>7.1} s  in all\n", self.times.iter().map(|(_, time)| time.as_secs_f64()).sum::<f64>());
     }
 
-    /// The last line of a run. A run that failed has at least one failure, even if no test failed.
+    /// The last line of a run. For a run that failed it reports at least one failure, even if no test failed.
     fn total(&self, is_good: bool) -> String {
         let count = |outcome| self.results.count_of(outcome);
         let (passed, skipped) = (count(Outcome::Passed) + self.whole, count(Outcome::Skipped));

@@ -41,8 +41,8 @@ fn own_has_target() -> bool {
     sysroot.is_some_and(|path| Path::new(path.trim()).join("lib/rustlib").join(TARGET).join("lib").exists())
 }
 
-/// Builds the WASM of the apps, unless its inputs are unchanged. With `dev` the build is quick, and the result is
-/// larger and slower.
+/// Builds the WASM that the web apps load, unless its inputs are unchanged. With `dev` the build is quick, and the WASM
+/// is larger and slower.
 pub fn build(dev: bool) -> Result<()> {
     build_variant("web/shared/core/generated", "wasm.stamp", "", dev)
 }

@@ -5,7 +5,7 @@ use crate::{exec, setup};
 use anyhow::Result;
 use std::process::Command;
 
-/// Builds both apps, unless their inputs are unchanged. The WASM must be built before.
+/// Builds the scanner and the organiser's app, unless their inputs are unchanged. The WASM must be built before.
 pub fn build() -> Result<()> {
     packages()?;
     let inputs =

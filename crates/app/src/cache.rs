@@ -69,7 +69,7 @@ struct All {
     asked: u64,
 }
 
-/// The newest versions of lists and names, of events whose devices asked for them.
+/// The cache of the newest versions of the lists and names that devices asked for.
 #[derive(Debug, Default)]
 pub struct ManifestCache {
     kept: Mutex<All>,

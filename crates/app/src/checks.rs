@@ -44,7 +44,7 @@ pub fn path(parent: &str, field: &str) -> String {
 
 impl Checks {
     /// Adds a wrong field. `message` completes a sentence that begins with the field's name: "must be 1 or more", "is
-    /// not a gate of this event". A form puts its own label there.
+    /// not a gate of this event". A form writes the label of its input before `message` instead of the field's name.
     pub fn fail(&mut self, path: impl Into<String>, message: impl Into<String>) {
         self.errors.push(FieldError { path: path.into(), message: message.into() });
     }
@@ -91,7 +91,8 @@ impl Checks {
         let text = self.line(path, text?, 0, FLAG_CHARS);
         some_text(&text)
     }
-    /// Fields of a guest: at most 8, named by 1–24 characters, each one line of at most 200. Empty ones are left out.
+    /// Checks the fields of a guest: at most 8. A name has 1–24 characters, a value is one line of at most 200. Returns
+    /// the fields without empty ones.
     pub fn fields(&mut self, path: &str, fields: &Fields) -> Fields {
         let mut out = Fields::new();
         for (name, value) in fields {

@@ -52,7 +52,7 @@ pub async fn check_witness(app: &App, organization_id: &OrganizationId, witness:
         let holds = match epoch.cmp(&head.epoch) {
             // A witness of an ended epoch was checked when that epoch ended.
             Ordering::Less => true,
-            // The witness is of a later epoch than ours. Unless the event knows that epoch, a restore lost it.
+            // The witness is of a later epoch than the head. Unless the event knows that epoch, a restore lost it.
             Ordering::Greater => tx.epochs(&event)?.contains(epoch),
             Ordering::Equal => {
                 serial == 0 || serial <= head.serial && tx.audit_head_at(&event, serial)? == Some(audit_head)
@@ -83,8 +83,8 @@ pub async fn begin(app: &App, seen: Epoch) -> Result<()> {
     begin_after(app, seen, seen.restored_at_ms).await
 }
 
-/// Begins a new epoch after `seen`, which is the store's present one. The new epoch is also later than `given_up`: a
-/// restored copy must not fall behind what devices know of the database that it replaces.
+/// Begins a new epoch after `seen`, which is the store's present one. `given_up` is the epoch of the database that a
+/// restored copy replaces. Devices may know that epoch, so the new epoch is later than it too.
 pub async fn begin_later(app: &App, seen: Epoch, given_up: Epoch) -> Result<()> {
     begin_after(app, seen, seen.restored_at_ms.max(given_up.restored_at_ms)).await
 }
@@ -153,8 +153,8 @@ async fn judge_event(app: &App, organization_id: &OrganizationId, event_id: &Eve
     Ok(())
 }
 
-/// The subjects among these that must be judged again. The end of an epoch lowered the serial that one of their scans
-/// states, and their stored state does not show that yet.
+/// Those of `subjects` that must be judged again. The end of an epoch lowered the serial that one of their scans
+/// states, and their stored state was computed with the serial before.
 fn stale(tx: &mut dyn Tx, event_id: &EventId, subjects: &[String]) -> Result<BTreeSet<String>> {
     let epochs = tx.epochs(event_id)?;
     let cut = |scan: &Scan| {

@@ -1,4 +1,4 @@
-//! Wakes this process's job runner as soon as a run is due. A lost wakeup costs time, and never a run.
+//! Wakes this process's job runner as soon as a run is due. If a wakeup is lost, runs start later, but none is lost.
 
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -4,7 +4,8 @@ use admit_core::time::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::{AmbiguousOffset, TimeZone};
 
-/// Which end of a window a time is. A date alone means the beginning or the end of its day.
+/// Whether a time is the beginning or the end of a period. A date without a time then means the beginning or the end of
+/// that day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Edge {
     /// The first moment of the window.
@@ -13,8 +14,9 @@ pub enum Edge {
     End,
 }
 
-/// The moment at which a zone's clocks show this time. If the clocks skip its hour, the result is the end of that hour.
-/// If the hour comes twice, a beginning is the first and an end the second. `None` beyond the years of [`Timestamp`].
+/// The moment at which the clocks of a time zone show this time. If the clocks skip the hour, the result is the end of
+/// the skipped hour. If the hour comes twice, a beginning means the first one and an end the second. `None` beyond the
+/// years of [`Timestamp`].
 pub fn in_zone(at: DateTime, zone: &TimeZone, edge: Edge) -> Option<Timestamp> {
     let ambiguous = zone.to_ambiguous_timestamp(at);
     let found = match (ambiguous.offset(), edge) {

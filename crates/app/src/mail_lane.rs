@@ -1,8 +1,9 @@
 //! This process's knowledge of the mail lane: whether it is stopped, and which letters were refused repeatedly.
 //!
-//! The lane is stopped when the mail server refuses the account or every letter, not just an address. The lane's row in
-//! the store decides ([`MailLaneRecord`](crate::records::MailLaneRecord)). Thanks to this memory, a letter need not
-//! read that row first. A process that starts anew learns of a stopped lane by its next letter.
+//! The lane is stopped when the mail server refuses the account or every letter, not just an address. The lane is
+//! stopped exactly while its row is in the store ([`MailLaneRecord`](crate::records::MailLaneRecord)). Because this
+//! process remembers it, it need not read the row before each letter. A process that has just started learns of a
+//! stopped lane when it sends its next letter.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,5 +1,5 @@
-//! Hashes passwords with argon2id, which is slow on purpose. Both functions take tens of milliseconds of a core, so a
-//! server calls them where blocking is allowed.
+//! Hashes passwords with argon2id, which is slow on purpose. [`hash`] and [`verify`] take tens of milliseconds of a
+//! core, so a server calls them where blocking is allowed.
 
 use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _, phc::PasswordHash};
 use argon2::{Algorithm, Argon2, Params, Version};
@@ -24,8 +24,8 @@ pub fn hash(password: &str, random: [u8; 32]) -> Result<String> {
     Ok(hashed.to_string())
 }
 
-/// Whether the password belongs to a stored PHC text. If there is none (nobody has this e-mail), the same work is done.
-/// So the time of the answer does not tell who has an account.
+/// Whether the password belongs to a stored PHC text. If there is none (nobody has this e-mail), the function does the
+/// same work and returns `false`. So the time of the answer does not tell who has an account.
 pub fn verify(password: &str, stored: Option<&str>) -> Result<bool> {
     let Some(stored) = stored else {
         let _ = hash(password, [0; 32])?;

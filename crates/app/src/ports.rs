@@ -1,13 +1,12 @@
 //! The ports: what the use cases need from outside. They are a store, clocks, ids and hints.
 //!
 //! A transaction (`Tx`) is plain, synchronous Rust. The embedded store runs it on its writer thread, PostgreSQL's store
-//! on a lane thread, the simulator in place. So a use case cannot hold a lock across an await, and a simulator seed
-//! always gives the same schedule (docs/decisions.md, "Transactions are synchronous").
+//! on a lane thread, the simulator on the calling thread. So a use case cannot hold a lock across an await, and a
+//! simulator seed always gives the same schedule (docs/decisions.md, "Transactions are synchronous").
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use admit_core::barcode::BarcodeHash;
-use admit_core::ids::{DeviceId, EventId, LogId, OrganizationId};
+use admit_core::ids::{EventId, OrganizationId};
 use admit_core::time::Timestamp;
 use futures_util::future::BoxFuture;
 
@@ -18,9 +17,11 @@ use crate::records::{
 
 mod outside;
 mod filters;
+mod prefetch;
 mod tx;
 pub use filters::*;
 pub use outside::*;
+pub use prefetch::*;
 pub use tx::*;
 
 /// The target of the spans that a collector gets, in every crate. The log on standard error leaves them out. Their
@@ -90,27 +91,6 @@ pub struct Scope {
     pub prefetch: Prefetch,
 }
 
-/// Keys of rows that an operation reads next. A use case names them in the scope before the operation runs, or by
-/// [`Tx::prefetch`] while it runs. A store with slow round trips reads all of them at once. This affects speed only.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Prefetch {
-    /// Devices to look up, with their keys.
-    pub devices: Vec<DeviceId>,
-    /// Devices whose assignments to look up.
-    pub assignments: Vec<DeviceId>,
-    /// Events whose stored scans to look up.
-    pub scans: Vec<EventId>,
-    /// Codes of the scope's event to look up, with their tickets' rules and states.
-    pub codes: Vec<BarcodeHash>,
-    /// The log whose row to look up. There is at most one, since a look-up locks the row, and rows of logs must be
-    /// locked in order.
-    pub log: Option<(DeviceId, LogId)>,
-    /// Subjects of the event, whose states and incidents to look up.
-    pub subjects: Vec<String>,
-    /// Runs to look up, with their steps.
-    pub runs: Vec<String>,
-}
-
 /// The priority of waiting writes. Writes for people at a door come before those that nobody waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Pace {
@@ -119,8 +99,8 @@ pub enum Pace {
     /// The write has its turn in the order of arrival.
     #[default]
     Usual,
-    /// The write comes after the others, and few run at a time, so that no other write waits long. Steps of runs use
-    /// it.
+    /// The write comes after all others. Few writes of this priority run at a time, so that no other write waits long.
+    /// Steps of runs use it.
     Patient,
 }
 
@@ -166,7 +146,7 @@ pub trait Store: Send + Sync {
     ) -> BoxFuture<'static, Result<()>> {
         self.read_op(organization_id, op)
     }
-    /// Unscoped: what a secret gives access to, by the secret's SHA-256 (allow-listed, law 6). `None` if it is unknown.
+    /// Unscoped: what a secret gives access to, by the secret's SHA-256 (law 6). `None` for an unknown secret.
     fn credential(&self, token_hash: [u8; 32]) -> BoxFuture<'static, Result<Option<CredentialRecord>>>;
     /// Unscoped: a user by the e-mail for signing in, with the user's organisations, oldest membership first.
     fn sign_in(&self, email: String) -> BoxFuture<'static, Result<Option<SignIn>>>;
@@ -192,8 +172,8 @@ pub trait Store: Send + Sync {
     ) -> BoxFuture<'static, Result<()>>;
     /// The server's epoch.
     fn epoch(&self) -> BoxFuture<'static, Result<admit_core::rule::Epoch>>;
-    /// Begins a new epoch, and stores every event's head serial as its base (spec §3). It does nothing if `seen` is no
-    /// longer the present epoch, because another request was first.
+    /// Begins a new epoch, and stores for every event the serial of its head, at which the epoch begins (spec §3). It
+    /// does nothing if `seen` is no longer the present epoch, because another request was first.
     fn begin_epoch(
         &self,
         seen: admit_core::rule::Epoch,
@@ -212,7 +192,7 @@ pub trait Store: Send + Sync {
     /// Unscoped: makes due at once the runs that `holder` still has. A process calls it when it starts again. Returns
     /// their number.
     fn free_runs(&self, holder: String) -> BoxFuture<'static, Result<u64>>;
-    /// Unscoped: milliseconds until the next run is due, 0 if one is due now. `None` if none waits.
+    /// Unscoped: milliseconds until the next run is due, 0 if one is due now. `None` if no run waits.
     fn next_run_in(&self) -> BoxFuture<'static, Result<Option<i64>>>;
     /// The stopped mail lane. `None` if the lane is open.
     fn mail_lane(&self) -> BoxFuture<'static, Result<Option<MailLaneRecord>>>;
@@ -295,7 +275,7 @@ pub struct App {
     pub hints: Arc<dyn Hints>,
     /// `ADMIT_SECRET`, which seals scan keys and authenticates witnesses.
     pub secret: Arc<crate::secret::Secret>,
-    /// The cache of the lists' large parts. Answers are the same without it (law 15).
+    /// The cache of the lists and names that devices fetch. Answers are the same without it (law 15).
     pub manifests: Arc<crate::cache::ManifestCache>,
     /// The recent entries. Answers are the same without them (law 15).
     pub recent: Arc<dyn crate::recent::Recent>,

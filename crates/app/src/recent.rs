@@ -1,4 +1,5 @@
-//! The recent entries (S2 §4 "Cache Layers"). They are noted after the commit, and no decision uses them (law 15).
+//! A cache of recent entries: scans of the last five minutes that opened a door (S2 §4 "Cache Layers"). Scans are added
+//! after the commit, and no decision uses the cache (law 15).
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{DeviceId, EventId, GateId, OrganizationId, ScanId, TicketId};

@@ -1,4 +1,5 @@
-//! Rows as stores keep them, with the domain's names. They are plain data without rules.
+//! Rows as stores keep them. Their fields are named by the words of `docs/glossary.md`. They are plain data without
+//! rules.
 
 mod clock_time;
 mod accounts;

@@ -53,7 +53,8 @@ pub enum HoldsFrom {
 }
 
 impl HoldsFrom {
-    /// The moment as a rule states it. "Now" is the moment that the store set for this write.
+    /// The moment from which a rule of this write holds. `Now` becomes the moment that the store set for the write
+    /// (`stamp`).
     pub fn effective(self, stamp: Stamp) -> Effective {
         match self {
             Self::Now => Effective::At(stamp.effective_at),

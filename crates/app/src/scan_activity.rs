@@ -1,5 +1,6 @@
-//! Whether somebody scans at a door just now. Work that may wait then leaves the processors to the scans. It has no
-//! effect on results, only on when they come (law 15). Scans of other processes are not counted.
+//! Tells whether somebody scans at a door just now. Work that may wait then pauses, so that the scans get the
+//! processors. This has no effect on results, only on when they come (law 15). Scans that other processes receive are
+//! not counted.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 

@@ -6,7 +6,8 @@ use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
 
 use crate::error::{Error, Result};
 
-/// The server's secret: any text of at least 32 characters. Two keys are derived from it.
+/// The server's secret: any text of at least 32 characters. Two keys are derived from it: one seals bytes, and one
+/// authenticates witnesses.
 pub struct Secret {
     seal: [u8; 32],
     /// The key of witness MACs.

@@ -1,6 +1,6 @@
-//! Limits how many unknown codes a device is told about in any 60 s (spec §5 "Rate limit"). Codes are counted one by
-//! one, in whatever form they came. Beyond the limit, a device that guesses codes learns nothing. A device that scans
-//! at a door is never held up.
+//! Limits how many unknown codes a device is told about in any 60 s (spec §5 "Rate limit"). This number is the device's
+//! allowance. Codes are counted one by one, in whatever form they came. Beyond the allowance, a device that guesses
+//! codes learns nothing. A device that scans at a door is never held up.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,12 +13,12 @@ use admit_core::rate::WINDOW_MS;
 /// Number of remembered devices from which idle ones are dropped.
 const SWEEP_FROM: usize = 4_096;
 
-/// When a device may ask again while others of its codes are being looked up, in milliseconds.
+/// How long a device must wait, in milliseconds, if its allowance is used up only by codes that are being looked up.
 const SOON_MS: i64 = 1_000;
 
 type Key = (OrganizationId, DeviceId);
 
-/// How much of its allowance one device has used in the last 60 s.
+/// How many unknown codes of its allowance one device has used in the last 60 s.
 #[derive(Debug, Default)]
 struct Spent {
     /// When unknown codes came, and how many, oldest first.
@@ -30,7 +30,7 @@ struct Spent {
 }
 
 impl Spent {
-    /// Drops entries that are older than the window. Returns how much of the allowance is left.
+    /// Drops entries that are older than 60 s. Returns how many unknown codes of the allowance are left.
     fn left(&mut self, now_ms: i64) -> u32 {
         self.log.retain(|(at, _)| at.saturating_add(WINDOW_MS) > now_ms);
         let spent = self.log.iter().fold(0_u32, |sum, (_, items)| sum.saturating_add(*items));
@@ -45,7 +45,7 @@ impl Spent {
     }
 }
 
-/// The allowance of every device, in this process. Times are of a monotonic clock, in milliseconds.
+/// The allowance of unknown codes of every device, in this process. Times are of a monotonic clock, in milliseconds.
 #[derive(Debug, Default)]
 pub struct UnknownCodes {
     devices: Mutex<BTreeMap<Key, Spent>>,
@@ -86,10 +86,10 @@ impl Drop for SetAside {
     }
 }
 
-/// The part of its device's allowance that an upload uses. The request holds this value, and so does the task that
-/// stores the upload. A device that hangs up meanwhile can read the stored answer later, and learns from it what it
-/// would have learned at once. So the allowance is used once, when the upload is settled or nobody holds this value any
-/// more.
+/// How many unknown codes an upload uses of its device's allowance. The request holds this value, and so does the task
+/// that stores the upload. A device that hangs up meanwhile can read the stored answer later, and learns from it what
+/// it would have learned at once. So the allowance is used once, when the upload is settled or both have dropped this
+/// value.
 #[derive(Debug)]
 pub struct Spending {
     codes: Arc<UnknownCodes>,
@@ -99,12 +99,12 @@ pub struct Spending {
 }
 
 impl Spending {
-    /// Notes how many of the upload's codes were unknown. The last call counts. The number is 0 if nothing is stored.
+    /// Notes how many of the upload's codes were unknown: 0 if nothing is stored. A later call replaces the number.
     pub fn found(&self, unknown: usize) {
         self.unknown.store(unknown, Ordering::SeqCst);
     }
-    /// Uses up the allowance for a stored upload. It is called before the device gets its answer, so that its next
-    /// upload finds the allowance used.
+    /// Takes the unknown codes of a stored upload off the device's allowance. It is called before the device gets its
+    /// answer, so that the device's next upload finds the allowance reduced.
     pub fn settle(&self) {
         self.codes.spend(&self.key.0, &self.key.1, self.unknown.swap(0, Ordering::SeqCst), self.at_ms);
     }
@@ -144,8 +144,8 @@ impl UnknownCodes {
         }
         Some(SetAside { codes: Arc::clone(self), key, at_ms: now_ms, tells, is_spent: false })
     }
-    /// When the device may be told about an unknown code again, in milliseconds from now, at least 1. If only codes
-    /// that are being looked up block it, the wait is short, so that scanning at a door is not held up.
+    /// When the device may be told about an unknown code again, in milliseconds from now, at least 1. If the allowance
+    /// is used up only by codes that are being looked up, the wait is short, so that scanning at a door is not held up.
     pub fn wait_ms(&self, organization_id: &OrganizationId, device_id: &DeviceId, now_ms: i64) -> i64 {
         let mut devices = self.lock();
         let Some(spent) = devices.get_mut(&(organization_id.clone(), device_id.clone())) else { return 1 };
@@ -155,7 +155,7 @@ impl UnknownCodes {
         let oldest = spent.log.first();
         oldest.map_or(1, |(at, _)| at.saturating_add(WINDOW_MS).saturating_sub(now_ms).clamp(1, WINDOW_MS))
     }
-    /// Begins an upload. None of the allowance is used until the upload is stored.
+    /// Begins an upload. None of the device's allowance is used until the upload is stored.
     pub fn spending(
         self: &Arc<Self>,
         organization_id: &OrganizationId,
@@ -176,7 +176,8 @@ impl UnknownCodes {
         spent.left(now_ms);
         spent.log.push((now_ms, items));
     }
-    /// The device's entry. If too many devices are remembered, idle ones are dropped first.
+    /// The entry of a device. If the server remembers too many devices, it first drops those that used no code in the
+    /// last 60 s.
     fn of<'a>(devices: &'a mut BTreeMap<Key, Spent>, key: &Key, now_ms: i64) -> &'a mut Spent {
         if devices.len() >= SWEEP_FROM {
             devices.retain(|_, spent| !spent.is_idle(now_ms));

@@ -1,5 +1,5 @@
-//! The raw limit of a store that only stores. A bare loop inserts the same scans and updates their tickets' rows, with
-//! the durability that the server uses. SQLite has one writer, so this loop has one connection.
+//! The raw limit of storing scans in SQLite. A bare loop inserts the same scans as the server and updates their
+//! tickets' rows, with the durability that the server uses. SQLite has one writer, so this loop has one connection.
 
 use std::path::Path;
 use std::time::Instant;
@@ -31,7 +31,7 @@ const INSERT_SCAN: &str = "INSERT INTO scans VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,
 // tidy-allow: the bare limit is no store of ours
 const UPDATE_TICKET: &str = "UPDATE tickets SET state = ?3 WHERE organization_id = ?1 AND ticket_id = ?2";
 
-/// An id and a digest for each scan. They are made before the clock starts, because no store makes them.
+/// An id and a digest for each scan. They are made before the clock starts, because making them is no part of storing.
 pub fn ids(items: &[String]) -> Vec<(String, [u8; 32])> {
     let mut random = Random(4);
     items.iter().map(|item| (random.uuid(), Sha256::digest(item.as_bytes()).into())).collect()

@@ -28,7 +28,7 @@ struct Measured {
     input: String,
 }
 
-/// The time from a code to a verdict in the real WASM module, with lists of two sizes.
+/// Measures the time from a code to a verdict in the real WASM module, with lists of two sizes.
 pub fn decide(run: &Run) -> Result<Vec<Row>> {
     let folder = run.fresh_folder("lists")?;
     let sizes = [20_000, run.scaled(1_000_000, 50_000)];
@@ -36,7 +36,7 @@ pub fn decide(run: &Run) -> Result<Vec<Row>> {
     drive(run, "decide", json!({ "lists": lists?, "wall_ms": NOON_MS }))
 }
 
-/// The time from a code to the painted verdict, including the durable write of the scan.
+/// Measures the time from a code to the painted verdict, including the durable write of the scan.
 pub fn verdict(run: &Run) -> Result<Vec<Row>> {
     let seed = Seed::of(run)?;
     let folder = seed.copy(run, "verdict")?;
@@ -44,7 +44,7 @@ pub fn verdict(run: &Run) -> Result<Vec<Row>> {
     drive(run, "verdict", json!({ "folder": folder, "sign_in": sign_in(&seed.demo), "event": event }))
 }
 
-/// The time from opening the page to Ready, while the server is not reachable.
+/// Measures the time from opening the page to Ready, while the server is not reachable.
 pub fn cold_start(run: &Run) -> Result<Vec<Row>> {
     let seed = Seed::of(run)?;
     let folder = seed.copy(run, "cold")?;
@@ -56,7 +56,7 @@ pub fn cold_start(run: &Run) -> Result<Vec<Row>> {
     drive(run, "cold", json!({ "folder": folder, "sign_in": sign_in(&seed.demo), "events": events }))
 }
 
-/// The other targets at the door: camera, decoder, list, search, the page's main thread, memory.
+/// Measures the scanner's targets for camera, decoder, list, search, the page's main thread and memory.
 pub fn door(run: &Run) -> Result<Vec<Row>> {
     let seed = Seed::of(run)?;
     let folder = seed.copy(run, "door")?;

@@ -15,7 +15,8 @@ use crate::row::{Row, Target};
 use crate::run::Run;
 use crate::sample::by_turns_ms;
 
-/// Measures a list as large as one evening's, and one as large as a festival's with the tickets of every day.
+/// Measures a decision with a list as large as one evening's, and with one as large as a festival's with the tickets of
+/// every day.
 pub fn measure(run: &Run) -> Result<Vec<Row>> {
     [20_000, 1_000_000].into_iter().map(|tickets| at(run, run.scaled(tickets, 50_000))).collect()
 }

@@ -13,7 +13,8 @@ use crate::sample::{median, times_ms};
 use crate::seed::Seed;
 use crate::server::Server;
 
-/// Measures the first fetch after a server's start, and later ones from its cache.
+/// Measures a phone's first fetch of the list after the server's start, and later fetches, which the server answers
+/// from its cache.
 pub fn measure(run: &Run) -> Result<Vec<Row>> {
     let seed = Seed::of(run)?;
     let folder = seed.copy(run, "fetch")?;

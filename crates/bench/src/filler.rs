@@ -1,6 +1,6 @@
-//! Fills a database with scans that no phone uploads: copies of the first ones under other ids, straight into its
-//! tables. Ids and codes are spread over the whole range of each key. So later scans meet blocks and trees as large as
-//! if phones had uploaded every scan.
+//! Fills a database with scans that no phone uploads: copies, under other ids, of the scans that phones uploaded first.
+//! It writes the copies straight into the tables. Ids and codes are spread over the whole range of each key. So later
+//! scans meet blocks and index trees as large as if phones had uploaded every scan.
 
 use std::time::Instant;
 
@@ -24,7 +24,7 @@ const PARTS: i64 = 1 << 14;
 /// The same for blocks of states.
 const STATE_PARTS: i64 = 1 << 20;
 
-/// A block of the first scans, with the columns of its row that a copy repeats.
+/// A block of the scans that phones uploaded first, with the columns of its row that a copy repeats.
 struct First {
     organization_id: String,
     event_id: String,
@@ -44,7 +44,8 @@ struct Copied<'f> {
 }
 
 impl First {
-    /// The block under other ids. Each id and hash gets the mark as its first digits.
+    /// Copies the block and gives every id and hash in it another beginning: its first four hexadecimal digits become
+    /// `mark`.
     fn copy(&self, mark: u16, serial: i64) -> Result<Copied<'_>> {
         let mut kept = self.kept.clone();
         let marked = |id: &str| format!("{mark:04x}{}", id.get(4..).unwrap_or_default());
@@ -173,8 +174,8 @@ impl Filler {
     }
 }
 
-/// The checksum by which a block's row names it: the last bytes of the block. The server's checksums also depend on the
-/// blocks before.
+/// The checksum in a copied block's row: the last bytes of the block. The server computes its own checksums also from
+/// the block before.
 fn check(block: &[u8]) -> Result<i64> {
     let check: [u8; CHECK_BYTES] = block.last_chunk().copied().context("a block ends in its check")?;
     Ok(i64::from_be_bytes(check))

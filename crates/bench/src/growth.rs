@@ -1,6 +1,7 @@
 //! Growth: the time of one batch while the stored scans grow to five million.
 //!
-//! Phones upload the first scans. The filler then copies these straight into the database, under other ids.
+//! Phones upload the first scans. The filler then writes copies of these scans straight into the database, under other
+//! ids.
 
 use std::time::{Duration, Instant};
 

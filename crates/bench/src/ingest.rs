@@ -56,7 +56,8 @@ pub fn measure(run: &Run) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// The target of a case. One phone sends its batches one after the other, so reading and storing cannot overlap.
+/// The target of a case, as a share of the raw limit. With large batches on SQLite it is lower for one phone. The phone
+/// sends its batches one after the other, so the server cannot read one batch while it stores another.
 fn share(store: Store, batch: usize, phones: usize) -> Option<f64> {
     match (store, batch, phones) {
         (Store::Sqlite, 50, _) => Some(1.2),

@@ -1,4 +1,5 @@
-//! Two limits of ingest that no server passes: appending the very bytes durably, and reading them on one core.
+//! Two raw limits of ingest, which no server can exceed: appending the uploaded bytes durably, and reading them on one
+//! core.
 
 use std::path::Path;
 use std::time::Instant;

@@ -9,7 +9,7 @@ use admit_core::ticket::{TicketRules, TicketStatus};
 use admit_core::time::Timestamp;
 use anyhow::Result;
 
-/// The time at which all scans happen, in milliseconds since 1970. Only measurements about the clock use others.
+/// The time at which all scans happen, in milliseconds since 1970. Only measurements about the clock use other times.
 pub const NOON_MS: i64 = 1_780_000_000_000;
 const HOUR_MS: i64 = 3_600_000;
 
@@ -65,7 +65,8 @@ pub struct List {
     pub door: DoorSettings,
     /// The event's only gate, with its rules.
     pub gates: Vec<(GateId, GateRules)>,
-    /// The kinds of tickets. Nine of ten tickets have the first; the others are parties, VIPs, voided or end early.
+    /// The kinds of tickets. Nine of ten tickets have the first, which admits one person. The others are for parties or
+    /// VIPs, are voided, or expire before the event ends.
     pub rules: Vec<TicketRules>,
     /// The tickets, in no order.
     pub tickets: Vec<Ticket>,

@@ -170,7 +170,7 @@ fn answered(stream: &mut TcpStream, wanted: &[u8]) -> Result<()> {
     }
 }
 
-/// Writes an object as the product does: under a draft name, synced, renamed, then the folder synced.
+/// Writes an object as the product does: it writes and syncs a draft file, renames it, and syncs the folder.
 pub fn put(folder: &Path, name: &str, bytes: &[u8]) -> Result<()> {
     let (draft, path) = (folder.join(format!("{name}#1")), folder.join(name));
     let mut file = std::fs::File::create(&draft)?;

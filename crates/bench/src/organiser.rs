@@ -36,7 +36,7 @@ pub struct Listed {
     pub barcode_hash: String,
     /// Whether the list says that the ticket's status admits.
     pub is_valid: bool,
-    /// The code's text. No list contains it, so it is absent unless the caller fills it in.
+    /// The code's text. The list holds only hashes of codes, so the text is absent unless the caller fills it in.
     #[serde(skip)]
     pub code: Option<String>,
 }

@@ -1,6 +1,7 @@
 //! Passes: one file brings 10,000 guests with their e-mail addresses. It is imported first while nobody scans, then
 //! while a phone scans. The figures are the times until the last picture is stored and until the mail server has the
-//! last letter. The raw limit is the same steps alone. A third figure is the time of the phone's syncs meanwhile.
+//! last letter. The raw limit is the time of the bare steps without the server: draw each picture, store it, send each
+//! letter. A third figure is the time of the phone's syncs meanwhile.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -232,7 +233,7 @@ impl Bare {
     }
 }
 
-/// Calls `work` for each number below `count`, on this many threads. Gives the seconds.
+/// Calls `work` for each number below `count`, on this many threads. Gives the seconds that all calls together took.
 fn at_once(threads: usize, count: usize, work: impl Fn(usize) -> Result<()> + Sync) -> Result<f64> {
     let next = AtomicUsize::new(0);
     let begun = Instant::now();

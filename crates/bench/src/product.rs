@@ -12,7 +12,8 @@ use crate::server::Server;
 
 const MOST_MB: f64 = 40.0;
 const MOST_MS: f64 = 300.0;
-/// Starts of a server. If the disk is busy with something else, it slows one start and not the median.
+/// How often the server is started. If the disk is busy with something else during one start, the median stays the
+/// same.
 const STARTS: usize = 9;
 
 /// Measures the binary's bytes, and the milliseconds from the start of the process to the first answer of `/readyz`.

@@ -15,7 +15,7 @@ pub struct Row {
     pub limit: Option<f64>,
     /// The value divided by the limit. `None` without a limit.
     pub ratio: Option<f64>,
-    /// The target in words (docs/performance.md has all targets). `None` if the figure has no target.
+    /// The target as text (docs/performance.md has all targets). `None` if the figure has no target.
     pub target: Option<String>,
     /// Whether the target is met. `None` without a target, or if the target needs a limit and there is none.
     pub met: Option<bool>,

@@ -61,7 +61,8 @@ impl Seed {
     }
 }
 
-/// Copies a folder and syncs every file to disk. Later writes by the system would slow the measurement.
+/// Copies a folder and syncs every file to disk. Otherwise the system would write them during the measurement and slow
+/// it.
 pub fn copy_folder(from: &Path, to: &Path) -> Result<()> {
     copy(from, to).with_context(|| format!("copying {} to {}", from.display(), to.display()))
 }

@@ -24,8 +24,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::say::say;
 use crate::settings::Place;
 
-/// A scan is some hundred small texts that one thread allocates and another frees. With glibc's allocator that takes
-/// an eighth of the writer's time.
+/// A scan is some hundred small texts that one thread allocates and another frees. With glibc's allocator, this takes
+/// an eighth of the time of the thread that writes to the database.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -208,7 +208,8 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
 mod tests {
     use super::*;
 
-    /// Splits a line into words as a shell does. Text after a redirection or three spaces is no argument.
+    /// Splits a line of an example into words as a shell does. It drops the text after a redirection, and the
+    /// explanation after three spaces.
     fn words(line: &str) -> Vec<String> {
         let line = line.trim().split("   ").next().unwrap_or_default();
         let line = line.split(['|', '>']).next().unwrap_or_default();

@@ -27,7 +27,7 @@ const ENDING: Duration = Duration::from_secs(5);
 /// The time limit of reads in commands without a server. `rebuild --check` reads a whole event.
 const COMMANDS_READ: Duration = Duration::from_secs(3_600);
 
-/// Whether the store stopped itself. The process has then failed, however orderly it ends.
+/// Whether the store stopped itself. The process then ends with the exit code of a failure, even after an orderly stop.
 static STORE_FAILED: AtomicBool = AtomicBool::new(false);
 
 /// Whether the store stopped itself.
@@ -154,7 +154,8 @@ fn restore_cut_off(data_dir: &Path) -> anyhow::Result<Option<PathBuf>> {
     Ok(None)
 }
 
-/// The error that the secret is not the database's. The text names where the secret came from.
+/// The error that the given secret is not the one that the database was sealed with. The text names where the secret
+/// came from.
 #[derive(Debug)]
 pub struct WrongSecret(String);
 

@@ -46,7 +46,8 @@ pub async fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
 }
 
 /// Handles signals from now on: the first SIGTERM or SIGINT begins an orderly stop, a second one ends the process at
-/// once. It is called before the server prints anything, because a program that reads that may stop it right away.
+/// once. It is called before the server prints anything, because a program that reads the output may send a signal
+/// right away.
 pub fn watch_signals(state: &AppState) -> anyhow::Result<()> {
     let mut signals = Signals::new()?;
     let shutdown = state.shutdown.clone();

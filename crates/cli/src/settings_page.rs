@@ -6,7 +6,7 @@ use clap::{Arg, Command};
 
 use crate::settings_text::MORE;
 
-/// The page of all settings. A setting of several commands is listed under the first.
+/// The page of all settings. A setting that several commands have is listed under the first of these commands.
 pub fn page(command: &Command) -> String {
     let mut page = String::from(HEAD);
     let mut told = BTreeSet::new();

@@ -37,8 +37,8 @@ impl TlsArgs {
             (None, false) => TlsBy::Nobody,
         }
     }
-    /// Describes the certificate that [`TlsArgs::open`] would use. It creates no authority, because the user of this
-    /// command may not be the user of the server, who could then not read it.
+    /// Describes the certificate that [`TlsArgs::open`] would use. It creates no authority. This command may run under
+    /// another account than the server, and the server could then not read the authority's key.
     pub fn look(&self, data_dir: &Path, public_url: Option<&str>) -> anyhow::Result<Option<&'static str>> {
         if self.by() == TlsBy::LocalAuthority && !data_dir.join(FOLDER).exists() {
             return Ok(Some("the server makes its own authority at its first start"));

@@ -45,7 +45,8 @@ words! {
     }
 }
 
-/// Whether a role may do this. For a promoter, the use case narrows the view of guests to the promoter's own lists.
+/// Whether a role allows an action. For a promoter, the use case then shows only the guests of the promoter's own
+/// lists.
 pub const fn can(role: Role, action: Action) -> bool {
     match role {
         Role::Owner => true,
@@ -61,9 +62,9 @@ pub fn is_within(role: Role, other: Role) -> bool {
     Action::ALL.iter().all(|action| !can(role, *action) || can(other, *action))
 }
 
-/// The role in which an API token acts. The token's role holds if the member may do everything that it allows. The
-/// member's role holds if the token's role allows everything that the member's role does. `None` if each role allows
-/// something that the other does not.
+/// The role in which an API token acts. It is the token's role if the member may do everything that the token's role
+/// allows. It is the member's role if the token's role allows everything that the member may do. `None` if each role
+/// allows something that the other does not.
 pub fn narrowed(token: Role, member: Role) -> Option<Role> {
     if is_within(token, member) { Some(token) } else { Some(member).filter(|member| is_within(*member, token)) }
 }

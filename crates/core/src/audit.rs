@@ -30,7 +30,7 @@ pub struct AuditEntry<'a> {
     pub metadata: &'a str,
 }
 
-/// The ledger's head after a line: SHA-256 over the head before it and every field of the line.
+/// The hash of a ledger's line: SHA-256 over `prev`, the hash of the line before, and every field of the line.
 pub fn chain(prev: [u8; 32], entry: &AuditEntry<'_>) -> [u8; 32] {
     let mut to = Encoder::with("admit.audit.v1");
     to.bytes(&prev);

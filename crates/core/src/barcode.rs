@@ -19,7 +19,7 @@ pub struct BarcodeHash(pub [u8; 32]);
 #[error("must be sha256: followed by 64 lower-case hexadecimal digits")]
 pub struct BarcodeHashError;
 
-/// Why a text cannot be a code of Admit. Only such texts are shown as "not one of our codes" (spec D18).
+/// Why a text cannot be a code of Admit. Only a text with such an error is shown as "not one of our codes" (spec D18).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BarcodeError {
     /// The text is empty or only white space.
@@ -172,8 +172,8 @@ fn spellings(text: &str, list: &mut Vec<String>) {
     }
 }
 
-/// The same check-in address at Luma's other host. Luma's passes hold this address, and a list may name either host.
-/// `None` for other texts.
+/// The same check-in address on the other of Luma's two hosts. A ticket list may name one host, and the pass that a
+/// guest shows the other. `None` for other texts.
 fn other_luma_host(text: &str) -> Option<String> {
     const HOSTS: [&str; 2] = ["https://lu.ma/check-in/", "https://luma.com/check-in/"];
     let (place, rest) = HOSTS.iter().enumerate().find_map(|(place, host)| Some((place, text.strip_prefix(host)?)))?;
@@ -181,8 +181,8 @@ fn other_luma_host(text: &str) -> Option<String> {
 }
 
 /// Removes the symbology identifiers that readers may put before a code (ISO/IEC 15424): `]`, a letter, a letter or
-/// digit. A second reader in the chain may add another one. All are removed, so that the canonical form of a canonical
-/// form is the same text.
+/// digit. If one reader passes its codes to another, both may add one. All are removed, so that the canonical form of a
+/// canonical form is the same text.
 fn without_aim_prefix(mut text: &str) -> &str {
     while let [b']', symbology, modifier, _, ..] = text.as_bytes()
         && symbology.is_ascii_alphabetic()

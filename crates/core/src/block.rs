@@ -27,8 +27,8 @@ use crate::limits::BLOCK_SCANS;
 use crate::scan::Scan;
 use crate::sign::content_digest;
 
-/// Bytes of each of the two checksums at a block's end. The last one detects damage. The one before proves that a scan
-/// is read as it was written.
+/// Bytes of each of the two checksums at a block's end. The first, over the scans' digests, proves that the scans are
+/// read as they were written. The second, over all bytes before it, detects damage.
 pub const CHECK_BYTES: usize = 8;
 
 /// Writes the content of one scan, without what the server keeps in addition.

@@ -61,9 +61,9 @@ pub struct LastEntry {
 /// The entries that count against a ticket at the moment of a scan, measured by the re-entry mode in force.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Standing {
-    /// Persons that count against the limit now. The re-entry mode says which: all ever let in (`never`), those within
-    /// the gap (`after_gap`), those inside (`after_exit`), those of the day (`daily`). If the limit holds at each gate,
-    /// only this gate's persons count.
+    /// Persons that count against the limit at the scan. The re-entry mode says which: all ever let in (`never`), those
+    /// within the gap (`after_gap`), those inside (`after_exit`), those of the day (`daily`). If the limit holds at
+    /// each gate, only this gate's persons count.
     pub used: u32,
     /// Persons let in so far within the limit.
     pub spent: u32,
@@ -142,7 +142,7 @@ impl Verdict {
 
 /// Decides about one scan. The checks come in this order: unknown code, status, end of the event, gate, limit and
 /// re-entry, window (S1 §9.1, spec §4, decision 034). For an exit only the code, the status and the gate are checked.
-/// Every question has an answer (law 13).
+/// Every question gets a verdict and never an error (law 13).
 pub fn decide(question: Question<'_>) -> Verdict {
     let Question { event, ticket, standing, gate_id, gate, at, kind, area_inside } = question;
     let Some(ticket) = ticket else { return Verdict::refuse(Outcome::Invalid, Reason::UnknownCode) };
@@ -241,8 +241,8 @@ words! {
     }
 }
 
-/// The table (outcome, reason) → screen (spec §4). `party` = more than one person may go in, `flagged` = the guest
-/// carries a flag for the door.
+/// The screen for an outcome and its reason (spec §4). `party` tells whether more than one person may go in, and
+/// `flagged` whether the guest carries a flag for the door.
 pub fn screen(verdict: &Verdict, kind: ScanKind, party: bool, flagged: bool) -> Screen {
     match (verdict.outcome, verdict.reason) {
         (Outcome::Valid, _) if kind == ScanKind::Exit => Screen::Exit,

@@ -1,16 +1,17 @@
 //! The scanner without IO (spec §3 Log, §4, §5; ARCHITECTURE.md §6 walk 1).
 //!
 //! [`Engine::handle`] takes what happened outside ([`crate::wire::engine::Input`]) and answers with what to do
-//! ([`crate::wire::engine::Effect`]). The engine's journal holds everything that must survive a restart. The state
-//! after a restart is the sum of the journal's rows, read in order.
+//! ([`crate::wire::engine::Effect`]). The engine's journal holds everything that must survive a restart. After a
+//! restart the engine computes its state from the journal's rows, read in order.
 //!
 //! The state lies in rooms: structs with private fields, each in a file of its own with the methods that change it. A
-//! room calls only rooms above its own in the reading order, so no call leads back to its caller. What a room below
-//! must do is returned as a value, such as an `Act` or a `Refusal`. Only the last five files know all rooms.
+//! room calls only rooms above its own in the reading order, so no call leads back to its caller. If
+//! a room below must act, a room returns a value that says so, such as an `Act` or a `Refusal`. Only the last five files
+//! know all rooms.
 //!
 //! The modules below stand in reading order:
 //!
-//! 1. the clock, the sum of the rows, the server's changes, the timing of requests, the list, the names, the figures;
+//! 1. the clock, the journal, the server's changes, the timing of requests, the list, the names, the figures;
 //! 2. the session and the effects of an input, the recorder and the purge;
 //! 3. the uplink, uploads, the pairing, the catalog of list and changes;
 //! 4. the look-up of a code, the counts of the area, heartbeats, guests;

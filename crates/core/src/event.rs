@@ -97,14 +97,15 @@ words! {
 /// How far local clocks are ahead of UTC from one moment on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offset {
-    /// The first moment at which the offset holds. The first offset of a clock also holds before its moment.
+    /// The moment from which clocks in the event's time zone have this offset. The first offset also holds before its
+    /// moment.
     pub from: Timestamp,
     /// Local time − UTC, in seconds.
     pub offset_s: i32,
 }
 
-/// The clock of the event's zone, used for every time that a device shows. The server computes the offsets. So a phone
-/// that lacks the zone's data, or is in another zone, shows the same time (decision 040).
+/// The clock of the event's time zone, used for every time that a device shows. The server computes the offsets. So a
+/// phone that lacks the time zone's data, or is in another one, shows the same time (decision 040).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ZoneClock {
     /// IANA name, such as `Europe/Berlin`.
@@ -119,7 +120,7 @@ pub struct ZoneClock {
 pub struct DoorSettings {
     /// The event's clock. Absent if the server did not say.
     pub clock: Option<ZoneClock>,
-    /// Names of the guest's fields that a verdict shows, in this order. They are shown only on devices that carry names
+    /// Names of the guest's fields that a verdict shows, in this order. Only devices that hold guests' names show them
     /// (decision 040).
     pub verdict_fields: Vec<String>,
     /// Kinds of codes that cameras read in addition to QR, each once. A phone's own setting may add others.
@@ -174,7 +175,7 @@ pub struct Measure {
     pub uses: Option<u32>,
 }
 
-/// The PIN by which staff override a refusal, in the form that devices carry (spec D18).
+/// The PIN by which staff override a refusal, as a salted hash, which is the form in the devices' lists (spec D18).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StaffPin {
     /// The random salt of the hash.

@@ -21,13 +21,13 @@ pub struct Delivery<'a> {
     pub newest: Option<Timestamp>,
     /// When the server received the batch.
     pub received_at: Timestamp,
-    /// The device's recent arrivals, without this batch and with it. Absent for forms whose batches are large by
-    /// design.
+    /// The new scans of the device lately, first without this batch and then with it. Absent for S2's form, whose
+    /// batches are large by design.
     pub arrivals: Option<(Arrivals, Arrivals)>,
 }
 
-/// The new scans of a device within [`limits::ARRIVALS_MS`]. Our scanner sends scans one by one, or a backlog by the
-/// thousand. So one of its batches says less than one of S2's, which holds up to 10,000 scans.
+/// The new scans of a device within [`limits::ARRIVALS_MS`]. Admit's scanner sends scans one by one, or a backlog by
+/// the thousand. So one of its batches says less than one of S2's form, which may have 10,000 scans.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Arrivals {
     /// When the first new scan came. Absent if there are none.
@@ -39,7 +39,8 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    /// The arrivals that still count at a moment. [`limits::ARRIVALS_MS`] after the first, they begin at zero again.
+    /// The arrivals that still count at a moment. [`limits::ARRIVALS_MS`] after the first of them, they begin at zero
+    /// again.
     pub fn at(self, now: Timestamp) -> Self {
         self.since.filter(|since| now.since(*since) < limits::ARRIVALS_MS).map_or_else(Self::default, |_| self)
     }
@@ -57,10 +58,10 @@ impl Arrivals {
 }
 
 /// The suspicious properties of a batch: more than half of it failed, its newest scan was over 8 h old, or its size is
-/// abnormal. The first and the last are also tested for the sum of the device's recent arrivals.
+/// abnormal. The share of failures and the size are also tested for the sum of the device's recent arrivals.
 ///
-/// Two other findings are made elsewhere. If a scan's time is after its receipt (S2 §8's third), [`crate::reduce`]
-/// makes a cause of the scan's ticket. Five failed syncs in a row make a cause of the device.
+/// Two further causes are made elsewhere. [`crate::reduce`] makes a cause about a ticket if a scan's time is after its
+/// arrival at the server (S2 §8). The server makes a cause about a device after five failed syncs in a row.
 pub fn batch_causes(delivery: &Delivery<'_>) -> Vec<Cause> {
     let late = delivery.newest.is_some_and(|newest| delivery.received_at.since(newest) > limits::DELAYED_BATCH_MS);
     // The sum is reported only with the batch that makes it suspicious, and with no later one.

@@ -33,13 +33,14 @@ pub struct GateRules {
     pub zones: Vec<String>,
     /// The direction in which people go.
     pub direction: Direction,
-    /// Most persons in the gate's area, S1's `max_concurrent`. It only produces advice. Absent if there is no limit.
+    /// The most persons in the gate's area, S1's `max_concurrent`. A full area only gives staff advice, and no verdict
+    /// is refused for it. Absent if there is no limit.
     pub capacity: Option<u32>,
     /// Whether devices at this gate may carry guest names.
     pub names_on_devices: bool,
     /// Whether staff at this gate may add guests who have no ticket.
     pub walk_ins: bool,
-    /// The checks that the gate makes, both by default. They are fixed when the gate is created.
+    /// The checks that the gate makes. By default it makes every check. The checks are fixed when the gate is created.
     pub entry_rules: Vec<EntryRule>,
 }
 

@@ -6,10 +6,10 @@ use crate::ids::{DeviceId, ScanId};
 use crate::scan::Digest;
 use crate::sign::Encoder;
 
-/// Digest of a batch, over the device, the endpoint word and the sorted (scan id, content digest) pairs. White space,
-/// key order, offsets, send times, the order of the scans and the encoding of the body don't matter. A malformed item
-/// has no content digest, so its bytes as sent are hashed. Otherwise two batches that differ only in malformed items
-/// would pass for the same. A pair that occurs twice counts twice.
+/// Digest of a batch, over the device, `endpoint` and the sorted (scan id, content digest) pairs. White space, key
+/// order, offsets, send times, the order of the scans and the encoding of the body don't matter. A malformed item has
+/// no content digest, so its bytes as sent are hashed. Otherwise two batches that differ only in malformed items would
+/// pass for the same. A pair that occurs twice counts twice.
 pub fn batch_digest<'a>(
     device_id: &DeviceId,
     endpoint: &str,

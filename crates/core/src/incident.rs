@@ -33,7 +33,8 @@ words! {
         ImplausibleTime = "implausible_time",
         /// A scan's time lies after its receipt.
         FutureTime = "future_time",
-        /// A signed time lies after its receipt by more than the uncertainty that the device claimed.
+        /// A scan's signed time lies after its arrival at the server, by more than the uncertainty that the device
+        /// claimed.
         ClockSuspect = "clock_suspect",
         /// One scan id stands for two contents.
         ScanIdReused = "scan_id_reused",
@@ -46,7 +47,7 @@ words! {
         DuplicateScan = "duplicate_scan",
         /// S2 §7: more than half of a batch failed.
         HighErrorRate = "high_error_rate",
-        /// S2 §8: the newest scan of a batch was over 8 h old at receipt.
+        /// S2 §8: the newest scan of a batch was over 8 h old when the batch arrived.
         DelayedBatch = "delayed_batch",
         /// S2 §7: a batch has an abnormal number of scans.
         AbnormalBatch = "abnormal_batch",
@@ -66,7 +67,7 @@ words! {
     }
     /// The part that a scan has in a cause.
     Role {
-        /// The scan took the entry that a later scan collides with.
+        /// The scan let persons in within the ticket's limit. A later scan let in persons beyond it.
         Entry = "entry",
         /// The scan let persons in beyond the limit.
         DoubleEntry = "double_entry",
@@ -170,7 +171,7 @@ pub struct CauseScan {
     pub gate_id: GateId,
     /// When the scan was made.
     pub at: Timestamp,
-    /// Half the width of the interval in which the true time lies, in milliseconds.
+    /// The true time lies at most this far before or after `at`, in milliseconds.
     pub uncertainty_ms: u64,
     /// Persons of the scan within the limit.
     pub within: u32,

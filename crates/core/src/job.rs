@@ -24,8 +24,8 @@ pub fn backoff_ms(tries: u32, random: u8) -> i64 {
 }
 
 /// How long a run waits if the server lacks a setting for it, in milliseconds. The wait equals the run's age, within
-/// the bounds of [`JOB_NOT_SET_UP_MS`], and `random` adds up to a tenth. Tries of such a run are not counted, so its
-/// age measures the wait.
+/// the bounds of [`JOB_NOT_SET_UP_MS`], and `random` adds up to a tenth. Tries of such a run are not counted, so the
+/// wait depends on its age.
 pub fn not_set_up_ms(age_ms: i64, random: u8) -> i64 {
     let (least, most) = JOB_NOT_SET_UP_MS;
     spread(age_ms.clamp(least, most), random)

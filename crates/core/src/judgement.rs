@@ -208,14 +208,15 @@ impl<'a> Writer<'a> {
             headcount,
         } = verdict;
         [device_id.as_str(), scan_id.as_str(), gate_id.as_str()].into_iter().for_each(|id| self.name(id));
-        self.body.extend(digest.0);
         self.at(*at);
         self.word(ScanKind::ALL, kind);
         self.word(Outcome::ALL, outcome);
         self.word_or_none(LeftOut::ALL, left_out.as_ref());
         self.word_or_none(Reason::ALL, reason.as_ref());
         self.word_or_none(ConflictReason::ALL, conflict_reason.as_ref());
-        self.flags(&[*implausible, *opened, *conflict, *admitted_in_error, *refused_in_error, *basis_mismatch]);
+        let in_error = [*admitted_in_error, *refused_in_error, *basis_mismatch];
+        self.flags(&[&[*implausible, *opened, *conflict, digest.is_some()], &in_error[..]].concat());
+        self.body.extend(digest.iter().flat_map(|digest| digest.0));
         [count, within, over, exited, exited_over].into_iter().for_each(|one| self.unsigned(u64::from(*one)));
         match headcount {
             None => self.unsigned(NO_HEADCOUNT),
@@ -231,8 +232,8 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// How a verdict's headcount is written if it has no [`PersonClass`]: as one of the two indexes after those of the
-/// classes. One means a recount, the other no headcount.
+/// The number that stands for a recount in place of a headcount's [`PersonClass`]: the first after the classes.
+/// [`NO_HEADCOUNT`], the next number, means that the verdict has no headcount.
 const RECOUNT: u64 = PersonClass::ALL.len() as u64;
 const NO_HEADCOUNT: u64 = RECOUNT + 1;
 
@@ -389,11 +390,13 @@ impl<'a> Reader<'a> {
     }
     fn verdict(&mut self) -> Result<ScanVerdict> {
         let (device_id, scan_id, gate_id) = self.scan()?;
-        let (digest, at) = (Digest(self.raw("a digest")?), self.at()?);
+        let at = self.at()?;
         let (kind, outcome) = (self.word(ScanKind::ALL)?, self.word(Outcome::ALL)?);
         let left_out = self.word_or_none(LeftOut::ALL)?;
         let (reason, conflict_reason) = (self.word_or_none(Reason::ALL)?, self.word_or_none(ConflictReason::ALL)?);
-        let [implausible, opened, conflict, admitted_in_error, refused_in_error, basis_mismatch] = self.flags()?;
+        let [implausible, opened, conflict, has_digest, admitted_in_error, refused_in_error, basis_mismatch] =
+            self.flags()?;
+        let digest = has_digest.then(|| self.raw("a digest").map(Digest)).transpose()?;
         Ok(ScanVerdict {
             device_id,
             scan_id,

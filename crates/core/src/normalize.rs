@@ -131,8 +131,8 @@ pub(crate) fn letters(text: &str) -> Letters {
     Letters { plain: in_order(out.plain), written_out: out.written_out.map(in_order) }
 }
 
-/// Restores Unicode's composed form (NFC) after marks were left out. Marks that now follow each other get their order,
-/// and a kana joins its voicing mark.
+/// Restores Unicode's composed form (NFC) of letters from which marks were removed. Removing a mark can leave other
+/// marks in an order that Unicode does not allow, or a kana apart from its voicing mark.
 fn in_order(letters: String) -> String {
     if letters.is_ascii() {
         return letters;
@@ -170,8 +170,9 @@ fn push(out: &mut String, c: char) {
     }
 }
 
-/// Letters that Unicode doesn't decompose, in the spelling of people whose keyboard lacks the letter. Also letters for
-/// which the keyboards of two languages have different characters.
+/// The spelling of a letter that Unicode doesn't decompose, as people write it whose keyboard lacks the letter. Also
+/// one spelling for letters that the keyboards of two languages write with different characters. `None` for other
+/// letters.
 fn other_letter(c: char) -> Option<&'static str> {
     Some(match c {
         'ß' => "ss",
@@ -248,7 +249,8 @@ fn is_left_out(c: char) -> bool {
         | '\u{8e3}'..='\u{8ff}' | '\u{711}' | '\u{730}'..='\u{74a}')
 }
 
-/// Whether a character has no shape: soft hyphens, joiners, direction marks, variation selectors, tags and fillers.
+/// Whether a character is drawn as nothing: soft hyphens, joiners, direction marks, variation selectors, tags and
+/// fillers.
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'

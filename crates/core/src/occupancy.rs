@@ -1,5 +1,5 @@
-//! Counts who is inside: the part that each subject has in an event's counters (spec §3). If a subject changes, the
-//! store adds the difference between its new part and its old one.
+//! Counts who is inside. Each subject contributes some persons to the counters of its event (spec §3). When the subject
+//! changes, the store adds the difference between its new and its old contribution to the counters.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,7 +79,8 @@ impl WithoutTicket {
     }
 }
 
-/// A recount that counts. In a recount staff count everybody in the area behind a gate, with a ticket or without.
+/// A recount that was not undone and that the reducer counts. In a recount staff count everybody in the area behind a
+/// gate, with a ticket or without.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recount {
     /// The gate at which staff counted.
@@ -126,11 +127,12 @@ impl Recount {
     }
 }
 
-/// The base of an area's count: a number of persons at a time. Persons who went in or out later are added to it.
+/// The number of persons in an area at a certain time. The count of the area starts from it, and adds those who went in
+/// later, less those who went out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AreaBase {
-    /// Persons who went through a gate at this time or before are included in `persons`. With `None` the base includes
-    /// nobody.
+    /// The time of the number. `persons` includes everybody who went through a gate at this time or before. `None` if
+    /// the count starts with an empty area before the first scan.
     pub until: Option<Timestamp>,
     /// Persons inside at that time.
     pub persons: i64,
@@ -154,7 +156,8 @@ pub struct Occupancy {
     pub subjects: i64,
     /// Persons let in by being added at a door as walk-ins.
     pub walk_ins: i64,
-    /// People without a ticket inside now, as staff counted them. No other counter includes them except those of gates.
+    /// People without a ticket inside now, as staff counted them. Of the other counters, only those of the gates
+    /// include these people.
     pub without_ticket: WithoutTicket,
     /// The flow through each gate.
     pub gates: BTreeMap<GateId, GateFlow>,
@@ -226,9 +229,10 @@ impl Occupancy {
         base + flows.map(GateFlow::inside).sum::<i64>()
     }
 
-    /// The base of the count of the area behind a gate. It is the newest recount there, or an empty area when the day
-    /// begins, whichever is later. A day begins with an empty area only if the event is daily and no scan ever let
-    /// anybody out of the area. In such an event, yesterday's guests went home without a scan (decision 034).
+    /// The number with which the count of the area behind a gate starts. It is the newest recount there, or an empty
+    /// area when the day begins, whichever is later. A day begins with an empty area only if the event is daily and no
+    /// scan ever let anybody out of the area. In such an event, yesterday's guests went home without a scan (decision
+    /// 034).
     pub fn area_base<G: Borrow<GateRules>>(
         &self,
         gate_id: &GateId,
@@ -248,7 +252,8 @@ impl Occupancy {
         }
     }
 
-    /// Adds the flow of one gate. The event's totals are not changed: the caller adds those elsewhere.
+    /// Adds persons who passed one gate to the counters of that gate. The caller itself changes the totals of the
+    /// event.
     pub fn add_flow(&mut self, gate_id: &GateId, flow: GateFlow) {
         self.gate(gate_id, flow, 1);
     }

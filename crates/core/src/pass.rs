@@ -24,8 +24,9 @@ words! {
     }
 }
 
-/// Whether a code is a token of Admit: a UUID v4 in its usual spelling. Only such a code has a pass, because nobody can
-/// guess its address. Codes that other systems count up could be guessed.
+/// Whether a code is a token of Admit: a UUID v4 in its usual spelling. Only a code of this form has a pass, because
+/// nobody can guess the address of that pass. Other systems often number their codes, and an address with such a code
+/// could be guessed.
 pub fn is_token(code: &str) -> bool {
     let bytes = code.as_bytes();
     bytes.len() == 36

@@ -18,8 +18,9 @@ pub enum RateDecision {
     },
 }
 
-/// Decides on a sync at `now_ms`. `taken_ms` holds the times of the allowed syncs in any order. `limit` is the most in
-/// any 60 s. A time in the future (a clock set back) counts as in the window. A limit of 0 refuses all.
+/// Decides on a sync at `now_ms`. `taken_ms` holds the times of the allowed syncs in any order. `limit` is the highest
+/// number of syncs in any 60 s. A time in the future (a clock set back) counts as in the window. A limit of 0 refuses
+/// all.
 pub fn decide_rate(taken_ms: &[i64], now_ms: i64, limit: u32) -> RateDecision {
     let mut recent: Vec<i64> = taken_ms.iter().copied().filter(|at| at.saturating_add(WINDOW_MS) > now_ms).collect();
     recent.sort_unstable();
@@ -40,7 +41,7 @@ pub struct SlidingLog {
 }
 
 impl SlidingLog {
-    /// Decides on a sync, and adds it to the log if it is allowed.
+    /// Decides on a sync, and notes its time if the sync is allowed.
     pub fn take(&mut self, now_ms: i64, limit: u32) -> RateDecision {
         self.taken_ms.retain(|at| at.saturating_add(WINDOW_MS) > now_ms);
         let decision = decide_rate(&self.taken_ms, now_ms, limit);
@@ -55,7 +56,7 @@ impl SlidingLog {
             self.taken_ms.remove(place);
         }
     }
-    /// Whether no entry lies in the window any more, so that the log may be dropped.
+    /// Whether no sync of the last 60 s is noted here, so that the caller may drop this log.
     pub fn is_idle(&self, now_ms: i64) -> bool {
         self.taken_ms.iter().all(|at| at.saturating_add(WINDOW_MS) <= now_ms)
     }

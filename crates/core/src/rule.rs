@@ -39,7 +39,7 @@ pub enum Change {
 /// A ticket's field and its new value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TicketChange {
-    /// All first values at once; they hold from the start.
+    /// All values of a new ticket, set together. They hold for every scan, also for scans before the ticket was made.
     First(TicketRules),
     /// The ticket's new status.
     Status(TicketStatus),
@@ -61,7 +61,7 @@ pub enum TicketChange {
 /// A gate's field and its new value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GateChange {
-    /// All first values at once; they hold from the start.
+    /// All values of a new gate, set together. They hold for every scan, also for scans before the gate was made.
     First(GateRules),
     /// Display name.
     Name(String),
@@ -80,7 +80,7 @@ pub enum GateChange {
 /// An event's field and its new value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EventChange {
-    /// All first values at once; they hold from the start.
+    /// All values of a new event, set together. They hold for every scan, also for scans before the event was made.
     First(EventRules),
     /// Display name.
     Name(String),
@@ -102,7 +102,7 @@ pub enum EventChange {
     Days(Days),
     /// The limits of all zones that have their own. The value replaces the one before.
     Limits(ZoneLimits),
-    /// Persons whom staff may add at the doors altogether. Absent if there is no limit.
+    /// The most persons without a ticket whom staff may add at all doors together. Absent if there is no limit.
     WalkIns(Option<u32>),
     /// All settings for devices that have no effect on decisions. The value replaces the one before.
     Door(DoorSettings),
@@ -175,7 +175,7 @@ pub(crate) fn whole(text: &str) -> Option<u64> {
     text.parse().ok().filter(|_| plain)
 }
 
-/// The epochs that a ledger has been through, each with the event's head serial when it began.
+/// The epochs of a ledger so far, each with the event's head serial when the epoch began.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Epochs(Vec<(Epoch, u64)>);
 
@@ -235,7 +235,7 @@ impl<T> History<T> {
         };
         self.0.iter().rev().find(applies).map(|held| &held.value)
     }
-    /// The value for a device that knew exactly the rules up to serial `known`. `None` if there was none yet.
+    /// The value for a device that knew exactly the rules up to serial `known`. `None` if there was no rule yet.
     pub fn known(&self, known: u64) -> Option<&T> {
         self.0.iter().rev().find(|held| held.place.0 <= known).map(|held| &held.value)
     }
@@ -277,25 +277,25 @@ pub struct DeviceBook {
 }
 
 impl DeviceBook {
-    /// Whether the device was believed lost at the moment of a scan: after its loss and before it was found again. The
+    /// Whether the device was reported lost for the time of a scan: after its loss and before it was found again. The
     /// device's own knowledge plays no part, since a thief's device need not know what the server knows.
     pub fn is_lost_at(&self, at: Timestamp) -> bool {
         self.lost_since.at(at, 0).is_some_and(|since| since.is_some_and(|since| at >= since))
     }
-    /// Like [`DeviceBook::is_lost_at`], by the newest rule alone. A device judges everything by its newest rules
-    /// (`Rules::newest`).
+    /// Like [`DeviceBook::is_lost_at`], but by the newest rule alone, as a device judges everything (`Rules::newest`).
     pub fn is_lost_by_the_newest(&self, at: Timestamp) -> bool {
         self.lost_since.newest().is_some_and(|since| since.is_some_and(|since| at >= since))
     }
-    /// When the device was last found again. `None` if it never was. A later report of a loss holds only from this
-    /// moment on. Scans from the time when the device was away still wait for a person.
+    /// When the device was last found again. `None` if it never was. If the device is reported lost a second time, the
+    /// new report holds only for scans from this moment on. Scans from the time of the first loss still wait for a
+    /// person.
     pub fn found_at(&self) -> Option<Timestamp> {
         let found = self.lost_since.0.iter().rev().find(|held| held.value.is_none())?;
         if let Effective::At(at) = found.effective_at { Some(at) } else { None }
     }
 }
 
-/// Which rules are asked for: those at a scan, those that a device knew, or the newest.
+/// Which rules the caller asks for: those in force at a scan, those that a device knew, or the newest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
     /// The rules at a scan's time, for a device that knew everything up to a serial.
@@ -320,7 +320,7 @@ fn get<T>(history: &History<T>, when: When) -> Option<&T> {
 }
 
 impl TicketBook {
-    /// The book of a ticket that was made at a door. Its rules hold from the start, and count as known to every device.
+    /// The book of a ticket that was made at a door. Its rules hold for every scan, and count as known to every device.
     pub fn made_at_door(ticket_id: &TicketId, rules: TicketRules) -> Self {
         let first = TicketChange::First(rules);
         let change = Change::Ticket(ticket_id.clone(), first.clone());
@@ -345,8 +345,8 @@ impl TicketBook {
             TicketChange::Window { valid_from, expires_at } => self.window.add(rule, (*valid_from, *expires_at)),
         }
     }
-    /// The ticket's values by the rules that `when` names. `None` if the ticket did not exist yet, which only
-    /// [`When::Known`] can find.
+    /// The ticket's values by the rules that `when` names. `None` if the ticket did not exist yet. Only [`When::Known`]
+    /// can give `None`.
     pub fn get(&self, when: When) -> Option<TicketRules> {
         let (valid_from, expires_at) = *get(&self.window, when)?;
         Some(TicketRules {
@@ -432,7 +432,7 @@ impl EventBook {
         }
         book
     }
-    /// Adds a rule. Adding it twice changes nothing, and a rule about a ticket is ignored.
+    /// Adds a rule. Adding it twice changes nothing. A rule about a ticket is ignored, since a [`TicketBook`] holds it.
     pub fn add(&mut self, rule: &Rule) {
         match &rule.change {
             Change::Ticket(..) => {}
@@ -479,8 +479,8 @@ impl EventBook {
             EventChange::ZoneNames(names) => self.zone_names.add(rule, names.clone()),
         }
     }
-    /// The event's values at the moment that `when` names. Start, end, opening and days are the newest, unless a device's
-    /// knowledge is asked for. `None` if the event had no rules yet.
+    /// The event's values at the moment that `when` names. Start, end, opening and days are the newest, except with
+    /// [`When::Known`], which gives what a device knew. `None` if the event had no rules yet.
     pub fn event(&self, when: When) -> Option<EventRules> {
         let bounds = if let When::Scan { .. } = when { When::Newest } else { when };
         Some(EventRules {
@@ -516,8 +516,8 @@ impl EventBook {
         let door = self.door.newest().cloned().unwrap_or_default();
         DoorSettings { zone_names: self.zone_names.newest().cloned().unwrap_or_default(), ..door }
     }
-    /// The serial of the change since which verdicts show the guest fields that they show now. It is 0 if none was ever
-    /// chosen.
+    /// The serial of the change with which verdicts began to show their present guest fields. It is 0 if an organiser
+    /// never chose any.
     pub fn verdict_fields_since(&self) -> u64 {
         let (mut since, mut shown) = (0, [].as_slice());
         for held in &self.door.0 {

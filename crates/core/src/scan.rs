@@ -80,7 +80,8 @@ words! {
         /// A scan in S2's form, sent with a device key that is in force, or a scan that the server made for a signed-in
         /// member. It counts like a verified one.
         Bearer = "bearer",
-        /// The authorship is not proven. The scan counts nothing until a person accepts it.
+        /// Neither a signature nor a key proves which device made the scan. It counts nothing until a person accepts
+        /// it.
         Unverified = "unverified",
     }
 }
@@ -102,8 +103,9 @@ pub struct WalkIn {
     pub zone: String,
     /// Persons the ticket admits.
     pub party: u32,
-    /// The digest of the guest's name, by [`WalkIn::digest_of`]. The name and its salt are kept apart from the scan.
-    /// Erasing the guest takes both away, and every signature still verifies.
+    /// The digest of the guest's name, by [`WalkIn::digest_of`]. The store keeps the name and its salt apart from the
+    /// scan. Erasing the guest deletes the name and the salt. The signature of the scan covers only the digest, so it
+    /// still verifies.
     pub name_digest: [u8; 32],
 }
 
@@ -176,8 +178,8 @@ impl Headcount {
     }
 }
 
-/// The device's clocks at the scan, in raw form. They are kept so that a better method can compute the time again (spec
-/// §4 Time).
+/// The device's clocks at the scan, in raw form. The server keeps them so that a later version can compute the scan's
+/// time again by a better method (spec §4 Time).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClockEvidence {
     /// The wall clock, in milliseconds since 1970.
@@ -186,12 +188,13 @@ pub struct ClockEvidence {
     pub mono_ms: i64,
     /// The session to which the monotonic clock belongs.
     pub session_id: String,
-    /// Whether the time was set back by more than can be slewed. If so, the time may be lower than at the log place
-    /// before.
+    /// Whether the device's clock was set back so far that the scan's time is not after that of the scan before it in
+    /// the log. For a smaller step back the device uses a time just after that scan.
     pub corrected: bool,
 }
 
-/// The device's knowledge of the ticket when it decided. The server repeats the decision from it (invariant I25).
+/// The device's knowledge of the ticket when it decided. The server repeats the device's decision from this knowledge,
+/// to check it (invariant I25).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Basis {
     /// Persons that already counted against the limit.
@@ -262,9 +265,10 @@ pub struct Scan {
     pub target_scan_id: Option<ScanId>,
     /// For a revert: the number of persons of the undone scan that stay counted.
     pub keep: u32,
-    /// The scan's time. In v2 it is signed; in v1 and S2 it is the time as sent, before any offset.
+    /// The scan's time. Admit's own form (v2) signs it. In S1's form (v1) and S2's form it is the time as sent, before
+    /// any offset is added.
     pub at: Timestamp,
-    /// Half the width of the interval in which the true time lies, in milliseconds.
+    /// The true time lies at most this far before or after `at`, in milliseconds.
     pub uncertainty_ms: u64,
     /// The device's raw clocks. Absent in S1's and S2's forms.
     pub clock: Option<ClockEvidence>,
@@ -295,8 +299,8 @@ impl std::fmt::Debug for Digest {
     }
 }
 
-/// The server's answer to a question that the device asked before the door opened (spec §3: "that serial and the answer
-/// are stored").
+/// The server's answer to a device that asked about a scan before the door opened, with the serial of the rules that
+/// the server knew (spec §3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Judged {
     /// The event's head serial when the server judged the scan.
@@ -317,10 +321,11 @@ pub struct Fact {
     /// Whether the scan waits for a person, whichever device delivered it (spec D10). It does if its device was
     /// revoked, suspended or never assigned to the event when the server first received it.
     pub withheld: bool,
-    /// The offset of a v1 scan's device, in seconds. Of several offsets sent it is the smallest by (|o|, o) (spec §4
-    /// Time).
+    /// The offset of the clock of a v1 scan's device, in seconds. If deliveries bring several offsets, the one nearest
+    /// to 0 holds, and of +n and −n it is −n (spec §4 Time).
     pub offset_seconds: i64,
-    /// When the server first received the scan. Incidents about receipt use it. The order of scans never does.
+    /// When the server first received the scan. Incidents about a clock that is ahead compare this time with the scan's
+    /// own. The order of scans never depends on it.
     pub received_at: Timestamp,
     /// The server's answer, if the device asked about this scan. Absent otherwise.
     pub judged: Option<Judged>,
@@ -348,13 +353,13 @@ impl Fact {
     }
 }
 
-/// The smaller of two v1 offsets by (|o|, o). By this rule several deliveries of a scan agree on one offset (spec §4
-/// Time).
+/// The one of two v1 offsets that is nearer to 0; of +n and −n it is −n. So the order in which deliveries of a scan
+/// bring different offsets makes no difference (spec §4 Time).
 pub fn better_offset(a: i64, b: i64) -> i64 {
     if (a.unsigned_abs(), a) <= (b.unsigned_abs(), b) { a } else { b }
 }
 
-/// The number of persons that each reverted scan keeps, by the scan's (device, id). If several reverts name one scan,
+/// How many persons of each reverted scan stay counted, by the scan's (device, id). If several reverts name one scan,
 /// the smallest number holds, whichever device sent it (spec D9).
 pub fn keeps<'a>(scans: impl Iterator<Item = &'a Scan>) -> BTreeMap<(&'a DeviceId, &'a ScanId), u32> {
     let mut keeps = BTreeMap::new();

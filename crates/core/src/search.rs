@@ -89,7 +89,8 @@ pub struct NameQuery {
     letters: usize,
 }
 
-/// A word of a query. A name matches if any of these three spellings stands in its [`SearchName::words`].
+/// A word of a query in up to three spellings. A name matches the word if one of the spellings occurs in its
+/// [`SearchName::words`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Term {
     /// The word as the beginning of a word of the name: `% word%` as a LIKE pattern.
@@ -97,8 +98,8 @@ pub struct Term {
     /// The word with plain letters for written-out umlauts, as a whole word of the name: `% plain %`. `None` if the
     /// query's word has no written-out umlaut.
     pub plain: Option<String>,
-    /// This word and its neighbours in the query written as one, as the beginning of a word of the name. `None` if the
-    /// query has only one word.
+    /// This word and the words beside it in the query, written as one word, as the beginning of a word of the name.
+    /// `None` if the query has only one word.
     pub joined: Option<String>,
 }
 
@@ -221,7 +222,7 @@ fn cut(word: &str) -> &str {
     word.char_indices().nth(limits::SEARCH_WORD_CHARS).map_or(word, |(end, _)| &word[..end])
 }
 
-/// As how many letters a character counts in a search: as 1 if it is a letter of an alphabet, as 2 in other scripts.
+/// The number of letters that a character counts for in a search: 1 for a letter of an alphabet, 2 in other scripts.
 fn weight(c: char) -> usize {
     if matches!(Script::of(c), Script::Other) { 1 } else { 2 }
 }

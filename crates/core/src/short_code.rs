@@ -7,9 +7,9 @@ const BYTES: usize = 5;
 /// The characters of a short code (Crockford's base 32). No two of them look alike.
 const DIGITS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-/// The first 40 bits of a code's hash, written as `K7QF-2M9D`. A phone finds the ticket by it, since its list holds the
-/// hashes. The short code does not reveal the code. Of 20,000 tickets two share a short code in 1 of 5,000 events. Then
-/// it finds neither of them.
+/// The first 40 bits of a code's hash, written as `K7QF-2M9D`. A phone finds the ticket by it, because the phone's list
+/// contains the hash of every code. The short code does not reveal the code. In 1 of 5,000 events with 20,000 tickets,
+/// two tickets share a short code. A search by that code then finds neither ticket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ShortCode(pub [u8; BYTES]);
 

@@ -1,8 +1,8 @@
 //! Defines the signed bytes and what is computed over them: scan signatures v1 and v2, body signatures, keys, PIN,
 //! witnesses.
 //!
-//! Bytes are signed as they were sent, never as re-serialised JSON. Only S1's five-field string is rebuilt, and its
-//! five values are plain strings (spec D4–D6). Read this first to write another implementation, with
+//! Bytes are signed as they were sent, never as re-serialised JSON. Only the string that S1 signs is built again from
+//! its five values, and these are plain strings (spec D4–D6). Read this first to write another implementation, with
 //! `vectors/signatures.json`.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};

@@ -1,8 +1,8 @@
 //! Cleans text that people and programs send: no invisible characters, and one form of each letter.
 //!
 //! Spreadsheets, chat programs and web pages put invisible characters into a copied name or code: zero-width spaces,
-//! byte-order marks, no-break spaces, non-breaking hyphens. Import, API and scan use the same two functions. So two
-//! texts that look the same are the same.
+//! byte-order marks, no-break spaces, non-breaking hyphens. Import, API and scanner all clean names with [`clean_text`]
+//! and codes with [`clean_code`]. So two texts that look the same are equal after cleaning.
 
 use std::borrow::Cow;
 
@@ -16,8 +16,8 @@ fn is_invisible(c: char) -> bool {
         | '\u{2060}'..='\u{2064}' | '\u{2066}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
 }
 
-/// Whether a character is white space or a control character. Some programs put control characters at the ends of a
-/// cell so that a spreadsheet keeps its leading zeros.
+/// Whether a character is white space or a control character. Some programs put a control character at the beginning or
+/// end of a cell, so that a spreadsheet keeps the cell's leading zeros.
 fn is_nothing(c: char) -> bool {
     c.is_whitespace() || c.is_control()
 }

@@ -21,8 +21,8 @@ words! {
     }
 }
 
-/// The booking of a ticket, as devices know it. Tickets of one order of one event share it. It does not reveal the
-/// order's number (decision 035).
+/// The booking of a ticket, in the form in which lists name it. Tickets of one order of one event share it. It does not
+/// reveal the order's number (decision 035).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Group(pub [u8; Group::BYTES]);
 
@@ -30,7 +30,7 @@ impl Group {
     /// Length of a group, in bytes.
     pub const BYTES: usize = 6;
 
-    /// The group of an order's tickets: the first [`Group::BYTES`] bytes of SHA-256(event id, 0, order id).
+    /// The booking of an order's tickets: the first [`Group::BYTES`] bytes of SHA-256(event id, 0, order id).
     pub fn of(event_id: &EventId, order_id: &str) -> Self {
         let mut hash = Sha256::new();
         hash.update(event_id.as_str());

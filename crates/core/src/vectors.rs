@@ -1,4 +1,5 @@
-//! Runs `vectors/*.json`. The same files run natively, through WASM, and in any later binding (law 14).
+//! Runs the test cases of `vectors/*.json`. The same files run natively, through WASM, and in any later binding (law
+//! 14).
 //!
 //! A file is `{"about": …, "cases": [{"name", "what", "in", "out"}]}`. [`answer`] computes `out` from `what` and `in`.
 //! A binding that passes every file computes what the core computes. The feature `vectors` enables this module, and no
@@ -123,7 +124,7 @@ fn block_write(given: &Value) -> Result<Value, String> {
     let reads_back = block::read(&bytes).as_ref() == Ok(&kept);
     Ok(json!({ "bytes": hex(&bytes), "reads_back": reads_back }))
 }
-/// Reads a block's bytes: the number of its scans, or why they cannot be read.
+/// Reads a block's bytes. Returns the number of its scans, or the reason why the bytes cannot be read.
 fn block_read(text: String) -> Value {
     let bytes: Option<Vec<u8>> =
         text.as_bytes().chunks(2).map(|pair| unhex::<1>(std::str::from_utf8(pair).ok()?).map(|[byte]| byte)).collect();
@@ -345,7 +346,8 @@ struct BuildCase {
     codes: Vec<BuildCode>,
     tail: ManifestTail,
     api_key: String,
-    /// For a delta: where it starts, which codes are gone, and the whole list's content hash. Absent for a whole list.
+    /// The version that a delta starts from, the codes that it removes, and the content hash of the whole list. Absent
+    /// if the case builds a whole list.
     delta: Option<DeltaCase>,
 }
 
@@ -400,7 +402,8 @@ struct ReadCase {
     body: String,
     /// The value of `X-Signature`. Absent at later starts.
     header: Option<String>,
-    /// The list in use, to which a delta is applied or a list is compared. Absent if there is none.
+    /// The list that the device uses before it reads `body`: a delta in `body` is applied to it, and a whole list is
+    /// compared with it. Absent if the device has none.
     active: Option<String>,
     /// Codes to look up in the list.
     find: Vec<BarcodeHash>,
@@ -513,7 +516,7 @@ struct ReduceCase {
 struct RuleCase {
     serial: u64,
     ordinal: u32,
-    /// The moment from which the rule holds. Absent: it holds from the start.
+    /// The moment from which the rule holds. Absent: it holds for every scan.
     effective_at: Option<Timestamp>,
     subject_kind: String,
     subject_id: String,
@@ -523,7 +526,7 @@ struct RuleCase {
 
 #[derive(Deserialize)]
 struct FactCase {
-    /// The subject that the scan's code resolved to. Absent: the subject that is reduced.
+    /// The subject that the scan is about. If absent, it is the subject that the case reduces.
     subject: Option<Subject>,
     #[serde(flatten)]
     fact: Fact,

@@ -20,7 +20,8 @@ use crate::time::Timestamp;
 /// last.
 type Place<'a> = (bool, Timestamp, &'a DeviceId, &'a ScanId);
 
-/// The server's state of a ticket, as `changes` delivered it: the older scans as a sum, the newest as a list.
+/// The server's state of a ticket, as `GET …/changes` delivered it: the sum of the older scans, and a list of the
+/// newest scans.
 #[derive(Debug, Clone, Copy)]
 pub struct Served<'a> {
     /// The sum of the older scans.

@@ -1,8 +1,8 @@
 //! Standard Webhooks: checks who signed a message, and when (spec §5 "Guests and webhooks").
 //!
 //! A message has three headers. The signature is HMAC-SHA256 over `id.timestamp.body` under the endpoint's secret, with
-//! the body as sent. The signature header may list several, so that a sender can sign under an old and a new secret at
-//! once.
+//! the body as sent. The header with the signature may list several signatures, so that a sender can sign under an old
+//! and a new secret at once.
 
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
@@ -84,7 +84,7 @@ pub fn body_digest(body: &[u8]) -> [u8; 32] {
     Sha256::digest(body).into()
 }
 
-/// The three headers of a message, read and within their bounds, but not yet checked.
+/// The three headers of a message (id, time, signatures), read and within their bounds, but not yet checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signed<'a> {
     id: &'a str,

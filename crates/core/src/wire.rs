@@ -1,5 +1,5 @@
-//! The types that are written and read as JSON. No other module of the crate implements `Serialize` (law 2). The wire
-//! format v1 only gains fields.
+//! The types that are written and read as JSON. No other module of the crate implements `Serialize` (law 2). Later
+//! versions may add fields to the wire format v1, and remove or rename none.
 
 pub mod bounded;
 pub mod ids;

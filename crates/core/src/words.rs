@@ -34,8 +34,8 @@ macro_rules! words {
 }
 pub(crate) use words;
 
-/// Describes a type that is a text in JSON for the OpenAPI document. `$words` lists all texts that the type allows. An
-/// empty list means that any text is allowed.
+/// Describes a type for the OpenAPI document. In JSON the type is a text. `$words` lists all texts that the type
+/// allows. An empty list means that any text is allowed.
 macro_rules! described {
     ($name:path, $words:expr $(, $format:ident)?) => {
         #[cfg(feature = "openapi")]

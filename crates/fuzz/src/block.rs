@@ -7,7 +7,8 @@ use admit_core::sign::content_digest;
 
 use crate::generator::{History, Rng, history_of};
 
-/// The first byte chooses: one scan, one block, or a history that is written as blocks.
+/// Runs the target. The first byte chooses what the other bytes are: one scan, one block, or a history that is written
+/// as blocks.
 pub fn block(bytes: &[u8]) {
     let Some((kind, bytes)) = bytes.split_first() else { return };
     match kind % 3 {

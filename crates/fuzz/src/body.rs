@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use crate::decode::{Coding, Depth, Refused, decode, document, most};
 
-/// The first byte chooses: the rest is a body as received, or a text that is compressed first, whole or in two parts.
+/// Runs the target. The first byte chooses what the other bytes are: a body as received, or a text that this function
+/// first compresses, whole or in two parts.
 pub fn body(bytes: &[u8]) {
     let Some((choice, rest)) = bytes.split_first() else { return };
     let coding = [Coding::Identity, Coding::Gzip, Coding::Zstd][usize::from(choice % 3)];
@@ -18,7 +19,8 @@ pub fn body(bytes: &[u8]) {
     read(rest);
 }
 
-/// Checks any body: it never exceeds the limit, and the limit of depth changes no body that is accepted.
+/// Checks the decoding of any bytes. The decoded body never exceeds the size limit. Decoding with the depth limit gives
+/// the same result as without it, or refuses the body as too deep.
 fn came(coding: Coding, bytes: &[u8]) {
     let flat = decode(coding, bytes, false);
     match &flat {
@@ -53,8 +55,8 @@ fn pack(coding: Coding, text: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Checks a JSON document. An accepted one has no NUL, and its depth is at most the limit if the counter of depth
-/// accepted its text. A refusal has a message.
+/// Checks the parsing of a JSON document. A document that is accepted has no NUL. If the counter of depth accepted its
+/// text, its depth is at most the limit. A refusal has a message.
 fn read(bytes: &[u8]) {
     let counted = Depth::default().feed(bytes);
     match document::<Value>(bytes) {
@@ -85,7 +87,8 @@ fn levels(value: &Value) -> usize {
     }
 }
 
-/// Each content coding, both as received and as text to compress, with the depth at its limit and one beyond.
+/// The first inputs. They use each content coding, for a body as received and for a text to compress. They include
+/// nesting at the depth limit and one level beyond it.
 pub fn seeds() -> Vec<Vec<u8>> {
     let with = |choice: u8, bytes: &[u8]| [&[choice], bytes].concat();
     let batch = br#"{"batch_id":"b","device_id":"d","scans":[{"scan_id":"s","note":"\"[\\"}]}"#;

@@ -354,7 +354,7 @@ impl<'a> Program<'a> {
     }
 }
 
-/// First inputs for cases that random bytes reach late: a party, an override, a question at the door, a lost receipt.
+/// First inputs for cases that random bytes reach late: a party, an override, a question to the server, a lost receipt.
 pub fn seeds() -> Vec<Vec<u8>> {
     let word = |text: &str| piece(text);
     vec![

@@ -21,7 +21,7 @@ pub fn reduce(bytes: &[u8]) {
     assert_eq!(delivered(case, &mut rng).reduce_all(), whole, "batches change nothing");
 }
 
-/// Checks I8: `within` plus `over` are the persons let in, by state, by entry and by verdict alike.
+/// Checks I8: `within` plus `over` are the persons let in, whether summed over the state, the entries or the verdicts.
 fn sums(reduced: &Reduced) {
     let TicketState { within, over, inside_within, inside_over, exited, ref entries } = reduced.state;
     let sum = |of: fn(&ScanVerdict) -> u32| reduced.verdicts.iter().map(of).sum::<u32>();

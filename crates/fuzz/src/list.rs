@@ -22,7 +22,7 @@ use crate::server::{Server, ticket};
 /// The key with which everything here is signed.
 pub const KEY: &str = "admit_dk_5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a";
 
-/// The first byte says what is done with the rest before it is read: these are its values.
+/// The values of an input's first byte. It says how the target signs the other bytes before it reads them.
 const RAW: u8 = 0;
 const JSON: u8 = 1;
 const COMPACT: u8 = 2;
@@ -113,7 +113,8 @@ fn look_up(index: &Index) {
     }
 }
 
-/// Writes a list that was read in both forms, and checks that both forms read as the same list.
+/// Writes the list that was read, once as JSON and once in the compact form. Checks that both texts are read as the
+/// same list.
 fn same_in_both_forms(manifest: &Manifest, index: &Index) {
     let ids: Vec<TicketId> =
         index.iter().map(|found| TicketId::new(found.ticket_id).expect("ids of a list are ids")).collect();
@@ -180,7 +181,8 @@ fn epoch() -> Epoch {
     Epoch { restored_at_ms: 1, random: 1 }
 }
 
-/// The input from which [`manifest`] makes this signed body again: the signature is removed.
+/// The input from which [`manifest`] makes this signed body again. It has the body without its signature, after the
+/// first byte `dress`.
 fn undressed(dress: u8, body: &[u8]) -> Vec<u8> {
     let cut = match dress {
         JSON | NAMES => body.len() - signed_json(b"").len(),
@@ -190,7 +192,7 @@ fn undressed(dress: u8, body: &[u8]) -> Vec<u8> {
     [&[dress], &body[from..cut]].concat()
 }
 
-/// Lists as our server makes them.
+/// Lists as Admit's server makes them.
 pub fn seeds() -> Vec<Vec<u8>> {
     let server = Server::new();
     let whole = server.manifest(KEY, EVENING).body;

@@ -8,10 +8,11 @@ use admit_core::wire::webhooks::{GuestMessage, WebhookColumns};
 
 use crate::bytes::{Bytes, piece};
 
-/// The time at which messages arrive, in milliseconds since 1970: the second in the standard's own example.
+/// The time at which messages arrive, in milliseconds since 1970. It is the time in the standard's own example.
 const AT: i64 = 1_614_265_330_000;
 
-/// Reads three headers and the endpoint's columns, each as a piece, then the body.
+/// Runs the target. The bytes hold three headers and the endpoint's columns, each with its length before it
+/// ([`Bytes::piece`]), and then the body.
 pub fn webhook(bytes: &[u8]) {
     let mut bytes = Bytes::new(bytes);
     let (id, timestamp, signature) = (bytes.text(), bytes.text(), bytes.text());

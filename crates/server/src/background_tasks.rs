@@ -117,7 +117,7 @@ mod tests {
     use crate::config::Settings;
     use crate::state::AppState;
 
-    /// The state after a request began an epoch and was given up before it had judged the scans.
+    /// A request began an epoch and was given up before it judged the scans. The background task judges them.
     #[tokio::test]
     async fn an_epoch_that_was_begun_and_not_judged_is_judged_without_a_restart() {
         let store = Arc::new(Sqlite::memory(Options::default()).unwrap());

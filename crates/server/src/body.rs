@@ -30,7 +30,8 @@ use crate::strict;
 
 /// The longest pause between two pieces of a body, in seconds. After it the server ends the request.
 const PAUSE_SECONDS: u64 = 30;
-/// The most memory that is reserved for a body before it arrives, in bytes: one full chunk of our scanner.
+/// The most memory that is reserved for a body before it arrives, in bytes: enough for the largest upload of Admit's
+/// scanner.
 const RESERVED_BYTES: usize = 1024 * 1024;
 /// How long the server keeps reading a body that it will not use, in seconds.
 const DISCARD_SECONDS: u64 = 8;
@@ -194,7 +195,8 @@ pub fn no_larger(bytes: &[u8], most: usize) -> Result<()> {
     }
 }
 
-/// Refuses an array where an object is expected. serde would take its items for the members, in the order of the code.
+/// Refuses an array where an object is expected. serde would read the array's items as the object's members, in the
+/// order in which the code declares them.
 pub fn is_object(bytes: &[u8]) -> Result<()> {
     match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
         Some(b'[') => Err(ApiError::field("", "must be an object, not an array")),
@@ -271,7 +273,7 @@ async fn collect(body: axum::body::Body, most: usize) -> Result<Option<Bytes>> {
     Ok(Some(whole.freeze()))
 }
 
-/// Reads a body to its end and drops it. While a client still sends, it does not read an early answer.
+/// Reads a body to its end and drops it. A client that still sends does not read an answer that comes early.
 pub async fn discard(body: axum::body::Body) {
     let mut stream = body.into_data_stream();
     let mut left = BODY_ENCODED_BYTES;

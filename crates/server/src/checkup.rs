@@ -19,7 +19,8 @@ const LITTLE_ROOM: u64 = 1_000_000_000;
 const NO_ROOM: u64 = 100_000_000;
 /// The difference of two clocks from which there is a warning, in milliseconds.
 const CLOCK_APART_MS: i64 = 2_000;
-/// The difference of two clocks from which the check fails, in milliseconds. Times on screens are then wrong.
+/// The difference between this machine's clock and the database's from which the check fails, in milliseconds. Times on
+/// screens are then wrong.
 const CLOCK_WRONG_MS: i64 = 60_000;
 
 /// Runs all checks, each at most [`LIMIT`]. The database comes first.
@@ -74,7 +75,7 @@ pub async fn database(state: &AppState) -> Vec<Finding> {
     vec![Finding::ok("database", "the database answers, and its tables are this version's"), clock(apart_ms)]
 }
 
-/// A finding about the difference between this machine's clock and another one, in milliseconds.
+/// A finding about the difference between this machine's clock and the database's, in milliseconds.
 pub fn clock(apart_ms: i64) -> Finding {
     const FIX: &str = "let both machines set their clocks by NTP (timedatectl set-ntp true)";
     let seconds = apart_ms.unsigned_abs() as f64 / 1_000.0;

@@ -55,7 +55,8 @@ pub enum TlsBy {
     Nobody,
     /// With a certificate from files, which browsers trust.
     Files,
-    /// With a certificate of a local authority. A person must make each phone trust that authority.
+    /// TLS with a certificate of a local authority that this server makes. A person must make each phone trust that
+    /// authority.
     LocalAuthority,
 }
 

@@ -19,7 +19,8 @@ const POLICY: &str =
 const STYLE: &str = include_str!("docs.css");
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 
-/// The routes. Each text is made once per process, at the first request, so that it does not slow the start.
+/// The routes. The process renders the document and the page once, at the first request, so that rendering does not
+/// slow the start.
 pub fn routes(document: fn(&AppState) -> utoipa::openapi::OpenApi) -> Router<AppState> {
     static JSON: OnceLock<String> = OnceLock::new();
     static PAGE: OnceLock<String> = OnceLock::new();

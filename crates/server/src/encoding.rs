@@ -13,7 +13,7 @@ use flate2::{Compress, Compression, Crc, FlushCompress, Status};
 use http::header::{ACCEPT, ACCEPT_ENCODING};
 use http::{HeaderMap, HeaderName};
 
-/// An extension of an answer that is encoded already, or must not be compressed.
+/// Marks an answer that is encoded already or must not be compressed. A handler adds it to the answer's extensions.
 #[derive(Debug, Clone, Copy)]
 pub struct AsItIs;
 

@@ -152,8 +152,8 @@ fn sentence(errors: &[FieldError]) -> String {
 /// The code of an answer to an upload for which the server has no memory free ([`crate::adapters::upload_room`]).
 const BUSY: &str = "busy";
 
-/// An extension of an answer with the code `busy`. After an outage many phones get it, and nobody has to act. So it
-/// does not count as a failure of the server.
+/// Marks an answer with the code `busy`, as an extension. After an outage many phones get such an answer, and nobody
+/// has to act. So it does not count as a failure of the server.
 #[derive(Debug, Clone, Copy)]
 pub struct Busy;
 

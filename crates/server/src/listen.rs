@@ -45,7 +45,8 @@ struct Answering {
     tls: Option<(Tls, Router)>,
 }
 
-/// Serves by TLS, like [`serve`]. A client without TLS gets the address with https.
+/// Serves by TLS, like [`serve`]. A client without TLS is redirected to https, or gets the page that explains how to
+/// trust the local authority.
 pub fn serve_tls(
     listener: TcpListener,
     tls: Tls,

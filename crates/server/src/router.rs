@@ -44,8 +44,8 @@ use crate::strict::{self, KnownNames};
 use crate::telemetry::{RequestLabel, RouteLabel};
 use crate::{assets, docs, openapi, otlp, routes};
 
-/// The smallest answer that is compressed, in bytes. Below it compression gains nothing, and the length of a small
-/// answer with a secret reveals nothing.
+/// The smallest answer that is compressed, in bytes. Compressing a smaller answer gains nothing. Some small answers
+/// contain a secret, which the length of a compressed answer could reveal.
 const COMPRESS_FROM: u64 = 1024;
 
 /// The content security policy of API answers, which allows nothing.

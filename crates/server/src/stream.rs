@@ -24,7 +24,8 @@ use tokio_util::sync::CancellationToken;
 pub const QUEUE: usize = 64;
 /// The least time between two snapshots of one stream.
 const COALESCE: Duration = Duration::from_millis(500);
-/// The pause before the first read after a quiet time. A batch causes several hints, and one read serves them all.
+/// The pause between the first hint after a quiet time and the reading of the snapshots. A batch causes several hints,
+/// and one reading serves them all.
 const SETTLE: Duration = Duration::from_millis(20);
 /// The longest time without a message. A client that gets nothing for longer knows that the connection is dead.
 const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -75,7 +76,7 @@ pub trait Source: Send + 'static {
     fn take(&mut self, hint: &Hint) -> (Vec<Self::Part>, Option<Message>);
     /// Reads a part again.
     fn read(&mut self, part: &Self::Part) -> impl Future<Output = Result<Reading>> + Send;
-    /// Whether the client has lost the right to see the stream. It is asked before each heartbeat.
+    /// Whether the client has lost the right to see the stream. The stream asks this before each heartbeat.
     fn is_over(&mut self) -> impl Future<Output = bool> + Send {
         std::future::ready(false)
     }

@@ -43,9 +43,9 @@ pub struct KnownNames(BTreeMap<(String, String), Arc<Operation>>);
 struct Operation {
     /// The names of its query parameters.
     parameters: Vec<String>,
-    /// The shape of its JSON body; `None` if its body has another media type.
+    /// The shape of the operation's JSON body; `None` if the body has another media type.
     body: Option<Shape>,
-    /// Whether it uses no body. A JSON object may then be sent, but must be empty.
+    /// Whether the operation uses no body. A client may then send a JSON object, but it must be empty.
     is_bodiless: bool,
 }
 

@@ -19,7 +19,7 @@ use crate::rng::Rng;
 use crate::server::{Reply, Request, Response, Server, Truth};
 use crate::world::{Side, World};
 
-/// The invariants that are checked for every side at rest. The others are checked elsewhere in this crate.
+/// The invariants that are checked for every side at rest. Other functions of this crate check the other invariants.
 const AT_REST: &[&str] = &[
     "I2", "I4", "I7", "I8", "I9", "I12", "I14", "I15", "I17", "I18", "I19", "I20", "I23", "I24", "I26", "I28", "I29",
     "I30",
@@ -28,7 +28,7 @@ const AT_REST: &[&str] = &[
 type Found = Vec<(&'static str, String)>;
 
 impl<S: Server> World<S> {
-    /// Checks what must hold once nothing is left to send. Gives what the server holds of each organisation.
+    /// Checks the invariants of each organisation at rest. Returns the data that the server stores for each.
     pub fn check(&mut self) -> Vec<Truth> {
         let mut truths = Vec::new();
         for side in 0..self.sides.len() {
@@ -87,7 +87,7 @@ impl<S: Server> World<S> {
         self.coverage.hit_if(forked, "forked log");
     }
 
-    /// I5: repeating a request changes nothing and gets the same bytes. Other content under its batch id is refused.
+    /// I5: repeating a request changes nothing and gets the same bytes. Its batch id with other content is refused.
     fn repeats_change_nothing(&mut self, side: usize, truth: &Truth) {
         let org = self.sides[side].org;
         let sent: Vec<Request> = self.sides[side].record.sent.iter().rev().take(6).cloned().collect();
@@ -165,7 +165,7 @@ fn settled(phone: &Phone) -> bool {
     matches!(phone.phase(), Phase::Ready | Phase::FirstSync)
 }
 
-/// I3, I11: the server has every shown scan of a surviving journal, and every durable one, with or without restores.
+/// I3, I11: the server has each scan that a phone stores. A shown scan is on the phone or the server, despite restores.
 fn shown_is_stored(truth: &Truth, side: &Side, config: &Config, found: &mut Found) {
     let contents: BTreeSet<Digest> = truth.facts.iter().map(|(_, fact)| fact.digest).collect();
     let ids = stored(truth);
@@ -201,7 +201,7 @@ fn shown_is_stored(truth: &Truth, side: &Side, config: &Config, found: &mut Foun
 
 /// Whether nobody can prove that the server lacks this scan (SECURITY.md, "What it does not promise"). This happens if
 /// a server and a phone's storage were both put back to older copies. The phone then used a place of the log twice. If
-/// the server has the other content of that place, or could not read it, nobody asks for this one.
+/// the server received the other content of that place, it does not ask for this scan.
 fn is_beyond_proof(truth: &Truth, side: &Side, phone: &Phone, kept: &Kept) -> bool {
     let scan = &kept.scanned.scan;
     let place = (&scan.device_id, &scan.log_id, scan.seq);
@@ -237,7 +237,7 @@ fn nothing_made_up(truth: &Truth, side: &Side, found: &mut Found) {
     }
 }
 
-/// Reduces the facts again in another order. Gives what must be stored, and the causes that incidents must follow.
+/// Reduces the facts in another order. The server must store these results, and have incidents for their causes.
 fn reduced_anew(truth: &Truth, rng: &mut Rng) -> BTreeMap<Subject, Reduced> {
     let mut facts = truth.facts.clone();
     let (mut rules, mut reviews) = (truth.ticket_rules.clone(), truth.reviews.clone());
@@ -296,11 +296,11 @@ fn ticket_of_rule(rule: &Rule) -> Option<&TicketId> {
 }
 /// Whether this fact added a guest and is not left out.
 fn counts_as_walk_in(fact: &Fact, reduced: &Reduced) -> bool {
-    let counts = |one: &ScanVerdict| one.digest == fact.digest && one.left_out.is_none();
+    let counts = |one: &ScanVerdict| one.is_of(fact) && one.left_out.is_none();
     fact.scan.walk_in.is_some() && reduced.verdicts.iter().any(counts)
 }
 
-/// The headcount that a verdict must have by the facts; `None` if the scan is left out.
+/// The headcount that a scan's verdict must have after all undoings; `None` if nothing is left to count.
 fn counted(fact: &Fact, verdict: &ScanVerdict, truth: &Truth) -> Option<Headcount> {
     let headcount = fact.scan.headcount?;
     let undone = |scan: &Scan| {
@@ -312,17 +312,17 @@ fn counted(fact: &Fact, verdict: &ScanVerdict, truth: &Truth) -> Option<Headcoun
             .derived
             .values()
             .flat_map(|reduced| &reduced.verdicts)
-            .any(|verdict| verdict.digest == one.digest && verdict.left_out.is_none())
+            .any(|verdict| verdict.is_of(one) && verdict.left_out.is_none())
     };
     let undone = truth.facts.iter().filter(|(_, one)| undone(&one.scan) && counts(one)).map(|(_, one)| one.scan.keep);
     let left = headcount.of_which(undone.min().unwrap_or(u32::MAX).min(headcount.persons()));
     left.filter(|left| !verdict.implausible || matches!(left, Headcount::Change { .. }))
 }
 
-/// I8: `within` plus `over` are the persons let in, and each re-entry mode keeps a constant limit. I17: a scan that
-/// first came after its device's revocation counts only by a person's decision. I28: a practice scan counts only by a
-/// person's decision. I29: a counted guest who was added at a door has a ticket. I30: a headcount counts the persons
-/// that its undoing left.
+/// I8: `within` plus `over` are the persons let in. If a ticket's limit never changed, `within` keeps it as its
+/// re-entry mode demands. I17: a scan that first came after its device's revocation counts only by a person's decision.
+/// I28: a practice scan counts only by a person's decision. I29: a counted guest who was added at a door has a ticket.
+/// I30: a headcount counts the persons that its undoing left.
 fn counts_hold(truth: &Truth, found: &mut Found) {
     let accepted: BTreeSet<Digest> = truth.reviews.iter().map(|review| review.digest).collect();
     let ruled: BTreeSet<&TicketId> = truth.ticket_rules.iter().filter_map(ticket_of_rule).collect();
@@ -337,7 +337,7 @@ fn counts_hold(truth: &Truth, found: &mut Found) {
             if verdict.kind == ScanKind::Entry && let_in != expected {
                 found.push(("I8", format!("{}: {} let in {let_in} of {expected}", subject.key(), verdict.scan_id)));
             }
-            let fact = truth.facts.iter().find(|(_, fact)| fact.digest == verdict.digest);
+            let fact = truth.facts.iter().find(|(_, fact)| verdict.is_of(fact));
             if let Some((_, fact)) = fact.filter(|_| verdict.left_out.is_none())
                 && verdict.headcount != counted(fact, verdict, truth)
             {
@@ -346,8 +346,8 @@ fn counts_hold(truth: &Truth, found: &mut Found) {
                     format!("{}: {:?} of {:?}", verdict.scan_id, verdict.headcount, fact.scan.headcount),
                 ));
             }
-            let after = fact.is_some_and(|(_, fact)| fact.withheld) && !accepted.contains(&verdict.digest);
-            let practice = fact.is_some_and(|(_, fact)| fact.scan.practice) && !accepted.contains(&verdict.digest);
+            let undecided = fact.map(|(_, fact)| fact).filter(|fact| !accepted.contains(&fact.digest));
+            let (after, practice) = undecided.map_or((false, false), |fact| (fact.withheld, fact.scan.practice));
             if practice && verdict.left_out.is_none() {
                 found.push(("I28", format!("{} was practice and counts", verdict.scan_id)));
             }
@@ -406,7 +406,7 @@ fn mode_holds(subject: &Subject, reduced: &Reduced, constant: &Constant, found: 
     }
 }
 
-/// Mode, gap, zone limits and limit of a ticket; `None` if one of them ever changed. All tickets are of one zone.
+/// Re-entry mode, gap, zone limits and limit of a ticket; `None` if one ever changed. All tickets are of one zone.
 fn constants(truth: &Truth, subject: &Subject) -> Option<Constant> {
     let id = subject.ticket_id()?;
     let mut limit = None;
@@ -425,7 +425,7 @@ fn constants(truth: &Truth, subject: &Subject) -> Option<Constant> {
     Some(Constant { measure, gap_ms: i64::from(gap) * 1_000, days, limit: limit? })
 }
 
-/// I9: in one log the time follows `seq`, except where the clock was corrected. Each scan names the digest before it.
+/// I9: along a log the time follows `seq` unless the clock was corrected. Each `prev` is the digest of the scan before.
 fn order_follows_the_log(side: &Side, found: &mut Found) {
     for phone in &side.phones {
         for pair in phone.kept.windows(2) {
@@ -578,7 +578,7 @@ fn no_phone_lets_in_too_many(truth: &Truth, side: &Side, found: &mut Found) {
 /// I25: every device's verdict follows from the rules and the knowledge of the ticket that its scan states (`basis`).
 fn verdicts_follow_from_lists(truth: &Truth, found: &mut Found) {
     for verdict in truth.derived.values().flat_map(|reduced| &reduced.verdicts).filter(|it| it.basis_mismatch) {
-        let fact = truth.facts.iter().find(|(_, fact)| fact.digest == verdict.digest).map(|(_, fact)| fact);
+        let fact = truth.facts.iter().find(|(_, fact)| verdict.is_of(fact)).map(|(_, fact)| fact);
         let said = fact.map(|fact| {
             let scan = &fact.scan;
             (scan.outcome, scan.at, scan.gate_id.clone(), scan.manifest_version, scan.cursor, scan.basis.clone())

@@ -11,7 +11,8 @@ pub struct PhoneClock {
     drift_ppm: i64,
     /// The true time of the last change, in milliseconds.
     since_ms: i64,
-    /// The true time when the app started, plus the time it slept since. The monotonic clock counts from here.
+    /// The true time when the app started, plus the time that the phone slept since then. The monotonic clock counts
+    /// from here.
     started_ms: i64,
 }
 

@@ -36,10 +36,11 @@ pub struct Config {
     pub tickets: u64,
     /// The most persons of a party.
     pub party: u32,
-    /// When the doors open, in milliseconds after the beginning. Until then the event is a draft, and scans are
+    /// When the doors open, in milliseconds after the world's beginning. Until then the event is a draft, and scans are
     /// practice.
     pub opens_ms: Option<i64>,
-    /// When the event is ended while people still come, in milliseconds after the beginning; `None`: it is not.
+    /// When an organiser ends the event while people still come, in milliseconds after the world's beginning; `None`:
+    /// nobody ends it early.
     pub ended_ms: Option<i64>,
     /// When the days of `daily` begin, in minutes after midnight UTC.
     pub day_starts_minute: u16,
@@ -102,8 +103,8 @@ pub struct Config {
     pub improper: bool,
     /// Chance per minute that the server process is killed.
     pub server_crash: u32,
-    /// The number of further kills of the server, because the chance per minute kills it rarely in a small world, which
-    /// lasts about a minute.
+    /// The number of kills of the server in addition to those by `server_crash`. A small world lasts about a minute, so
+    /// `server_crash` alone rarely kills its server.
     pub kills: u64,
     /// Chance that a person shows the same code at the same phone again within seconds, whether they were let in or
     /// not.
@@ -112,9 +113,9 @@ pub struct Config {
     pub busy: u32,
     /// The persons that the area behind each gate holds; `None` without a limit.
     pub capacity: Option<u32>,
-    /// Chance that a person comes at the same moment as the one before, to any phone.
+    /// Chance that a person comes at the same moment as the person before, to any phone.
     pub together: u32,
-    /// When the lists expire, in milliseconds after the world's beginning; `None`: after its end.
+    /// When the lists expire, in milliseconds after the world's beginning; `None` if they expire after the world's end.
     pub expires_ms: Option<i64>,
     /// Chance that a scan's item is damaged each time it travels to the server.
     pub poison: u32,
@@ -235,8 +236,9 @@ impl Config {
         self.expires_ms.map(|ms| Timestamp::clamped(BEGINNING_MS + ms))
     }
 
-    /// Makes most worlds small, and draws the faults that were added with small worlds. Few phones and minutes find as
-    /// many bugs in a quarter of the time.
+    /// Makes most worlds small: a world with few phones and minutes finds as many bugs in a quarter of the time. Also
+    /// draws the chances that a scan is damaged on its way, that a device gets a new key and that a device's storage is
+    /// put back to an older copy, and when the lists expire.
     fn draw_later(&mut self, rng: &mut Rng) {
         if rng.per_mille(SMALL) {
             self.orgs = 1 + u64::from(rng.per_mille(250));

@@ -90,7 +90,7 @@ pub const MUST_REACH: &[&str] = &[
     "upload turned away",
 ];
 
-/// Those of [`MUST_REACH`] that happen inside a server and are seen only at level 0.
+/// The paths of [`MUST_REACH`] that happen inside a server and are seen only at level 0.
 pub const INSIDE: &[&str] = &[
     "entry moved to another scan",
     "incident reopened",
@@ -99,7 +99,8 @@ pub const INSIDE: &[&str] = &[
     "server overruled the phone",
 ];
 
-/// Further paths that a run with a store must reach, and those of the office.
+/// Further paths that a run with a store must reach. They include those of `real_server/office.rs`, which simulates
+/// webhooks and mail.
 pub const WITH_A_STORE: &[&str] = &[
     "died inside a transaction",
     "mail stopped for all",

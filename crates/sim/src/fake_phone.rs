@@ -28,7 +28,7 @@ pub struct FakePhone {
 }
 
 impl FakePhone {
-    /// Makes an empty log. Fails if the key is not one of ours.
+    /// Makes an empty log. Fails if the pairing's key is malformed.
     pub fn new(paired: PairAnswer, log_id: LogId, session_id: String) -> Result<Self, ApiKeyError> {
         let scan_key = ApiKey::parse(&paired.api_key)?.scan_key();
         Ok(Self { paired, scan_key, log_id, session_id, seq: 0, prev: [0; 16], began_ms: None })

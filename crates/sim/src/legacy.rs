@@ -9,7 +9,8 @@ use crate::server::{Act, Reply, Request, Server};
 use crate::world::{Ev, World};
 
 impl<S: Server> World<S> {
-    /// Lets the client pair, scan and send. Sometimes it sends the same again, as S1's clients do after a lost answer.
+    /// Lets the client pair, scan and send. Sometimes the client sends the same scans again, as S1's clients do after a
+    /// lost answer.
     pub(crate) fn legacy(&mut self, side: usize, client: usize) {
         let (now_ms, chaos, tickets) = (self.now_ms, self.chaos(), self.config.tickets);
         if self.sides[side].legacy[client].paired.is_none() {

@@ -1,5 +1,5 @@
 //! The server of level 0: only sets of facts and `reduce` (trust §3), without a store and without use cases. So a
-//! violation here is a bug of the engine, the wire format or the reducer.
+//! violation at level 0 is a bug of the engine, the wire format or the reducer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -58,7 +58,7 @@ struct Token {
 struct Log {
     head: u64,
     received: BTreeMap<u64, BTreeSet<Digest>>,
-    /// Places whose item could not be read. They are received and listed as rejected.
+    /// Places in the log whose item could not be read. They count as received and are listed as rejected.
     rejected: BTreeSet<u64>,
 }
 
@@ -150,7 +150,7 @@ impl ModelServer {
         }
     }
 
-    /// Begins a new epoch. The part of the old epoch that was lost does not count as known to any device (spec §3).
+    /// Begins a new epoch. Changes of the old epoch that the server lost do not count as known to any device (spec §3).
     fn begin_epoch(&mut self, now_ms: i64, after: Epoch) {
         let restored_at_ms = now_ms.max(after.restored_at_ms + 1).max(self.state.epoch.restored_at_ms + 1);
         let random = self.rng.draw();
@@ -262,8 +262,8 @@ impl Org {
         book
     }
 
-    /// These subjects, and all subjects of other contents under the same scan ids. Another content of a scan may belong
-    /// to another subject, so both subjects must be reduced again.
+    /// The subjects in `touched`, and the subjects of all other contents under the same scan ids. All of them must be
+    /// reduced again, because the reducer takes one of the contents of a scan.
     fn with_variants(&self, touched: &BTreeSet<Subject>) -> BTreeSet<Subject> {
         let mut all = touched.clone();
         for contents in self.facts.values().filter(|contents| contents.len() > 1) {

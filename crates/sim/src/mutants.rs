@@ -26,7 +26,7 @@ mutants! {
     ScanIdAcrossTenants = "scan_id_across_tenants",
     /// The server processes a repeated batch again, instead of sending the stored answer.
     BatchForgotten = "batch_forgotten",
-    /// A batch id with other content is answered as if it were the same.
+    /// The server answers a batch id with other content as if the content were the same.
     BatchReuseAnswered = "batch_reuse_answered",
     /// A batch id is not scoped to its device.
     BatchUnscoped = "batch_unscoped",
@@ -93,15 +93,16 @@ mutants! {
 }
 
 impl Mutant {
-    /// The lowest level at which the bug can exist. Store and office exist from level 1 on.
+    /// The lowest level at which the bug can exist. Bugs in a store, a webhook or a mail need level 1, because level 0
+    /// has none of these.
     pub fn level(self) -> u8 {
         match self {
             Self::TornCommit | Self::WebhookIdLost | Self::MailTwice | Self::PictureNotKept => 1,
             _ => 0,
         }
     }
-    /// Whether a violation of this invariant counts as finding the bug. Any does, except for bugs planted for one
-    /// checker.
+    /// Whether a violation of this invariant counts as finding the bug. Every violation counts, except for bugs that
+    /// were planted to test one checker.
     pub fn breaks(self, invariant: &str) -> bool {
         match self {
             Self::TornCommit => invariant == "I6",

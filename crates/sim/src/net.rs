@@ -124,8 +124,9 @@ impl<S: Server> World<S> {
         any.then(|| serde_json::to_string(&sync).ok()).flatten()
     }
 
-    /// The answer of a proxy before the server that refuses a batch with a certain scan (trust §5, fault 4). It has
-    /// the server's form, with or without the item's name, or the proxy's own.
+    /// The answer of a proxy in front of the server. The proxy refuses every batch with a certain scan (trust §5, fault
+    /// 4). The answer looks like a problem of the server, with or without the name of the item, or has the proxy's own
+    /// form.
     fn refused_whole(&mut self, side: usize, body: &str) -> Option<Response> {
         let sync: SyncRequest = serde_json::from_str(body).ok()?;
         let disliked = sync.scans.iter().position(|item| {
@@ -228,8 +229,8 @@ impl<S: Server> World<S> {
         }
     }
 
-    /// A planted bug of a phone, which treats another answer as a receipt. The simulator replaces that answer by a
-    /// receipt.
+    /// Plants the bug that a phone treats an answer to an upload, such as a refusal, as a receipt. For this, the
+    /// simulator replaces the answer by a receipt.
     fn as_receipt(&self, wire: &Request, answer: Response, bug: Mutant) -> Response {
         let wrong = answer.status >= 400 && answer.status < 500 || bug == Mutant::PortalIsReceipt;
         if !self.planted.is(bug) || !wrong || wire.route() != "/api/scanning/sync" {

@@ -350,7 +350,7 @@ impl<S: Server> World<S> {
         }
     }
 
-    /// Restores a phone from an older copy of its storage, and starts it. It goes on from there.
+    /// Restores a phone from an older copy of its storage, and starts it. The phone then goes on from that copy.
     fn put_back(&mut self, side: usize, phone: usize) {
         let held = &self.sides[side].phones[phone];
         if held.engine.is_none() || held.asleep_until > self.now_ms || held.disk.writes().len() < 2 {
@@ -474,7 +474,7 @@ impl<S: Server> World<S> {
         }
     }
 
-    /// An organiser makes a new key for a phone, and staff scan its code there.
+    /// An organiser makes a code that gives a phone a new key, and staff scan the code with that phone.
     fn rotate(&mut self, side: usize) {
         let held = &mut self.sides[side];
         let phone = held.extra.below(self.config.devices) as usize;
@@ -509,8 +509,8 @@ impl<S: Server> World<S> {
         }
     }
 
-    /// A stranger with one phone's key writes a scan in another's name, or alters one. The server must not take that
-    /// scan as proven.
+    /// A stranger with one phone's bearer sends an altered copy of any phone's scan, with a new id and a wrong
+    /// signature. The server must not take that scan as proven.
     fn forge(&mut self, side: usize) {
         let held = &mut self.sides[side];
         let made: Vec<_> = held.phones.iter().flat_map(|phone| &phone.kept).map(|kept| kept.scanned.clone()).collect();

@@ -69,8 +69,8 @@ pub struct Phone {
     pub view: Option<View>,
     /// Scans on stable storage, in the order of the log.
     pub kept: Vec<Kept>,
-    /// Places of scans whose receipt or final refusal is on stable storage, with its epoch. When that epoch is over,
-    /// the scan counts as open again.
+    /// Places in the log of the scans whose receipt or final refusal is on stable storage, each with the server's epoch
+    /// then. When that epoch is over, the scan counts as not yet received.
     pub done: BTreeMap<u64, Option<Epoch>>,
     /// Places that were refused finally, in any epoch.
     pub refused: BTreeSet<u64>,
@@ -103,7 +103,7 @@ pub struct Phone {
     /// Whether the clock was set or the phone slept since the engine last read it. A second such event would hide the
     /// first.
     pub stepped_unseen: bool,
-    /// The true time when the wall clock was last set, until a later row is on stable storage.
+    /// The true time when the wall clock was last set; `None` once a later row of the journal is on stable storage.
     pub stepped: Option<i64>,
     /// The number of pairings refused because the server knows this device by a key that the phone does not have.
     pub taken: u32,
@@ -115,12 +115,13 @@ pub struct Phone {
     sessions: u64,
 }
 
-/// Why the journal's lists went back: which list was followed by an older one.
+/// The error that the journal names an older list after a newer one. Its text says which lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WentBack(pub String);
 
 impl Phone {
-    /// Makes a new phone. Its random numbers do not depend on its organisation, so ids collide (trust §3).
+    /// Makes a new phone. Its random numbers do not depend on its organisation. So phones of two organisations make the
+    /// same ids, which tests that the server keeps the organisations apart (trust §3).
     pub fn new(seed: u64, index: u64, clock: PhoneClock) -> Self {
         Self {
             engine: None,
@@ -173,7 +174,8 @@ impl Phone {
     pub fn answered(&mut self, request: u64) {
         self.shown_proof = self.carried.remove(&request).flatten();
     }
-    /// Whether the server has answered every witness that the phone holds. It shows one per request, the newest last.
+    /// Whether the server has answered requests with all witnesses that the phone holds. The phone sends one witness
+    /// with each request, the newest last.
     pub fn has_shown_proof(&self) -> bool {
         let shown = self.shown_proof.as_ref().and_then(|text| text.parse().ok()).map(place);
         self.proof.is_none_or(|(epoch, serial)| shown.is_some_and(|(of, at)| of != epoch || at >= serial))

@@ -1,6 +1,6 @@
 //! The server of level 1: the real use cases on a real store (trust §3), which is SQLite in memory or another store.
-//! The store runs in place, so every future is ready at once and a seed has exactly one schedule. Faults are injected
-//! at statements and commits. Level 2 adds the HTTP server before the use cases ([`http_factory`]).
+//! The store runs on the calling thread, so every future is ready at once and a seed has exactly one schedule. Faults
+//! are injected at statements and commits. Level 2 adds the HTTP server before the use cases ([`http_factory`]).
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicUsize, Ordering};
@@ -42,7 +42,7 @@ const FIRST_OF_AN_EPOCH: &str = "LOCK_EPOCHS";
 struct Machine {
     now_ms: AtomicI64,
     /// The organisation whose request is being handled. Each organisation has its own stream of randomness. Otherwise
-    /// the ids of one would depend on the presence of the other (trust I13).
+    /// the ids of one organisation would depend on the presence of another (trust I13).
     org: AtomicUsize,
     ids: Mutex<Vec<Rng>>,
     faults: Mutex<Vec<Rng>>,
@@ -112,8 +112,8 @@ pub struct RealServer {
     seen: Seen,
     machine: Arc<Machine>,
     owners: Vec<Owner>,
-    /// The organisation of each key or token. It chooses the stream of randomness before the server itself finds out
-    /// the organisation.
+    /// The organisation of each key or token. By it the simulator chooses the stream of randomness for a request,
+    /// before the server itself finds out the organisation.
     texts: BTreeMap<String, usize>,
     /// The tickets that the world knew at the last backup; `None` without a backup.
     backup: Option<Vec<BTreeMap<TicketId, TicketId>>>,

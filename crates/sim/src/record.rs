@@ -23,7 +23,7 @@ pub struct Violation {
 /// The record of one side: of the phones and requests of one organisation.
 #[derive(Debug, Clone, Default)]
 pub struct Record {
-    /// Contents of scans that a device of ours ever had on stable storage, with their device and scan id.
+    /// Contents of scans that a simulated phone of this side ever had on stable storage, with their device and scan id.
     pub made: BTreeMap<Digest, (DeviceId, ScanId)>,
     /// Contents of scans that an S1 client sent.
     pub legacy: BTreeSet<Digest>,
@@ -31,19 +31,22 @@ pub struct Record {
     pub forged: BTreeSet<Digest>,
     /// Scans that a receipt has named since the last restore.
     pub acked: BTreeSet<(DeviceId, ScanId)>,
-    /// The highest head that each log reported since the last restore, or before the backup that was restored.
+    /// The highest head that each log reported in a request that the server answered with 200. A restore puts back the
+    /// heads of the time of the backup.
     pub heads: BTreeMap<(DeviceId, LogId), u64>,
     heads_at_backup: BTreeMap<(DeviceId, LogId), u64>,
-    /// The highest head of each log in any request that arrived, whatever the answer. The server may know it.
+    /// The highest head that each log reported in any request that arrived, whatever the answer, since the server may
+    /// have stored it. A restore puts back the heads of the time of the backup.
     pub named_heads: BTreeMap<(DeviceId, LogId), u64>,
     named_at_backup: BTreeMap<(DeviceId, LogId), u64>,
-    /// Places of logs whose item was refused finally. They do not count as gaps.
+    /// Places of logs whose item the server refused finally. Such a place does not count as a gap.
     pub refused: BTreeSet<(DeviceId, LogId, u64)>,
     /// The first answer to each batch since the last restore.
     pub batches: BTreeMap<(DeviceId, String), Vec<u8>>,
     /// The batches that were sent, so that they can be sent again.
     pub sent: Vec<Request>,
-    /// Devices that an organiser revoked and did not approve again, as far as the server may know.
+    /// Devices that an organiser revoked and did not approve again. After a restore, devices that were revoked at the
+    /// time of the backup are added.
     pub revoked: BTreeSet<DeviceId>,
     revoked_at_backup: BTreeSet<DeviceId>,
     /// Logs whose storage was cleared.

@@ -18,45 +18,50 @@ pub fn regressions(level: u8) -> Vec<u64> {
         .collect()
 }
 
-/// Whether a seed was kept before the faults `again` and `busy` existed. With these faults it would be another world.
+/// Whether this regression seed found its bug before the simulator had the faults `again` and `busy`. Its runs leave
+/// these faults out, because with them the seed would draw another world.
 pub fn before_later_faults(seed: u64) -> bool {
     static EARLIER: LazyLock<BTreeSet<u64>> = LazyLock::new(|| above("# With again and busy"));
     EARLIER.contains(&seed)
 }
 
-/// Whether a seed was kept before the simulator stopped injecting faults into work for all organisations.
+/// Whether this regression seed found its bug when the simulator still injected faults into work that the server does
+/// for all organisations at once. Its runs still get such faults.
 pub fn before_sparing(seed: u64) -> bool {
     static EARLIER: LazyLock<BTreeSet<u64>> = LazyLock::new(|| above("# Spared"));
     EARLIER.contains(&seed)
 }
 
-/// Whether a seed was kept before most worlds were small, and before the faults that were added at that time.
+/// Whether this regression seed found its bug before the simulator made most worlds small, and before it had the faults
+/// that `Config::draw_later` draws. Its runs leave both out.
 pub fn before_small_worlds(seed: u64) -> bool {
     static EARLIER: LazyLock<BTreeSet<u64>> = LazyLock::new(|| above("# Small"));
     EARLIER.contains(&seed)
 }
 
-/// Whether a seed was kept before the server was killed more often, died more often inside transactions, and batches
-/// were refused whole.
+/// Whether this regression seed found its bug before the simulator killed the server more often, let it die more often
+/// inside transactions, and let a proxy refuse whole batches. Its runs have fewer kills and no such proxy.
 pub fn before_kills(seed: u64) -> bool {
     static EARLIER: LazyLock<BTreeSet<u64>> = LazyLock::new(|| above("# Kills"));
     EARLIER.contains(&seed)
 }
 
-/// Whether a seed was kept before drafts, ended events and days existed.
+/// Whether this regression seed found its bug before the simulator had drafts, ended events and days. Its runs leave
+/// these out.
 pub fn before_doors(seed: u64) -> bool {
     static EARLIER: LazyLock<BTreeSet<u64>> = LazyLock::new(|| above("# Doors"));
     EARLIER.contains(&seed)
 }
 
-/// Whether a seed was kept before guests were added at the doors and the tickets of one order (a booking) were admitted
-/// together.
+/// Whether this regression seed found its bug before the simulator could add guests at the doors and admit the tickets
+/// of one order together. Its runs leave both out.
 pub fn before_guests(seed: u64) -> bool {
     static EARLIER: LazyLock<BTreeSet<u64>> = LazyLock::new(|| above("# Guests"));
     EARLIER.contains(&seed)
 }
 
-/// Whether a seed was kept before people without a ticket were counted.
+/// Whether this regression seed found its bug before the simulator could count people without a ticket. Its runs count
+/// none.
 pub fn before_headcounts(seed: u64) -> bool {
     static EARLIER: LazyLock<BTreeSet<u64>> = LazyLock::new(|| above("# Headcounts"));
     EARLIER.contains(&seed)

@@ -23,8 +23,8 @@ pub struct Options {
     pub mutant: Option<Mutant>,
     /// Whether to keep the trace's lines.
     pub keep_trace: bool,
-    /// Whether to run each seed twice and compare (I27), and seeds with two organisations again with one of them
-    /// (I13). Otherwise only every sixteenth seed.
+    /// Whether to run every seed twice and compare the runs (I27), and to run every seed with two organisations again
+    /// with one of them (I13). If false, only every sixteenth seed is run again.
     pub thorough: bool,
 }
 
@@ -137,7 +137,7 @@ pub fn embedded() -> Place<'static> {
 ///
 /// # Panics
 ///
-/// At another level. Callers check it.
+/// At any other level. Callers check the level first.
 pub fn run_seed(level: u8, seed: u64, options: &Options) -> Outcome {
     run_seed_in(level, seed, options, &embedded())
 }
@@ -146,7 +146,7 @@ pub fn run_seed(level: u8, seed: u64, options: &Options) -> Outcome {
 ///
 /// # Panics
 ///
-/// At a level that does not exist, or that `place` does not support. Callers check it.
+/// At a level that does not exist, or that `place` does not support. Callers check the level first.
 pub fn run_seed_in(level: u8, seed: u64, options: &Options, place: &Place<'_>) -> Outcome {
     let config = Config::draw(seed);
     let planted = Planted::new(options.mutant);

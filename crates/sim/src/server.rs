@@ -204,7 +204,7 @@ pub trait Server {
     /// Handles a request at true time `now_ms`.
     fn handle(&mut self, now_ms: i64, request: &Request) -> Reply;
     /// Carries out an organiser's act in organisation `org`. Gives the pairing token that was made, or the revoked
-    /// device; `None` if the organisation has no such device, or the act gives nothing.
+    /// device; `None` if the organisation has no device that the act could be about, or if the act gives nothing.
     fn act(&mut self, now_ms: i64, org: u64, act: &Act) -> Option<String>;
     /// Kills the process and starts it again.
     fn kill(&mut self);
@@ -212,11 +212,12 @@ pub trait Server {
     fn heal(&mut self) {}
     /// Takes a backup.
     fn backup(&mut self);
-    /// Restores the last backup: with `admit restore`, which begins an epoch (`proper`), or by copying files.
+    /// Restores the last backup. `proper`: with `admit restore`, which begins an epoch; otherwise by copying files.
     fn restore(&mut self, now_ms: i64, proper: bool);
     /// The epochs that have begun so far, oldest first, without the initial one.
     fn begun(&self) -> &[Epoch];
-    /// Begins an epoch that a device of another organisation caused by proving a roll-back.
+    /// In a run of one organisation alone, begins an epoch that the run with two organisations began, because a device
+    /// of the other organisation proved a roll-back.
     fn begin(&mut self, epoch: Epoch);
     /// The incidents that the people of an organisation may review.
     fn reviewable(&self, org: u64) -> Reviewable;

@@ -41,8 +41,8 @@ pub(crate) enum Ev {
     Wake { phone: usize, generation: u64, wake: u64, at_mono_ms: i64 },
     /// An append reaches the disk.
     DiskDone { phone: usize, generation: u64, append: u64, fails: bool },
-    /// A request reaches the server. A long poll may be held until `held_until`; `looked` is the number of the
-    /// server's state at the last look.
+    /// A request reaches the server. A long poll may be held until `held_until`; `looked` is the number of the server's
+    /// state when it last looked for changes.
     Arrives { asker: Asker, wire: Box<Request>, held_until: i64, echo: bool, looked: Option<u64> },
     /// An app starts.
     Start { phone: usize },
@@ -112,7 +112,7 @@ pub struct World<S> {
     foretold: Vec<FoundOut>,
 }
 
-/// A roll-back that was proved: the true time, the organisation of the device, and the epoch that began.
+/// A roll-back that a device's witness proved: the true time, the organisation of the device, and the epoch that began.
 pub(crate) type FoundOut = (i64, u64, Epoch);
 
 impl<S: Server> World<S> {
@@ -161,9 +161,9 @@ impl<S: Server> World<S> {
         }
     }
 
-    /// Schedules epochs that began in the run with two organisations, when devices of the second one proved a
-    /// roll-back. That organisation is absent here, but its epochs still begin, since an epoch belongs to the server
-    /// (spec §3).
+    /// Schedules epochs for a run of one organisation alone. They began in the run with two organisations, when devices
+    /// of the other one proved a roll-back. The other organisation is absent here, but its epochs still begin, since an
+    /// epoch belongs to the server (spec §3).
     pub(crate) fn foretell(&mut self, found_out: &[FoundOut]) {
         self.foretold = found_out.iter().filter(|(_, org, _)| *org >= self.config.orgs).copied().collect();
     }
@@ -252,7 +252,8 @@ impl<S: Server> World<S> {
         }
     }
 
-    /// Whether this organisation has nothing left to send, and has had nothing for long enough.
+    /// Whether this organisation's side is at rest: the faults are over for a set time, and its phones have nothing
+    /// left to send.
     fn quiet(&mut self, side: usize, at_ms: i64) -> bool {
         let since_ms = at_ms - BEGINNING_MS - self.config.chaos_ms;
         let number = side;
@@ -310,7 +311,8 @@ impl<S: Server> World<S> {
         self.carry_out(side, phone, effects, &[]);
     }
 
-    /// Feeds an input: later if the phone sleeps, never if the app has restarted.
+    /// Gives an input to a phone's engine. If the phone sleeps, the engine gets the input when the phone wakes. If the
+    /// app has restarted since, the input is dropped.
     pub(crate) fn input(&mut self, side: usize, phone: usize, generation: u64, input: Input, body: Vec<u8>) {
         let now_ms = self.now_ms;
         let Side { phones, trace, .. } = &mut self.sides[side];
@@ -494,7 +496,8 @@ impl<S: Server> World<S> {
 
     // ---------------------------------------------------------------------------------------------------- server
 
-    /// The server's own faults, last first. They are drawn independently of what any organisation does.
+    /// The faults of the server itself, sorted so that the last element happens first. They are drawn independently of
+    /// what any organisation does.
     fn server_faults(&mut self) -> Vec<(i64, ServerFault)> {
         let Config { chaos_ms, restores, improper, server_crash, kills, .. } = self.config;
         let mut faults = Vec::new();

@@ -21,17 +21,17 @@ mod embedded {
 const MIGRATION_LOCK: i64 = 0x61_64_6d_69_74;
 /// How long a connection attempt may take.
 const CONNECT: Duration = Duration::from_secs(5);
-/// How long a silent connection is trusted before it is probed, how often it is probed, and how long sent data may
-/// stay unconfirmed. Without it a machine that vanished, as in a fail-over, would block a connection for the quarter
-/// of an hour that the system waits.
+/// How long a silent connection is trusted before it is probed, how often it is probed, and how long sent data may stay
+/// unconfirmed. Without these limits, a connection to a machine that vanished, as in a fail-over, would block for the
+/// quarter of an hour that the operating system waits.
 const KEEPALIVE: Duration = Duration::from_secs(5);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(2);
 const KEEPALIVES: u32 = 4;
 const UNCONFIRMED: Duration = Duration::from_secs(10);
-/// The settings of every connection. A wait for a lock has a limit. A node that hangs in a transaction loses it, and
-/// one that vanished loses it sooner, because the server probes the connection. `jit` is off, because compiling a plan
-/// takes longer than any statement of ours. Plans are generic. A plan for one organisation or event would assume that
-/// it has no rows if it has no statistics (see the end of the schema).
+/// The settings of every connection. A wait for a lock has a limit. The server rolls back the transaction of a node
+/// that hangs in it. For a node that vanished it does so sooner, because it probes the connection. `jit` is off,
+/// because compiling a plan takes longer than any statement of ours. Plans are generic, because a plan for one
+/// organisation or event without statistics would assume that it has no rows (see the end of the schema).
 const SETTINGS: &str = "SET lock_timeout = '10s'; SET idle_in_transaction_session_timeout = '60s'; \
                         SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 4; \
                         SET tcp_user_timeout = '10s'; SET jit = off; \

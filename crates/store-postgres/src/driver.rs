@@ -103,7 +103,8 @@ pub(crate) struct PgDriver {
     prepared: HashMap<usize, Statement>,
     /// `BEGIN …`, which is sent together with the first statement. `None`: it was sent.
     begin: Option<&'static str>,
-    /// Whether `BEGIN` waits until [`Driver::run_for`] is called. A statement without it runs outside a transaction.
+    /// Whether `BEGIN` waits until [`Driver::run_for`] is called. Statements before that call run outside a
+    /// transaction.
     bare: bool,
     /// Whether statements call the simulator's hook: true for writes.
     pub hooked: bool,
@@ -298,9 +299,9 @@ impl PgDriver {
     }
     /// Sends a query and waits for its answer. Gives the first error, of this query or of one sent before.
     ///
-    /// The server answers in the order of sending, and the connection reads on only while somebody takes what it read.
-    /// It keeps two pieces of an answer that nobody takes, and a third blocks it. So this function sends the query
-    /// first, and then reads the answers to earlier statements.
+    /// The server answers in the order of sending. The connection buffers two pieces of an answer, and reads no third
+    /// piece until the caller takes one. So this function sends the query first, and then reads the answers to earlier
+    /// statements.
     pub(crate) fn asked<T>(
         &mut self,
         what: &str,
@@ -409,7 +410,7 @@ impl PgDriver {
         done.map(|_| ())
             .map_err(|error| Error::Bug(format!("bringing the database up to date: {}", with_causes(&error))))
     }
-    /// The one text that a query returns, such as a setting of the server.
+    /// The text in the only row and column that a query returns, such as a setting of the server.
     pub fn show(&mut self, sql: &str) -> Result<String> {
         let client = Arc::clone(&self.client);
         let row = self.asked(sql, client.query_one(sql, &[]))?;
@@ -417,7 +418,7 @@ impl PgDriver {
     }
 }
 
-/// Polls a future once. The query is then sent, in its order, and a later poll takes its answer.
+/// Polls the future of a query once. This sends the query in its order; a later poll takes the answer.
 async fn once<F: Future + ?Sized>(mut asked: Pin<&mut F>) -> Poll<F::Output> {
     poll_fn(|context| Poll::Ready(asked.as_mut().poll(context))).await
 }

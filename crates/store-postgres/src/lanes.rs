@@ -63,8 +63,8 @@ impl Job {
         let _ = self.reply.send(result);
     }
     /// The lane of this job. Writes of the same organisation and events share a lane, and all writes about the whole
-    /// server share one. Reads that name what they read share a lane if they are of the same organisation, since they
-    /// are short. Look-ups of credentials share one too. Every other read has a lane of its own.
+    /// server share one. Reads with a prefetch share a lane if they are of the same organisation, since they are short.
+    /// Look-ups of credentials share the lane of writes about the whole server. Every other read has a lane of its own.
     fn lane(&self, n: u64) -> (String, u64) {
         match &self.work {
             Work::Write(scope, _) => {
@@ -94,7 +94,7 @@ struct Lane {
 #[derive(Default)]
 struct Waiting {
     lanes: BTreeMap<(String, u64), Lane>,
-    /// Lanes with work that no thread runs, in the order in which they got it.
+    /// Lanes with work that no thread runs, in the order in which they got the work.
     ready: VecDeque<(String, u64)>,
     count: usize,
     numbered: u64,
@@ -238,8 +238,8 @@ pub(crate) struct Connection {
     replan: u64,
 }
 
-/// Plans are made again at 1, 2, 4, 8 … transactions of a connection, and then after this many transactions. Plans
-/// made while the tables were small read too much once the tables have grown.
+/// A connection makes its plans again after its first, second, fourth, eighth … transaction, and later after every 512
+/// transactions. Plans made while the tables were small read too much once the tables have grown.
 const REPLAN_EVERY: u64 = 512;
 
 /// Begins a snapshot: all reads in it see the same moment.
@@ -270,8 +270,8 @@ impl Connection {
         }
         self.run_each(jobs);
     }
-    /// Runs jobs one after the other. If the server cannot be reached for one of them, the others get that error at
-    /// once. If each waited as long, the last would wait for minutes.
+    /// Runs jobs one after the other. If the server cannot be reached for one job, all later jobs get the same error at
+    /// once. If each of them tried to reach the server itself, the last job would wait for minutes.
     fn run_each(&mut self, jobs: Vec<Job>) {
         let mut gone = false;
         for mut job in jobs {

@@ -69,8 +69,8 @@ impl Postgres {
         Ok(Self { mode: Arc::new(mode) })
     }
 
-    /// Acts as if the process of an inline store died and started again. Its connections are closed, and the server
-    /// rolls back open transactions. Does nothing to other stores.
+    /// Acts as if the process of an inline store ([`Options::inline`]) died and started again. Its connections are
+    /// closed, and the server rolls back open transactions. Does nothing to other stores.
     pub fn crash(&self) {
         if let Mode::Inline { writes, reads } = &*self.mode {
             for connection in [writes, reads] {

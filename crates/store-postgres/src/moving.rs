@@ -1,7 +1,8 @@
 //! A PostgreSQL database as one side of a move (`admit migrate-store`): everything in one transaction.
 //!
-//! Row level security separates organisations here too. So guarded tables are read and written for one organisation
-//! after the other. COPY cannot write into such tables, so rows go by `INSERT … UNNEST`, with one array per column.
+//! Row level security separates organisations during a move too. So guarded tables are read and written for one
+//! organisation after the other. COPY cannot write into such tables, so rows go by `INSERT … UNNEST`, with one array
+//! per column.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

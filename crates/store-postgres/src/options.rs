@@ -19,7 +19,8 @@ pub struct Options {
     pub before_commit: Option<CommitHook>,
     /// Hook for faults at statements; `None` outside the simulator.
     pub before_statement: Option<StatementHook>,
-    /// The first epoch of a new database. `None`: it begins at the database's time with a random part from there.
+    /// The first epoch of a new database. `None`: the epoch has the database's time and a random number from the
+    /// database.
     pub first_epoch: Option<Epoch>,
     /// Whether to refuse a server with `fsync = off`, which loses acknowledged scans. Tests may set it to false.
     pub require_fsync: bool,

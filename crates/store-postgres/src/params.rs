@@ -84,7 +84,7 @@ pub(crate) fn owned_all(params: &[Value<'_>], list: Option<&[Value<'_>]>) -> Vec
     all
 }
 
-/// A column as a parameter: every `stride`-th value from `first` on. All are of one kind.
+/// A column as a parameter: every `stride`-th value from `first` on. All values of a column are of the kind `kind`.
 pub(crate) fn column<'a>(
     kind: Kind,
     values: &'a [Value<'a>],

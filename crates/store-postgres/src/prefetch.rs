@@ -11,8 +11,8 @@ use admit_store_queries::value::{Row, Value};
 
 use crate::params::{Owned, kind_of, owned, owned_all, owned_column};
 
-/// The longest list that is split by item. An answer with more rows is used once and then dropped, because it may be
-/// long.
+/// The most items of a query that is split by item. The answer to a longer list may be long, so it is used once and
+/// then dropped.
 const FEW: usize = 2 * admit_core::limits::LANE_REQUESTS;
 
 type Columns = Vec<Value<'static>>;
@@ -37,7 +37,7 @@ struct ByItem {
 pub(crate) struct Ahead {
     pub stmt: &'static Stmt,
     pub params: Vec<Owned>,
-    /// The place of its answer in `by_item`; `None` for a query that is not split by item.
+    /// The index of the query's answers in `by_item`; `None` for a query that is not split by item.
     by_item: Option<usize>,
 }
 
@@ -138,8 +138,8 @@ impl Prefetched {
             one.items.retain(|_, rows| rows.is_none());
         }
     }
-    /// Discards answers that a change of these rows outdates. If each row names its item, answers about items that no
-    /// row names stay.
+    /// Discards the prefetched answers that a change of these rows may have made wrong. If each row names the list item
+    /// that it is about, answers about other items stay.
     pub fn changed_rows(&mut self, bulk: &'static Bulk, values: &[Value<'_>]) {
         let table = bulk.table;
         self.whole.retain(|one| !one.stmt.looks_at(table));

@@ -13,8 +13,8 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// Whether these rows may join the statement: the total stays small, and no two rows are about the same row of the
-    /// table.
+    /// Whether these rows may be added to the statement: the total stays small, and no two rows are about the same row
+    /// of the table.
     pub fn take(&self, values: &[Value<'_>]) -> bool {
         let width = self.bulk.columns.len();
         if self.values.len() + values.len() > ROWS * width {

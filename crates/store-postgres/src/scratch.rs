@@ -24,7 +24,7 @@ pub struct Scratch {
     url: String,
     name: String,
     server: String,
-    /// The superuser's connection, kept open. Opening one takes as long as all its other work.
+    /// The superuser's connection, kept open. Opening a connection takes as long as all work of this module on it.
     superuser: Mutex<Connected>,
 }
 

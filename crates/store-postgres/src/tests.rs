@@ -368,8 +368,8 @@ fn no_lookup_of_a_batch_reads_all_of_an_event() {
     }
 }
 
-/// Writes that share a transaction are looked up and stored together. Each write must still see what those before it
-/// did: a ticket's state, what is stored under a scan's id, the counters.
+/// The store reads and stores the rows of writes that share a transaction together. Each write must still see what
+/// those before it did: a ticket's state, what is stored under a scan's id, the counters.
 #[test]
 fn each_of_many_writes_sees_those_before_it() {
     let store = open(&shared().database());
@@ -426,7 +426,7 @@ fn each_of_many_writes_sees_those_before_it() {
     });
 }
 
-/// The keys of all waiting reads are looked up together, and each read gets only its own.
+/// The store looks up the keys of all waiting reads together. Each read gets only the answers for its own keys.
 #[test]
 fn each_of_many_reads_is_told_of_its_own() {
     let store = open(&shared().database());
@@ -517,8 +517,8 @@ fn a_dump_by_the_backup_role_brings_back_every_row_and_every_guard() {
     run_sql(&address, apart).unwrap_or_else(|error| panic!("{name}: organisations are apart as before: {error}"));
 }
 
-/// S2 §9 "Connection pool: never exhausted". All writes wait in one bounded queue. Beyond its bound a write is told at
-/// once to retry, and all waiting writes are done.
+/// S2 §9 "Connection pool: never exhausted". All writes wait in one bounded queue. If the queue is full, a new write is
+/// told at once to retry, and all waiting writes are executed.
 #[test]
 fn ten_thousand_writes_wait_and_the_next_is_told_to_come_again() {
     let address = shared().database();
@@ -573,8 +573,8 @@ fn s2_6_a_lock_that_is_held_too_long_is_told_as_busy_and_the_next_try_goes_throu
     assert_eq!(drive(look(&store, |tx| tx.gate_ids(&id("e")))), [id("north")]);
 }
 
-/// A step that is being stored holds its run's row. A renewal of leases at that moment must not wait for this row while
-/// it holds other rows.
+/// A step that is being stored locks the row of its run. A renewal of several leases at that moment must skip this row.
+/// Otherwise the renewal would wait for this row while it holds locks on other rows.
 #[test]
 fn a_renewal_waits_for_no_step_that_is_being_stored() {
     let address = shared().database();

@@ -22,8 +22,8 @@ statements! {
     /// One log of a device, read on a snapshot without a lock.
     READ_LOG = "SELECT device_id, log_id, event_id, head, received, closed_at FROM logs
         WHERE organization_id = $1 AND device_id = $2 AND log_id = $3";
-    /// The logs that may lack scans of an event: logs whose newest scan is of this event, and all logs of devices that
-    /// are assigned to it now. A missing scan of those devices may be of any event.
+    /// The logs of which the server may lack scans of an event: logs whose newest scan is of this event, and all logs
+    /// of devices that are assigned to it now. A missing scan of those devices may be of any event.
     LOGS = "SELECT device_id, log_id, event_id, head, received, closed_at FROM logs WHERE organization_id = $1 AND (event_id = $2
         OR device_id IN (SELECT device_id FROM devices WHERE organization_id = $1 AND event_id = $2)) ORDER BY device_id, log_id";
     /// Stores a log, and overwrites the former row of the same log.

@@ -73,7 +73,8 @@ pub(crate) struct BlockName {
 pub(crate) enum Reach {
     /// All of them, perhaps more.
     All,
-    /// Those up to this block. The caller must check that the block at its position is still the same.
+    /// Only the blocks up to this one; `None`: no block. The caller must check that the store still has this block at
+    /// its position.
     To(Option<BlockName>),
 }
 
@@ -125,8 +126,8 @@ impl EventIndex {
     fn held(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    /// How far the index reaches, for a transaction that sees `newest` as its newest block. An index of another
-    /// history is emptied.
+    /// How far the index reaches, for a transaction that sees `newest` as its newest block. If the index holds blocks
+    /// of a history that was rolled back, it is emptied.
     pub fn reach(&self, newest: BlockName) -> Reach {
         let mut held = self.held();
         if held.knows(newest) {
@@ -139,8 +140,8 @@ impl EventIndex {
         }
         Reach::To(last)
     }
-    /// Adds the blocks that follow `last`. `found` begins with the block that stands at the position of `last` now.
-    /// If that is another block, the index is emptied. Does nothing if somebody else added blocks meanwhile.
+    /// Adds the blocks that follow `last`. `found` begins with the block that stands at the position of `last` now. If
+    /// that block is not `last`, the index is emptied. Does nothing if somebody else added blocks meanwhile.
     pub fn extend<I: Keyed>(&self, last: Option<BlockName>, found: &[(BlockName, Vec<I>)]) {
         let mut held = self.held();
         if held.blocks.last().copied() != last {
@@ -172,13 +173,13 @@ impl EventIndex {
         }
     }
     /// The locators at which items with these keys may stand. `None`: the index does not know the block `newest`, so
-    /// it must catch up first. Another transaction may have emptied it a moment ago.
+    /// the caller must extend the index first. Another transaction may have emptied it a moment ago.
     pub fn find(&self, newest: BlockName, keys: &[Key<'_>]) -> Option<BTreeSet<Locator>> {
         let held = self.held();
         held.knows(newest).then(|| keys.iter().flat_map(|key| held.of_key(key)).collect())
     }
-    /// For each key the locators up to the block `newest` at which items with it may stand, the newest first. `None` as
-    /// of [`EventIndex::find`].
+    /// For each key the locators up to the block `newest` at which items with it may stand, the newest first. `None`
+    /// for the same reason as in [`EventIndex::find`].
     pub fn find_newest(&self, newest: BlockName, keys: &[Key<'_>]) -> Option<Vec<Vec<Locator>>> {
         let held = self.held();
         let seen = |locator: &Locator| locator.position() <= newest.position;
@@ -204,7 +205,7 @@ struct Events {
 type Indexed = (OrganizationId, EventId, Holds);
 
 impl BlockIndex {
-    /// An index of an event. If too much is in memory, other events' indices are dropped.
+    /// The index of one event. If too many locators are in memory, the indices of other events are dropped.
     pub(crate) fn of(&self, organization_id: &OrganizationId, event_id: &EventId, holds: Holds) -> Arc<EventIndex> {
         let mut events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         events.uses += 1;

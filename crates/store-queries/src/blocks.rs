@@ -1,7 +1,8 @@
 //! Statements about blocks of scans, and what stands in them.
 //!
-//! A block holds up to 14 scans of one author and one log that arrived one after the other. Its position is the serial
-//! of its write times [`PARTS`], plus its number in the write. So positions are in the order of arrival.
+//! A block holds up to 14 scans of one author and one log that arrived one after the other. A block's position is the
+//! serial of its write times [`PARTS`], plus the block's number in that write. So positions are in the order of
+//! arrival.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,8 +18,9 @@ use crate::indexed::{AT_ONCE, Item, chained};
 use crate::tx::SqlTx;
 use crate::value::{Row, Value};
 
-/// The most scans that share a block. To read one scan means to read its block, so blocks are kept small. Two rows of so
-/// many scans fit on a page of SQLite, and one of them is below the size at which PostgreSQL stores a value elsewhere.
+/// The most scans that share a block. To read one scan means to read its block, so blocks are kept small. Two rows of
+/// 14 scans each fit on a page of SQLite. One such row is below the size from which PostgreSQL stores a value outside
+/// of its row.
 const SCANS: usize = 14;
 /// How many blocks one write can store in an event.
 const PARTS: i64 = 1 << 14;
@@ -97,7 +99,8 @@ impl Item for Scan {
     }
 }
 
-/// Scans that may share a block: they follow each other, and are equal in everything that the block's row says.
+/// Splits scans into runs that may share a block: the scans of a run follow each other, and are equal in every value
+/// that the block's row has only once.
 fn chunks(scans: &[NewScan]) -> impl Iterator<Item = &[NewScan]> {
     let together = |a: &NewScan, b: &NewScan| {
         let (one, other) = (&a.fact.scan, &b.fact.scan);
@@ -152,7 +155,8 @@ impl<D: Driver> SqlTx<'_, D> {
         }
         self.queue_many(&INSERT_BLOCKS, &values)
     }
-    /// Fails if one of these contents is stored already, or comes twice. No unique key of the database prevents this.
+    /// Fails if the content of one of these scans is stored already, or if two of these scans have the same content. No
+    /// unique key of the database prevents this.
     fn refuse_known(&mut self, scans: &[NewScan]) -> Result<()> {
         let mut new: BTreeMap<&EventId, BTreeSet<Content>> = BTreeMap::new();
         for one in scans {
@@ -210,8 +214,8 @@ impl<D: Driver> SqlTx<'_, D> {
         let found: BTreeMap<Locator, Kept> = found.collect();
         Ok(found.into_iter().collect())
     }
-    /// The newest scans of an event before a locator, newest first: those of the next few blocks, perhaps of one device
-    /// only. The second value is the locator from which to read on; `None` at the end.
+    /// The newest scans of an event before a locator, newest first, from at most `blocks` blocks. With `device_id`,
+    /// only the scans of that device. The second value is the locator from which to read on; `None` at the end.
     pub(crate) fn scans_before(
         &mut self,
         event_id: &EventId,
@@ -245,7 +249,7 @@ impl<D: Driver> SqlTx<'_, D> {
         }
         Ok(())
     }
-    /// The scans of a device's log at one of these places of the log.
+    /// The scans of a device's log whose `seq` is one of `seqs`.
     pub(crate) fn scans_of_log(&mut self, device_id: &DeviceId, log_id: &LogId, seqs: &[u64]) -> Result<Vec<Kept>> {
         let (Some(first), Some(last)) = (seqs.iter().min(), seqs.iter().max()) else { return Ok(Vec::new()) };
         let id = self.organization_id.clone();

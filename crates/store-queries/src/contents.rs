@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::value::Value;
 
-/// The table in which each backend records its own migrations. A comparison leaves it out.
+/// The table in which each backend records its own migrations. A comparison of two databases leaves it out.
 pub const HISTORY: &str = "refinery_schema_history";
 
 /// The rows of a database by table, each as one line, in a fixed order.
@@ -29,7 +29,8 @@ impl Contents {
     pub fn tables(&self) -> impl Iterator<Item = (&str, &[String])> {
         self.tables.iter().map(|(name, lines)| (name.as_str(), lines.as_slice()))
     }
-    /// Lines that only one of the two databases has, by table, each marked with its side. Empty when both are equal.
+    /// Lines that only one of the two databases has, by table, each with the word `first` or `second` for its database.
+    /// Empty if the databases are equal.
     pub fn differences(&self, other: &Self) -> Vec<String> {
         let empty = Vec::new();
         let names: std::collections::BTreeSet<&String> = self.tables.keys().chain(other.tables.keys()).collect();

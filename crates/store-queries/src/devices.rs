@@ -51,7 +51,8 @@ statements! {
         ORDER BY device_id FOR UPDATE"), by 0 of ["devices"];
     /// Devices by id, read on a snapshot without a lock.
     READ_DEVICE = concat!("SELECT ", device_columns!(), " FROM devices WHERE organization_id = $1 AND device_id IN ($2)"), by 0 of ["devices"];
-    /// Devices assigned to an event, and devices assigned elsewhere now that have a log of this event; oldest first.
+    /// Devices assigned to an event, and devices that are assigned to another event now and have a log of this one;
+    /// oldest first.
     DEVICES = concat!("SELECT ", device_columns!(), " FROM devices WHERE organization_id = $1 AND (event_id = $2
         OR device_id IN (SELECT device_id FROM logs WHERE organization_id = $1 AND event_id = $2)) ORDER BY created_at, device_id");
     /// Makes a key.
@@ -83,7 +84,8 @@ statements! {
     WAITING = "SELECT scan_id, digest, subject FROM waiting WHERE organization_id = $1 AND device_id = $2 AND event_id = $3";
     /// The number of scans of each device that wait for a person's decision.
     COUNT_WAITING = "SELECT device_id, COUNT(*) FROM waiting WHERE organization_id = $1 GROUP BY device_id";
-    /// Overwrites a pairing token's number of uses, the devices that used it, its end, and the device it is bound to.
+    /// Overwrites a pairing token's number of uses, the devices that used it, when it expires, and the device it is
+    /// bound to.
     UPDATE_PAIRING_TOKEN = "UPDATE pairing_tokens SET uses = $3, used_by = $4, expires_at = $5, device_id = $6
         WHERE organization_id = $1 AND token_hash = $2";
 }

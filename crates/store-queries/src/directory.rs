@@ -1,5 +1,5 @@
-//! Queries before an organisation is known, or about the whole server. They are part of the closed list of unscoped
-//! statements (law 6). Each function runs inside a transaction that the backend began.
+//! Queries that run before the organisation of a request is known, or that are about the whole server. They are part of
+//! the closed list of unscoped statements (law 6). Each function runs inside a transaction that the backend began.
 
 use admit_app::error::Result;
 use admit_app::records::{CredentialRecord, OrganizationRecord, UserRecord};
@@ -35,7 +35,8 @@ pub fn credential<D: Driver>(driver: &mut D, token_hash: &[u8; 32]) -> Result<Op
     first(driver.query_each(&CREDENTIAL, &[], &[token_hash.into()])?, accounts::read_credential)
 }
 
-/// Prefetches the credentials of several secrets together. The caller asks [`credential`] for each of them next.
+/// Prefetches together the credentials that these hashes of secrets name. The caller next calls [`credential`] for each
+/// hash.
 pub fn prefetch_credentials<D: Driver>(driver: &mut D, token_hashes: &[[u8; 32]]) {
     let list: Vec<Value<'_>> = token_hashes.iter().map(Value::from).collect();
     driver.prefetch(&[Asked { stmt: &CREDENTIAL, params: &[], list: Some(&list) }]);
@@ -59,7 +60,8 @@ pub fn organizations<D: Driver>(driver: &mut D) -> Result<Vec<OrganizationId>> {
     rows.into_iter().map(|mut row| row.parsed()).collect()
 }
 
-/// The events of one organisation, sorted by id. From here on the driver runs statements for that organisation.
+/// The events of one organisation, sorted by id. From this call on, the driver runs its statements for that
+/// organisation.
 fn events_of<D: Driver>(driver: &mut D, organization_id: &OrganizationId) -> Result<Vec<EventId>> {
     driver.run_for(RunFor::Organization(organization_id))?;
     let rows = driver.query(&EVENT_IDS, &[organization_id.into()])?;
@@ -98,8 +100,8 @@ pub fn epoch<D: Driver>(driver: &mut D) -> Result<Option<Epoch>> {
     heads::present_epoch(driver)
 }
 
-/// Begins the first epoch of a new database. `told` is the epoch to begin; without it the epoch takes its time and its
-/// random part from the database. Does nothing on a database that has an epoch.
+/// Begins the first epoch of a new database. `told` is the epoch to begin. If it is `None`, the database gives the time
+/// and the random part of the epoch. Does nothing on a database that has an epoch.
 pub fn begin_first_epoch<D: Driver>(driver: &mut D, told: Option<Epoch>) -> Result<()> {
     if heads::present_epoch(driver)?.is_some() {
         return Ok(());
@@ -111,7 +113,8 @@ pub fn begin_first_epoch<D: Driver>(driver: &mut D, told: Option<Epoch>) -> Resu
     heads::insert_epoch(driver, epoch)
 }
 
-/// Begins the epoch `next`, unless another process has begun one since the caller read `seen`.
+/// Begins the epoch `next`. Does nothing if another process has begun an epoch since the caller read `seen`, the newest
+/// epoch at that time.
 pub fn begin_epoch<D: Driver>(driver: &mut D, seen: Epoch, next: Epoch) -> Result<()> {
     driver.query(&LOCK_EPOCHS, &[])?;
     let Some(present) = heads::present_epoch(driver)? else { return Ok(()) };

@@ -12,8 +12,8 @@ use crate::value::{Kind, Row, Value};
 
 /// A statement. Parameters are `$1`, `$2`, …; the text is the same in both backends unless `postgres` says otherwise.
 ///
-/// A list is written `IN ($n)`, with the highest number: SQLite runs the statement once for each item, PostgreSQL once
-/// with `= ANY($n)`.
+/// A list is written `IN ($n)` and is the last parameter, so `n` is the highest number: SQLite runs the statement once
+/// for each item, PostgreSQL once with `= ANY($n)`.
 #[derive(Debug)]
 pub struct Stmt {
     /// The statement's name, for error messages and the simulator's hooks.
@@ -28,14 +28,14 @@ pub struct Stmt {
     pub made: Made,
 }
 
-/// Which column of each row repeats the list item that the row answers. With it, queries about one item each can be
-/// sent as one query with a list.
+/// Which column of each row repeats the list item that the row answers. By this column, the store can send many queries
+/// about one item each as one query with a list.
 #[derive(Debug, Clone, Copy)]
 pub struct By {
     /// The column's place in the row, counted from 0.
     pub column: usize,
-    /// Tables in which every row-by-row change names such an item. A change there outdates only the prefetched answers
-    /// about the items that it names.
+    /// Tables of which each row has a list item's value. If a [`Bulk`] changes rows of such a table, only the
+    /// prefetched answers about the items in its rows are discarded.
     pub tables: &'static [&'static str],
 }
 
@@ -71,7 +71,7 @@ impl Stmt {
         self.made.postgres.get_or_init(|| self.postgres.unwrap_or(self.sql).replace("IN ($", "= ANY($"))
     }
     /// Whether the statement reads a table on PostgreSQL. It finds the table's name after `FROM`, after `JOIN`, or
-    /// after a comma in such a list. Elsewhere the name may be that of a column.
+    /// after a comma in a list of tables. Elsewhere the name may be that of a column.
     pub fn looks_at(&'static self, table: &str) -> bool {
         let tables = self.made.tables.get_or_init(|| {
             let words: Vec<&str> = self.postgres().split_whitespace().collect();
@@ -95,8 +95,8 @@ pub struct Bulk {
     pub table: &'static str,
     /// Columns with their kinds, in the order of each row's values.
     pub columns: &'static [(&'static str, Kind)],
-    /// How many leading columns identify the row whose other columns are overwritten; 0: the change is an insert. Rows
-    /// of one statement are equal in all of these columns except the last.
+    /// How many leading columns identify the row whose other columns are overwritten; 0: the change is an insert. The
+    /// rows that one statement changes are equal in all of the identifying columns except the last.
     pub found_by: usize,
     /// The text after the values of an insert: empty, or `ON CONFLICT …`.
     pub tail: &'static str,
@@ -144,9 +144,9 @@ impl Bulk {
             format!("INSERT INTO {} ({}) SELECT * FROM UNNEST({arrays}) {}", self.table, self.names(), self.tail)
         })
     }
-    /// The text of an update for PostgreSQL. It does not join the table with the new rows. For such a join, a planner
-    /// without statistics about an organisation takes its part of the table for empty. It would then read the whole
-    /// table.
+    /// The text of an update for PostgreSQL. It does not join the table with the new rows. For a join, a planner
+    /// without statistics about an organisation assumes that the organisation has no rows. PostgreSQL would then read
+    /// the whole table.
     fn update_by_list(&self, array: impl Fn(usize) -> String) -> String {
         let last = self.found_by - 1;
         let (key, keys) = (self.columns[last].0, array(last));
@@ -159,8 +159,8 @@ impl Bulk {
     pub fn together(&self, one: &[Value<'_>], other: &[Value<'_>]) -> bool {
         (1..self.found_by).all(|place| one[place - 1] == other[place - 1])
     }
-    /// Columns in which no two rows of one statement may have the same values. The second row would change the row of
-    /// the first; PostgreSQL refuses that, or loses one of them. Empty where equal rows do no harm.
+    /// Columns in which no two rows of one statement may have the same values. Otherwise both would change one row of
+    /// the table; PostgreSQL refuses that, or keeps only one of the changes. Empty if equal rows do no harm.
     pub fn distinct(&'static self) -> &'static [usize] {
         self.made.distinct.get_or_init(|| {
             let named = self.tail.split_once("ON CONFLICT (").and_then(|(_, rest)| rest.split_once(')'));
@@ -173,14 +173,15 @@ impl Bulk {
     }
 }
 
-/// For whom the statements of this transaction run. PostgreSQL enforces it by row level security.
+/// Whose rows the statements of this transaction may see and change. PostgreSQL enforces this limit by row level
+/// security.
 #[derive(Debug, Clone, Copy)]
 pub enum RunFor<'a> {
     /// One organisation. Every use case runs so.
     Organization(&'a OrganizationId),
     /// One user, whose memberships in any organisation are visible. Signing in runs so.
     User(&'a UserId),
-    /// All organisations, of which only the ids are visible. `rebuild`, backups and a new epoch run so.
+    /// All organisations, of which only the ids are visible. `rebuild`, backups and the start of an epoch use this.
     EveryOrganization,
 }
 
@@ -228,10 +229,12 @@ pub trait Driver {
     fn send_prefetch(&mut self) -> Result<()> {
         Ok(())
     }
-    /// Discards all prefetched rows. Needed where no lock prevents other transactions from changing them.
+    /// Discards all prefetched rows. Needed where no lock prevents other transactions from changing the rows in the
+    /// database.
     fn drop_prefetched(&mut self) {}
-    /// Runs `of` without calling the simulator's statement hook. The store itself sends these statements, not an
-    /// operation, and their number differs between the backends.
+    /// Runs `of` without calling the simulator's statement hook. The store itself sends the statements of `of`, and
+    /// their number differs between the backends. If the hook counted them, a seed would run differently on each
+    /// backend.
     fn aside<R>(&mut self, of: impl FnOnce(&mut Self) -> R) -> R
     where
         Self: Sized,
@@ -245,7 +248,8 @@ pub trait Driver {
     /// Runs a bulk change; `values` holds the values of one row after the other.
     fn execute_many(&mut self, bulk: &'static Bulk, values: &[Value<'_>]) -> Result<()>;
     /// Like [`Driver::execute`], for a change that fails only because of a bug of ours. The backend may report the
-    /// failure as late as the commit, which then fails. It need not wait for the server's answer.
+    /// failure as late as the commit, which then fails. So it need not wait for the database's answer before the next
+    /// statement.
     fn queue_change(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<()> {
         self.execute(stmt, params).map(|_| ())
     }
@@ -253,8 +257,9 @@ pub trait Driver {
     fn execute_each_later(&mut self, stmt: &'static Stmt, params: &[Value<'_>], list: &[Value<'_>]) -> Result<()> {
         self.execute_each(stmt, params, list).map(|_| ())
     }
-    /// Like [`Driver::execute_many`], with the failure reported at the commit at the latest. The backend may join it
-    /// with the same change of other operations. So two such changes of different tables may run in either order.
+    /// Like [`Driver::execute_many`], but the backend may report a failure as late as the commit. It may join the
+    /// change with the same change of other operations. So two such changes of different tables may run in either
+    /// order.
     fn execute_many_later(&mut self, bulk: &'static Bulk, values: &[Value<'_>]) -> Result<()> {
         self.execute_many(bulk, values)
     }
@@ -265,7 +270,7 @@ pub trait Driver {
     fn about_now(&mut self) -> Result<Timestamp> {
         self.now()
     }
-    /// A random number for the first epoch. It comes from the database, or from the simulator if that set one.
+    /// A random number for the first epoch. It comes from the database, or from the simulator if the simulator set one.
     fn random(&mut self) -> Result<u64>;
 }
 

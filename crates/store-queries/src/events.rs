@@ -89,7 +89,7 @@ statements! {
     /// The newest line of a ledger with a given action.
     NEWEST_AUDIT = concat!("SELECT ", audit_columns!(), " FROM audit WHERE organization_id = $1 AND event_id = $2 AND action = $3
         ORDER BY n DESC LIMIT 1");
-    /// The hash at the end of a ledger as it was after a serial.
+    /// The hash of the last line that an event's ledger had after the serial $3.
     AUDIT_HEAD_AT = "SELECT head FROM audit WHERE organization_id = $1 AND event_id = $2 AND serial <= $3
         ORDER BY serial DESC, n DESC LIMIT 1";
 }

@@ -1,5 +1,5 @@
-//! Scans as facts. A scan is stored once, in a block, merged with the proof of later deliveries, and resolved to its
-//! subject when it is read.
+//! Scans as facts. A scan is stored once, in a block. When the store reads a scan, it adds the proof of later
+//! deliveries and finds the scan's subject.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -96,8 +96,9 @@ impl<D: Driver> SqlTx<'_, D> {
         Ok(())
     }
 
-    /// The facts about subjects, with every content under the same (device, scan id) in the same event. Only the same
-    /// event counts, because a client that numbers its scans again at each event means another scan.
+    /// The facts about subjects, with every content under the same (device, scan id) in the same event. Contents of
+    /// other events don't count: a client may number its scans anew at each event, so the same id there means another
+    /// scan.
     pub(crate) fn facts_of(&mut self, event_id: &EventId, subjects: &[String]) -> Result<Vec<LocatedFact>> {
         let (tickets, codes) = split_subjects(subjects)?;
         let id = self.organization_id.clone();

@@ -19,7 +19,7 @@ statements! {
     DELETE_GATE = "DELETE FROM gates WHERE organization_id = $1 AND event_id = $2 AND gate_id = $3";
     /// The number of tickets whose `gate_ids`, a JSON list, contain a gate. $3: a LIKE pattern of its id.
     COUNT_TICKETS_OF_GATE = "SELECT COUNT(*) FROM tickets WHERE organization_id = $1 AND event_id = $2 AND gate_ids LIKE $3 ESCAPE '!'";
-    /// Whether the flow has any row of a gate, so that a person was counted there.
+    /// A row if anybody went in or out at the gate, or was refused there: the flow then has rows of the gate.
     GATE_HAS_FLOW = "SELECT 1 FROM flow WHERE organization_id = $1 AND event_id = $2 AND gate_id = $3 LIMIT 1";
     /// Gates in order of id.
     GATE_IDS = "SELECT gate_id FROM gates WHERE organization_id = $1 AND event_id = $2 ORDER BY gate_id";

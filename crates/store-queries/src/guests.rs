@@ -44,8 +44,8 @@ macro_rules! newest_mail {
 }
 /// Guests `g` of a filter with their tickets `t`. Rust checks afterwards who came and who is inside. The parameters:
 ///
-/// - $3: text to find in lower case, $4 and from $13: its words, $5: the text as e-mails are written;
-/// - $6: the ticket of that code, $7: guest list, $8: promoter of the lists, $9: entry type;
+/// - $3: text to find in lower case, $4 and from $13: its words, $5: the text as the start of an e-mail address;
+/// - $6: the ticket whose code the text is, $7: guest list, $8: promoter of the lists, $9: entry type;
 /// - $10: state of the guest. This condition checks only the part about the ticket: voided or refunded, or neither;
 /// - $11: state of the mail with the newest pass.
 macro_rules! among_guests {
@@ -118,8 +118,8 @@ statements! {
     /// The guests of a filter with their tickets.
     FOUND_GUESTS = concat!("SELECT g.guest_id, g.ticket_id", among_guests!());
     /// The columns by which guests are counted. Rust joins them with the states of the tickets
-    /// ([`crate::state_codec::Standing`]) and the result of the statement below. SQLite plans without statistics, and
-    /// would look up each guest's ticket one by one.
+    /// ([`crate::state_codec::Standing`]) and with the rows of `VOID_TICKETS`. A join in SQL would be slow: SQLite
+    /// plans without statistics, and would look up each guest's ticket one by one.
     COUNTED_GUESTS = concat!("SELECT g.guest_list_id, g.entry_type_id, g.party_size, g.ticket_id FROM guests g", sought!());
     /// Tickets that are voided or refunded. The index alone answers it.
     VOID_TICKETS = "SELECT t.ticket_id FROM tickets t WHERE t.organization_id = $1 AND t.event_id = $2 AND t.status IN ('voided', 'refunded')";
@@ -235,8 +235,8 @@ impl<D: Driver> SqlTx<'_, D> {
         values.extend(name);
         Ok(values)
     }
-    /// The ticket whose code the text is. It tries the forms of the text in the order in which a scanner does, then
-    /// the short code.
+    /// Finds the ticket whose code a text is. It tries the spellings of the text in the order in which a scanner tries
+    /// them, then the short code.
     fn coded(&mut self, event_id: &EventId, text: Option<&str>) -> Result<Option<TicketId>> {
         let Some(text) = text else { return Ok(None) };
         let texts = candidates(text).unwrap_or_default();
@@ -279,8 +279,8 @@ impl<D: Driver> SqlTx<'_, D> {
 }
 
 impl<D: Driver> SqlTx<'_, D> {
-    /// The guests of a page by name or by when they were added, and one more if there are more. Who came and who is
-    /// inside is known only outside of the database, so rows are read until the page is full.
+    /// The guests of a page by name or by when they were added, and one more if there are more. No column says who came
+    /// and who is inside, so Rust checks each row, and rows are read until the page is full.
     fn guests_in_order(
         &mut self,
         event_id: &EventId,
@@ -318,7 +318,8 @@ impl<D: Driver> SqlTx<'_, D> {
         found.truncate(page.limit.saturating_add(1));
         Ok(found)
     }
-    /// The guests of a page, newest entry first, and one more if there are more. All guests of the filter are ordered.
+    /// The guests of a page, newest entry first, and one more if there are more. It sorts all guests that match the
+    /// filter in memory, because no column holds the newest entry.
     fn guests_last_in(
         &mut self,
         event_id: &EventId,

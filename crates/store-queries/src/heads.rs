@@ -96,7 +96,7 @@ impl EventHead {
         };
         Ok((event_id, head))
     }
-    /// Gives this write its serial. Later calls in the same write give the same stamp.
+    /// Gives this write its serial and time, the stamp. Later calls in the same write return the same stamp.
     pub fn stamp(&mut self, now: impl FnOnce() -> Result<Timestamp>) -> Result<Stamp> {
         if let Some(stamp) = self.stamp {
             return Ok(stamp);

@@ -30,8 +30,8 @@ pub enum StatementFault {
     Torn,
 }
 
-/// The error that an injected fault returns. It is the same on both backends. Their own faults differ in the pause
-/// before a client retries.
+/// The error that an injected fault returns. It is the same on both backends, so a seed runs the same on both. Errors
+/// of real faults are not: each backend asks the client for another pause before the retry.
 pub fn planted() -> Error {
     Error::Later { code: "store_unavailable", retry_after_ms: 5_000 }
 }

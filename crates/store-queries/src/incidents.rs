@@ -43,7 +43,8 @@ statements! {
     COUNT_OPEN = "SELECT kind, COUNT(*) FROM incidents WHERE organization_id = $1 AND event_id = $2 AND status = 'open' GROUP BY kind ORDER BY kind";
 }
 bulks! {
-    /// Stores incidents. A row of the same subject and kind is overwritten, and keeps its first id.
+    /// Stores incidents. If an incident of the same subject and kind is stored, its row is overwritten and keeps its
+    /// id.
     PUT_INCIDENTS = "incidents" {
         organization_id: Text, incident_id: Text, event_id: Text, kind: Text, severity: Text, subject: Text, queued: Bool,
         digest: Blob, cause: Text, status: Text, resolved_digest: Blob, resolved_by: Text, resolution: Text,

@@ -1,5 +1,5 @@
-//! How a transaction uses the index of an event's blocks: it compares the index with the newest block that it sees, and
-//! lets the index catch up.
+//! How a transaction uses the index in memory of an event's blocks. It compares the index with the newest block that
+//! the transaction sees, and adds the blocks that the index lacks.
 
 use std::sync::Arc;
 
@@ -23,13 +23,13 @@ pub(crate) trait Item: Keyed + Sized {
     const NEWEST: &'static Stmt;
     /// The statement that reads blocks of an event from a position on.
     const BLOCKS_FROM: &'static Stmt;
-    /// The items of a block, at least as far as the index needs them.
+    /// Reads the items of a block. Parts of an item that the index does not need may be left out.
     fn read(block: &[u8]) -> Result<Vec<Self>>;
 }
 
-/// The checksum by which a block's row names the block: over the check in the block and the name of the block before.
-/// So two histories that once differed have no later name in common, even if they store equal blocks at equal
-/// positions.
+/// The checksum by which a block's row names the block. It covers the check bytes at the block's end and the name of
+/// the block before. After the restore of a backup, other blocks may follow than those that were lost. From the first
+/// different block on, all names differ, even if equal blocks have equal positions.
 pub(crate) fn chained(before: Option<BlockName>, check: &[u8]) -> i64 {
     let sum = Sha256::new().chain_update(before.map_or(0, |before| before.checksum).to_be_bytes()).chain_update(check);
     i64::from_be_bytes(sum.finalize().first_chunk().copied().unwrap_or_default())
@@ -39,8 +39,8 @@ pub(crate) fn read_name(row: &mut Row) -> Result<BlockName> {
 }
 
 impl<D: Driver> SqlTx<'_, D> {
-    /// Reads every row of a statement that an index needs. How many it needs depends on what is in memory, so the
-    /// simulator's hooks do not count them.
+    /// Reads every row of a statement that an index needs. The number of these statements depends on what is in memory,
+    /// so the simulator's hooks do not count them.
     fn aside<T>(
         &mut self,
         stmt: &'static Stmt,
@@ -79,8 +79,8 @@ impl<D: Driver> SqlTx<'_, D> {
         let id = self.organization_id.clone();
         self.with(|driver, _| Ok(driver.block_index().of(&id, event_id, I::HOLDS)))
     }
-    /// Asks the index. It first adds the blocks that this transaction sees and the index lacks. `None` if the event has
-    /// no block with items `I`.
+    /// Asks the index of an event by `ask`. First adds to the index the blocks that this transaction sees and the index
+    /// lacks. `None` if the event has no block with items `I`.
     pub(crate) fn ask_index<I: Item, T>(
         &mut self,
         event_id: &EventId,
@@ -112,8 +112,8 @@ impl<D: Driver> SqlTx<'_, D> {
 mod tests {
     use super::*;
 
-    /// The case: a backup was restored, other states were stored, and then a state that equals one from before the
-    /// restore.
+    /// After the restore of a backup, a store writes other states, and then states that equal lost ones. The block of
+    /// these states must have another name than the equal block that was lost.
     #[test]
     fn an_equal_block_after_another_history_has_another_name() {
         let follow = |checks: [&[u8]; 2]| {

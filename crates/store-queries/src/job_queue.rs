@@ -37,7 +37,8 @@ fn read_taken(row: &mut Row, mail_stopped: bool) -> Result<TakenRun> {
     Ok(TakenRun { organization_id: row.parsed()?, run_id: row.text()?, fence: row.count()?, mail_stopped })
 }
 
-/// Takes due runs for `holder`, in order of id. Runs that wait for an open mail lane become due first.
+/// Takes due runs for `holder`, and gives them in order of id. If the mail lane is open, runs that wait for it become
+/// due first.
 pub fn take<D: Driver>(driver: &mut D, holder: &str, lease_ms: i64, limit: usize) -> Result<Vec<TakenRun>> {
     let now = driver.now()?;
     let mail_stopped = mail_lane::tend(driver, now)?;

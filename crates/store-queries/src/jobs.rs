@@ -24,8 +24,8 @@ statements! {
     RUNS = concat!("SELECT ", run_columns!(), " FROM runs WHERE organization_id = $1 AND (created_at, run_id) < ($2, $3)
         AND (CAST($4 AS TEXT) IS NULL OR event_id = $4) AND (CAST($5 AS TEXT) IS NULL OR state = $5)
         ORDER BY created_at DESC, run_id DESC LIMIT $6");
-    /// A page of runs about the subject $7. It is a statement of its own: with an optional condition the database uses
-    /// no index, and mailing ten thousand guests runs it once for each of them.
+    /// A page of runs about the subject $7. It is a statement of its own, because with an optional condition the
+    /// database uses no index. Mailing ten thousand guests runs this statement ten thousand times.
     RUNS_OF_SUBJECT = concat!("SELECT ", run_columns!(), " FROM runs WHERE organization_id = $1 AND (created_at, run_id) < ($2, $3)
         AND (CAST($4 AS TEXT) IS NULL OR event_id = $4) AND (CAST($5 AS TEXT) IS NULL OR state = $5) AND subject = $7
         ORDER BY created_at DESC, run_id DESC LIMIT $6");
@@ -53,8 +53,8 @@ statements! {
     HOLD_RUN = "UPDATE job_queue SET next_at = $4 WHERE organization_id = $1 AND run_id = $2 AND fence = $3 AND holder IS NOT NULL";
     /// Ends the lease of a run. $3: when the run is due again.
     RELEASE_RUN = "UPDATE job_queue SET holder = NULL, next_at = $3 WHERE organization_id = $1 AND run_id = $2";
-    /// Ends the lease of a run that waits for the mail lane, and puts it behind all others that wait. $3: when it is
-    /// due at the latest.
+    /// Ends the lease of a run that waits for the mail lane, and puts it behind all others that wait. $3: the latest
+    /// time at which the run is due.
     PARK_RUN = "UPDATE job_queue SET holder = NULL, next_at = $3,
         parked = (SELECT COALESCE(MAX(parked), 0) + 1 FROM job_queue WHERE parked IS NOT NULL)
         WHERE organization_id = $1 AND run_id = $2";

@@ -14,15 +14,17 @@ use crate::value::Row;
 statements! {
     /// The row of the stopped lane; no row while the lane is open.
     MAIL_LANE = "SELECT since, reason, next_at, pauses, probe FROM mail_lane WHERE id = 1";
-    /// When the stopped lane is probed next, and whether runs wait for it. Gives one row, also while the lane is open.
+    /// The time of the stopped lane's next probe, and whether runs wait for the lane. Gives one row in any case. The
+    /// time is NULL while the lane is open.
     MAIL_LANE_AT = "SELECT lane.next_at, CAST(CASE WHEN EXISTS (SELECT 1 FROM job_queue WHERE parked IS NOT NULL) THEN 1 ELSE 0 END AS BIGINT)
         FROM (SELECT 1 AS id) AS found LEFT JOIN mail_lane AS lane ON lane.id = found.id";
-    /// Stops an open lane. $1: the start of the stop, $2: the reason, $3: when it is probed.
+    /// Stops an open lane. $1: the start of the stop, $2: the reason, $3: the time of its first probe.
     STOP_MAIL_LANE = "INSERT INTO mail_lane (id, since, reason, next_at, pauses) VALUES (1, $1, $2, $3, 1) ON CONFLICT DO NOTHING";
-    /// Extends the stop after a failed probe. $1: the run that was the probe, $2: the reason, $3: the next probe, $4:
-    /// pauses so far.
+    /// Extends the stop after a failed probe. $1: the run that was the probe, $2: the reason, $3: the time of the next
+    /// probe, $4: the number of pauses so far.
     PAUSE_MAIL_LANE = "UPDATE mail_lane SET reason = $2, next_at = $3, pauses = $4, probe = NULL WHERE id = 1 AND probe = $1";
-    /// Makes a run's letter the probe. $1: the run, $2: until when no other letter is the probe, $3: now.
+    /// Makes a run's letter the probe. $1: the run, $2: the time until which no other letter becomes the probe, $3:
+    /// now.
     PROBE_MAIL_LANE = "UPDATE mail_lane SET probe = $1, next_at = $2 WHERE id = 1 AND next_at <= $3";
     /// Moves the next probe of a stopped lane to now ($1).
     HURRY_MAIL_LANE = "UPDATE mail_lane SET next_at = $1, probe = NULL WHERE id = 1 AND next_at > $1";
@@ -53,7 +55,7 @@ pub fn find<D: Driver>(driver: &mut D) -> Result<Option<MailLaneRecord>> {
     row.map(|mut row| read(&mut row)).transpose()
 }
 
-/// When the lane is probed next. `None`: the lane is open, or no run waits for it.
+/// The time of the lane's next probe. `None`: the lane is open, or no run waits for it.
 pub fn next_at<D: Driver>(driver: &mut D) -> Result<Option<Timestamp>> {
     let (next_at, parked) = look(driver)?;
     Ok(next_at.filter(|_| parked))
@@ -88,8 +90,9 @@ pub fn tend<D: Driver>(driver: &mut D, now: Timestamp) -> Result<bool> {
     Ok(true)
 }
 
-/// Records that the mail server refused a run's letter because of the account or the server. The first such answer
-/// stops the lane; that of a probe extends the pause. Answers to letters that were already under way change nothing.
+/// Records that the mail server refused a run's letter because of the account or the server. If the lane is open, it
+/// stops. If the letter was the probe, the lane stays stopped for longer. A refusal of any other letter changes
+/// nothing: it was under way when the lane stopped.
 pub fn stop<D: Driver>(driver: &mut D, run_id: &str, reason: &str, random: u8) -> Result<()> {
     let now = driver.now()?;
     let reason: String = reason.chars().map(|c| if c.is_control() { ' ' } else { c }).take(JOB_PROBLEM_CHARS).collect();

@@ -17,8 +17,8 @@ use crate::value::{Kind, Value, check_text};
 pub const ROWS: usize = 1_000;
 /// The most bytes of texts and blobs in memory at a time, unless one row alone has more.
 const BYTES: usize = 4 << 20;
-/// Tables that have rows in an empty database too: its epoch, and the value by which a server checks `ADMIT_SECRET`. A
-/// move replaces their rows.
+/// Tables that have rows even in an empty database: the database's epoch, and the value by which a server checks
+/// `ADMIT_SECRET`. A move replaces their rows.
 const REPLACED: [&str; 2] = ["epochs", "settings"];
 /// The column by which PostgreSQL's row level security separates organisations.
 pub const OWNER: &str = "organization_id";
@@ -28,7 +28,7 @@ pub const OWNER: &str = "organization_id";
 pub struct Column {
     /// The column's name.
     pub name: String,
-    /// The kind of its values. SQLite has no boolean: its truth values are [`Kind::Int`].
+    /// The kind of the column's values. SQLite has no boolean: its truth values are [`Kind::Int`].
     pub kind: Kind,
     /// Whether the column may be NULL.
     pub nullable: bool,
@@ -65,8 +65,8 @@ impl Table {
         }
         self.key.iter().map(|name| quoted(name)).collect()
     }
-    /// The place of the column with the organisation's id, for a table whose rows are written for one organisation at
-    /// a time.
+    /// The place of the column with the organisation's id. `None` for a table whose rows need not be written for one
+    /// organisation at a time.
     pub fn owner(&self) -> Option<usize> {
         self.columns.iter().position(|column| self.owned && column.name == OWNER)
     }
@@ -102,8 +102,8 @@ pub trait Side: Send {
     fn catalog(&mut self) -> Result<Catalog>;
     /// The number of rows in a table.
     fn count(&mut self, table: &Table) -> Result<u64>;
-    /// Calls `see` with every row of a table in [`Table::order`]; values are in the order of `table.columns`. Holds
-    /// few rows at a time.
+    /// Calls `see` with every row of a table in [`Table::order`]; values are in the order of `table.columns`. Holds few
+    /// rows in memory at a time.
     fn each(&mut self, table: &Table, see: &mut dyn FnMut(Vec<Value<'static>>) -> Result<()>) -> Result<()>;
     /// Inserts rows; each row's values are in the order of `table.columns`.
     fn insert(&mut self, table: &Table, rows: &[Vec<Value<'static>>]) -> Result<()>;
@@ -283,8 +283,8 @@ impl Moved {
     }
 }
 
-/// The first table of the target that already has rows, with their number, organisations first. `None`: the target is
-/// empty.
+/// The first table of the target that already has rows, with their number. The table of organisations is looked at
+/// first. `None`: the target is empty.
 pub fn occupied(target: &mut dyn Side, plan: &[Planned]) -> Result<Option<(String, u64)>> {
     let mut tables: Vec<&Table> = plan.iter().map(|one| &one.target).collect();
     tables.sort_by_key(|table| table.name != "organizations");

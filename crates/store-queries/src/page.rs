@@ -1,4 +1,5 @@
-//! Pages of lists. A cursor holds the values by which the list is ordered, of the last item of the page before.
+//! Pages of lists. A list is ordered by some of its columns. A cursor has the values that the last item of the page
+//! before has in these columns.
 
 use admit_app::error::{Error, Result};
 use admit_app::records::{Listed, Page};
@@ -6,10 +7,11 @@ use admit_core::barcode::hex;
 
 use crate::value::Value;
 
-/// The least number of rows to read at a time where a condition is checked after reading.
+/// The least number of rows to read at a time for a page whose condition Rust checks after reading.
 const CHECKED_AT_ONCE: i64 = 1_000;
 
-/// The place where a page of a list by (number, id) begins. The list is newest first, so the page holds what is below.
+/// The place where a page of a list by (number, id) begins. The list is newest first, so the page holds the items below
+/// this place.
 pub(crate) struct From {
     pub number: i64,
     pub id: String,
@@ -22,7 +24,8 @@ impl From {
     }
 }
 
-/// The place where a page of a list by (text, id) begins. The list is from A to Z, so the page holds what comes after.
+/// The place where a page of a list by (text, id) begins. The list is from A to Z, so the page holds the items after
+/// this place.
 pub(crate) struct FromText {
     pub text: String,
     pub id: String,
@@ -67,12 +70,14 @@ pub(crate) fn from(page: &Page) -> Result<From> {
     }
 }
 
-/// The number of rows to ask for: one more than the page holds, which tells whether there is a next page.
+/// The number of rows to ask for: one more than the page holds, so that the extra row tells whether there is a next
+/// page.
 pub(crate) fn limit(page: &Page) -> i64 {
     i64::try_from(page.limit).unwrap_or(i64::MAX - 1).saturating_add(1)
 }
 
-/// The number of rows to read at a time for a page. Where a condition is checked after reading, more are read at once.
+/// The number of rows to read at a time for a page. If Rust checks a condition after reading, it reads more rows at
+/// once, because some rows are dropped.
 pub(crate) fn rows_to_read(page: &Page, checked_later: bool) -> i64 {
     if checked_later { limit(page).max(CHECKED_AT_ONCE) } else { limit(page) }
 }

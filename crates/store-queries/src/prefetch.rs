@@ -85,7 +85,7 @@ pub(crate) fn prefetch_writes<D: Driver>(
     ]);
 }
 
-/// Prefetches for operations that write: the rules of tickets that have the given codes.
+/// Prefetches the rules of the tickets that have the given codes. Operations that write need these rules.
 pub(crate) fn prefetch_tickets<D: Driver>(
     driver: &mut D,
     organization_id: &OrganizationId,

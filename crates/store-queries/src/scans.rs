@@ -1,4 +1,4 @@
-//! Statements about scans and reviews: the implementation of the trait `TxScans`, its lists and its changes.
+//! Statements about scans and reviews, and the implementation of the trait `TxScans` with its lists and its changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use admit_core::ids::{DeviceId, EventId, ScanId, TicketId, UserId};
 use admit_core::incident::Subject;
 use admit_core::reduce::{Resolved, ScanVerdict};
 use admit_core::review::Review;
-use admit_core::scan::{Digest, Fact};
+use admit_core::scan::Digest;
 use admit_core::time::Timestamp;
 
 use crate::block_index::Locator;
@@ -20,8 +20,8 @@ use crate::page;
 use crate::tx::SqlTx;
 use crate::value::{Row, Value};
 
-/// The fewest and the most blocks that a page of scans reads at a time. Scans that were judged online stand alone in
-/// their blocks.
+/// The fewest and the most blocks that a page of scans reads at a time. The most is high because a block of a scan that
+/// was judged online holds only that scan.
 const BLOCKS: std::ops::RangeInclusive<i64> = 4..=256;
 
 statements! {
@@ -71,11 +71,8 @@ impl<D: Driver> SqlTx<'_, D> {
         let subjects: BTreeSet<String> = rows.iter().map(|(_, row)| row.subject_key.clone()).collect();
         let verdicts = self.load_verdicts(event_id, &subjects.into_iter().collect::<Vec<_>>())?;
         for (_, row) in rows {
-            let Fact { scan, digest, .. } = &row.fact;
-            let its = |verdict: &&ScanVerdict| {
-                verdict.digest == *digest && verdict.scan_id == scan.scan_id && verdict.device_id == scan.device_id
-            };
-            row.verdict = verdicts.get(&row.subject_key).and_then(|of_it| of_it.iter().find(its)).cloned();
+            let of_it = verdicts.get(&row.subject_key);
+            row.verdict = of_it.and_then(|them| them.iter().find(|verdict| verdict.is_of(&row.fact))).cloned();
         }
         Ok(())
     }

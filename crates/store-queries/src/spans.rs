@@ -6,9 +6,9 @@ use admit_app::ports::TRACES;
 use tracing::field::Empty;
 use tracing::{Span, info_span};
 
-/// Travels with a write through a store's queue and threads: `store.write`, and inside it `store.wait`,
-/// `store.transaction` and `store.commit`. These spans are held and never entered, so the log lines of a store's
-/// thread stay the same. Without a trace collector it is empty.
+/// The spans that travel with a write through a store's queue and threads: `store.write`, and inside it `store.wait`,
+/// `store.transaction` and `store.commit`. These spans are held and never entered, so the log lines of a store's thread
+/// stay the same. Without a trace collector the value is empty.
 #[derive(Debug, Default)]
 pub struct WriteSpans(Option<Box<Open>>);
 

@@ -1,9 +1,9 @@
-//! Statements about blocks of states, and what stands in them.
+//! Statements about blocks of states, and the content of these blocks.
 //!
-//! A write appends the states that it changed, up to 24 in a block. The newest state of a subject is the valid one; an
-//! older one is passed over, because an index in memory names the newest. So the database appends states, and never
-//! writes at a random place of an index. A block's position is the serial of its write times [`PARTS`], plus its number
-//! in the write.
+//! A write appends the states that it changed, up to 24 in a block. The newest state of a subject is the valid one. An
+//! index in memory names the newest, so readers skip older ones. So the database appends states, and never writes at a
+//! random place of an index. A block's position is the serial of its write times [`PARTS`], plus the block's number in
+//! that write.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -17,12 +17,13 @@ use crate::state_codec::{self, CHECK_BYTES, Entry, Head, Standing};
 use crate::tx::SqlTx;
 use crate::value::{Row, Value};
 
-/// The most states that share a block. To read one means to read its block, so blocks are kept small.
+/// The most states in one block. A reader of one state must read its whole block, so blocks are small.
 const STATES: usize = 24;
 /// How many blocks one write can store in an event. A rebuild stores every state of the event in one write.
 const PARTS: i64 = 1 << 20;
-/// A judgement (the result of `reduce` for a subject) of more bytes is stored in a row of its own that the next one
-/// overwrites. A ticket with thousands of scans would otherwise fill the blocks with its older judgements.
+/// A judgement (the result of `reduce` for a subject) of more than 1,024 bytes is stored in a row of its own, which the
+/// subject's next judgement overwrites. Otherwise a ticket with thousands of scans would fill the blocks with old
+/// judgements.
 const LONG: usize = 1_024;
 
 statements! {
@@ -165,7 +166,8 @@ impl<D: Driver> SqlTx<'_, D> {
         let found = self.newest_entries(event_id, subjects, state_codec::read_heads, |head| &head.subject)?;
         Ok(found.into_iter().map(|(subject, (locator, head))| (subject, (serial_of(locator), head.standing))).collect())
     }
-    /// The newest item of each subject. The index may name items of other subjects, so each is compared.
+    /// The newest item of each subject. The index finds items by the hash of the subject, which other subjects may
+    /// share, so the subject of each item is compared.
     fn newest_entries<T>(
         &mut self,
         event_id: &EventId,
@@ -235,7 +237,7 @@ impl<D: Driver> SqlTx<'_, D> {
         let id = self.organization_id.clone();
         self.all(&STATES_BEFORE, &[(&id).into(), event_id.into(), position.into(), AT_ONCE.into()], read_block)
     }
-    /// The keys of all subjects of the event, those without scans too, in order.
+    /// The keys of all subjects of the event in order, also of subjects that have no scans any more.
     pub(crate) fn subjects_with_states(&mut self, event_id: &EventId) -> Result<Vec<String>> {
         let (mut subjects, mut before) = (HashSet::new(), Some(i64::MAX));
         while let Some(position) = before {
@@ -249,8 +251,8 @@ impl<D: Driver> SqlTx<'_, D> {
         subjects.sort();
         Ok(subjects)
     }
-    /// Subjects whose newest state was stored after (serial, subject), with that serial, in this order: at least
-    /// `limit` of them if there are so many.
+    /// Subjects whose newest state was stored after (serial, subject), each with the serial of that state, in this
+    /// order. At least `limit` subjects if there are so many.
     pub(crate) fn changed_subjects(
         &mut self,
         event_id: &EventId,

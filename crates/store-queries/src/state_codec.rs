@@ -1,10 +1,10 @@
 //! States of subjects as bytes: the blocks in which they are stored.
 //!
-//! A block holds the states of some subjects after one write. It is [`VERSION`], the states compressed
-//! ([`crate::compressed`]), and [`CHECK_BYTES`] of SHA-256 over everything before. The compressed part is the number of
-//! states; then of each state its subject and its [`Standing`]; then of each the length of its judgement
-//! ([`admit_core::judgement`]), 0 if that is stored elsewhere; then the judgements. A number is a varint of 7 bits per
-//! byte, the lowest first, a signed one zigzag-encoded. Equal states give equal bytes.
+//! A block holds the states of some subjects after one write. It consists of [`VERSION`], the compressed states
+//! ([`crate::compressed`]), and the first [`CHECK_BYTES`] bytes of the SHA-256 of everything before. The compressed
+//! part holds the number of states, then the subject and the [`Standing`] of each state, then the length of each
+//! judgement ([`admit_core::judgement`]; 0 if it is stored in a row of its own), then the judgements. A number is a
+//! varint of 7 bits per byte, the lowest first; a signed number is zigzag-encoded. Equal states give equal bytes.
 
 use admit_app::error::{Error, Result};
 use admit_core::barcode::BarcodeHash;
@@ -22,13 +22,14 @@ pub const CHECK_BYTES: usize = 8;
 const TICKET: u64 = 0;
 /// How an unknown code begins.
 const UNKNOWN: u64 = 1;
-/// How a ticket begins whose id is no UUID: with this number plus the length of the id.
+/// The first number of a ticket's subject if its id is no UUID: this number plus the length of the id.
 const OTHER_TICKET: u64 = 2;
 
 /// The part of a state that lists, counts and searches need. Times are in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Standing {
-    /// The number of scans. 0: the subject lost its last scan to another subject.
+    /// The number of scans. 0: the subject lost its last scan to another subject, for example because a ticket got the
+    /// scan's code.
     pub scans: u64,
     /// Persons let in so far.
     pub persons: u32,
@@ -71,12 +72,12 @@ fn damaged(what: &str) -> Error {
     Error::Bug(format!("a block of states is damaged: {what}"))
 }
 
-/// The check of a block: the beginning of SHA-256 of all bytes before it.
+/// The check of a block: the first [`CHECK_BYTES`] bytes of the SHA-256 of all bytes before it.
 fn check(bytes: &[u8]) -> [u8; CHECK_BYTES] {
     Sha256::digest(bytes).first_chunk().copied().unwrap_or_default()
 }
 
-/// Writes states as a block. Fails for a key that is no subject of scans.
+/// Writes states as a block. Fails if an entry's key is not the key of a ticket or a code.
 pub fn write(entries: &[Entry]) -> Result<Vec<u8>> {
     let mut plain = Vec::with_capacity(entries.len() * 160);
     unsigned(&mut plain, entries.len() as u64);
@@ -153,7 +154,7 @@ fn put_subject(to: &mut Vec<u8>, key: &str) -> Result<()> {
     Ok(())
 }
 
-/// Writes a standing. The time of its earliest scan is written as the difference from that of the standing before.
+/// Writes a standing. `first_at` is written as the difference from `first_at` of the standing that was written before.
 fn put_standing(to: &mut Vec<u8>, standing: &Standing, before: &mut i64) {
     let Standing { scans, persons, inside, entered_at, first_at, last_at } = *standing;
     unsigned(to, scans);

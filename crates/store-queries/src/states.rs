@@ -1,4 +1,4 @@
-//! Statements about what is derived: states of subjects with their verdicts, and the counters of who is inside.
+//! Statements about derived data: states of subjects with their verdicts, and the counters of who is inside.
 
 use std::collections::BTreeMap;
 
@@ -243,13 +243,16 @@ impl<D: Driver> TxStates for SqlTx<'_, D> {
             let (state, verdicts) = judged;
             entries.entry(state.serial).or_default().push(entry(judged));
             for verdict in verdicts.iter().filter(|verdict| verdict.left_out == Some(LeftOut::Unverified)) {
+                let no_digest =
+                    || Error::Bug(format!("{} is left out, and nothing says which content", verdict.scan_id));
+                let digest = verdict.digest.as_ref().ok_or_else(no_digest)?;
                 waiting.extend([
                     (&id).into(),
                     event_id.into(),
                     (&state.subject_key).into(),
                     (&verdict.device_id).into(),
                     (&verdict.scan_id).into(),
-                    (&verdict.digest).into(),
+                    digest.into(),
                 ]);
             }
         }

@@ -121,7 +121,8 @@ fn read_ticket(row: &mut Row) -> Result<TicketRecord> {
         created_at: row.at()?,
     })
 }
-/// The ticket of a changed subject, with the serial of the change. `None` for an unknown code.
+/// The ticket of a changed subject, with the serial of the change. `None` if the subject is an unknown code, which has
+/// no ticket.
 fn ticket_of((serial, key): (u64, String)) -> Option<(TicketId, u64)> {
     Subject::from_key(&key)?.ticket_id().map(|ticket_id| (ticket_id.clone(), serial))
 }
@@ -213,8 +214,9 @@ impl<D: Driver> SqlTx<'_, D> {
 }
 
 impl<D: Driver> SqlTx<'_, D> {
-    /// Tickets whose newest change is by scans, after (serial, id). Changes by rules up to `rules_after` do not count.
-    /// At least `limit` of them if there are so many.
+    /// Tickets whose newest change is a change by scans and comes after (serial, id). A change by rules up to the
+    /// serial `rules_after` does not count, because the device's list has it. Gives at least `limit` tickets if there
+    /// are so many.
     pub(crate) fn changed_by_scans(
         &mut self,
         event_id: &EventId,
@@ -243,8 +245,8 @@ impl<D: Driver> SqlTx<'_, D> {
             from = last;
         }
     }
-    /// Tickets whose newest change is by rules, after (serial, id) and after the rules of `rules_after`. At least
-    /// `limit` of them if there are so many.
+    /// Tickets whose newest change is a change by rules, comes after (serial, id) and has a serial above `rules_after`.
+    /// Gives at least `limit` tickets if there are so many.
     pub(crate) fn changed_by_rules(
         &mut self,
         event_id: &EventId,

@@ -15,8 +15,8 @@ use crate::driver::{Asked, Bulk, Driver, RunFor, Stmt};
 use crate::heads::{self, EventHead, OrganizationHead};
 use crate::value::{Row, Value};
 
-/// The knowledge of a transaction while it holds the heads of its events or reads a snapshot, and the rows that it must
-/// store at its end. Writes that share a transaction pass it from one to the next.
+/// The data that a transaction keeps while it holds the heads of its events or reads a snapshot, and the rows that it
+/// must store at its end. Writes that share a transaction pass this on from one to the next.
 #[derive(Clone, Default)]
 pub(crate) struct Held {
     pub heads: BTreeMap<EventId, EventHead>,
@@ -29,15 +29,15 @@ pub(crate) struct Held {
     pub newest_blocks: BTreeMap<(EventId, Holds), Option<BlockName>>,
 }
 
-/// A transaction that is limited to one organisation. A failed statement ends it: nothing of the transaction is
-/// stored, even if the operation ignores the error. PostgreSQL can only work so, and SQLite does the same.
+/// A transaction that is limited to one organisation. After a failed statement nothing of the transaction is stored,
+/// even if the operation ignores the error. PostgreSQL itself behaves so, and this type makes SQLite behave so too.
 pub struct SqlTx<'a, D: Driver> {
     driver: &'a mut D,
     pub(crate) organization_id: OrganizationId,
     writes: bool,
     pub(crate) held: Held,
     pub(crate) organization_head: Option<OrganizationHead>,
-    /// The number of blocks that this write has stored. It orders them within the serial.
+    /// The number of blocks that this write has stored. The next block gets it as its number within the serial.
     pub(crate) blocks_stored: i64,
     failed: Option<Error>,
 }
@@ -59,7 +59,7 @@ impl<'a, D: Driver> SqlTx<'a, D> {
 }
 
 impl<D: Driver> SqlTx<'_, D> {
-    /// Runs an operation that writes. Gives the knowledge that the next operation of the same transaction may use.
+    /// Runs an operation that writes. Gives the kept data that the next operation of the same transaction may use.
     pub(crate) fn run(mut self, events: &[EventId], op: &mut WriteOp) -> Result<Held> {
         self.held.heads.values_mut().for_each(|head| head.stamp = None);
         let result = op(&mut self);
@@ -177,7 +177,8 @@ impl<D: Driver> SqlTx<'_, D> {
     }
 
     /// Runs a change that fails only because of a bug of ours; a failure shows at the commit at the latest
-    /// ([`Driver::queue_change`]). Never use it for a change whose conflict a use case answers by name.
+    /// ([`Driver::queue_change`]). Never use it for a change whose conflict a use case reports by a code, such as
+    /// `email_taken`.
     pub(crate) fn queue(&mut self, stmt: &'static Stmt, params: &[Value<'_>]) -> Result<()> {
         self.change(|driver, _| driver.queue_change(stmt, params))
     }
@@ -222,7 +223,7 @@ impl<D: Driver> SqlTx<'_, D> {
         }
         Ok(head)
     }
-    /// The head of an event in this write's scope. Another event is an error.
+    /// The head of an event in this write's scope. Fails for an event outside the scope.
     pub(crate) fn held_head(&mut self, event_id: &EventId) -> Result<&mut EventHead> {
         if !self.writes {
             return Err(Error::Bug("a read was asked to write".into()));

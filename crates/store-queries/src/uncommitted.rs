@@ -1,5 +1,5 @@
-//! A store over one open transaction. `admit migrate-store` checks through it what a move wrote before the commit. It
-//! only reads.
+//! A store over one open transaction. `admit migrate-store` reads the moved rows through it and checks them before the
+//! commit. It only reads.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,4 +1,4 @@
-//! The values of parameters and columns: NULL and the four kinds that both backends have in common.
+//! The values of parameters and columns: NULL, and the four kinds that both backends have in common ([`Kind`]).
 
 use std::borrow::Cow;
 
@@ -91,7 +91,8 @@ impl From<u8> for Value<'_> {
     }
 }
 impl From<u64> for Value<'_> {
-    /// A number above `i64::MAX` is stored as `i64::MAX`: a device may claim any number.
+    /// A number above `i64::MAX` is stored as `i64::MAX`. Such a number may come in a request, because a device may
+    /// claim any number.
     fn from(number: u64) -> Self {
         Self::Int(i64::try_from(number).unwrap_or(i64::MAX))
     }

@@ -49,7 +49,7 @@ statements! {
     /// The newest state that an endpoint received of a row: sequence, time of change, and hashes of its fields.
     WEBHOOK_ROW = "SELECT endpoint_id, external_id, sequence, changed_us, deleted_at, said FROM webhook_rows
         WHERE organization_id = $1 AND endpoint_id = $2 AND external_id = $3";
-    /// Another endpoint of the event that is switched on and knows a row of this id.
+    /// Another endpoint of the event that is switched on and has received a row with this id.
     OTHER_WEBHOOK_OF_ROW = "SELECT e.name FROM webhook_endpoints e JOIN webhook_rows r
         ON r.organization_id = e.organization_id AND r.endpoint_id = e.endpoint_id
         WHERE e.organization_id = $1 AND e.event_id = $2 AND e.endpoint_id <> $3 AND e.disabled_at IS NULL

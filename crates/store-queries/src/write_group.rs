@@ -14,7 +14,7 @@ use crate::prefetch;
 use crate::tx::{Held, SqlTx};
 
 /// Runs an operation between the backend's begin and commit: locks the heads of its events, runs it, writes the heads
-/// back. If this fails the backend rolls back.
+/// back. If one of these steps fails, the backend rolls back.
 pub fn run_write<D: Driver>(driver: &mut D, scope: &Scope, op: &mut WriteOp) -> Result<()> {
     let mut group = WriteGroup::begin(driver, &[scope])?;
     group.run(driver, scope, op)?;
@@ -35,13 +35,14 @@ pub fn run_write_after<D: Driver>(driver: &mut D, books: &mut Books, scope: &Sco
     Ok(())
 }
 
-/// The rules of events as this transaction read them. They are valid while nobody else may write, and end with the
-/// transaction.
+/// The rules of events as this transaction read them. They are valid while no other transaction may write. They are
+/// dropped at the end of the transaction.
 #[derive(Debug, Default)]
 pub struct Books(BTreeMap<(OrganizationId, EventId), Arc<EventBook>>);
 
 impl Books {
-    /// Forgets all rules, because something other than a use case's write ran in between.
+    /// Forgets all rules. The backend calls this after anything but a use case's write ran, since that may have changed
+    /// rules.
     pub fn forget(&mut self) {
         self.0.clear();
     }
@@ -75,7 +76,8 @@ impl WriteGroup {
         driver.send_prefetch()?;
         Ok(Self { organization_id, held: Held { heads, ..Held::default() } })
     }
-    /// Runs one of the operations. If it fails and changed nothing, the others are not affected.
+    /// Runs one of the group's operations. If it fails and changed nothing, the group's other operations are not
+    /// affected.
     pub fn run<D: Driver>(&mut self, driver: &mut D, scope: &Scope, op: &mut WriteOp) -> Result<()> {
         if scope.events.is_empty() {
             driver.drop_prefetched(); // No head keeps other nodes out.

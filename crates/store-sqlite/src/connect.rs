@@ -34,7 +34,7 @@ pub(crate) fn check<T>(what: &str, result: rusqlite::Result<T>) -> Result<T> {
 }
 
 /// Makes a file that only its owner may read, because guests' names and addresses are in it. SQLite would use the
-/// umask. It gives the files beside this one the same rights.
+/// umask. SQLite gives the journal of this file the same rights.
 pub(crate) fn make_private(path: &Path) -> Result<()> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);
@@ -68,8 +68,8 @@ pub(crate) fn pragma(conn: &Connection, name: &str, value: &str, must_read: &str
 /// The page cache of the connection that writes, in KiB (a negative number means KiB). Every scan looks up a few
 /// pages.
 const WRITER_PAGES: &str = "-16384";
-/// The page cache of each other connection, in KiB. These mostly read new pages, and the system caches the file
-/// anyway.
+/// The page cache of each other connection, in KiB. A larger cache would save little: these connections mostly read
+/// pages that they have not read before, and the operating system caches the file.
 const READER_PAGES: &str = "-2048";
 
 fn settle(conn: &Connection, in_memory: bool, pages: &str) -> Result<()> {
@@ -140,8 +140,9 @@ fn migrate(conn: &mut Connection, options: &Options) -> Result<()> {
     check("commit", transaction.commit())
 }
 
-/// Copies the journal (WAL) back into the file as far as nobody has to wait for it, and gives its length in pages. If
-/// all of it is in the file, the next write starts the journal at its beginning.
+/// Copies the journal (WAL) back into the file, as far as that is possible without waiting for a reader or writer.
+/// Gives the journal's length in pages. If all of it is in the file, the next write starts the journal at its
+/// beginning.
 pub(crate) fn fold(conn: &Connection) -> i64 {
     let pages = conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| row.get("log"));
     pages.unwrap_or_else(|error| {

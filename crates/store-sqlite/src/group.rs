@@ -50,7 +50,8 @@ impl Job {
 /// The connection that writes.
 pub(crate) struct Writer {
     pub conn: Connection,
-    /// The memory that this connection writes to, for a store in memory with snapshots; else `None`.
+    /// The database in memory that this connection writes to, if the simulator may copy and replace its content. `None`
+    /// for every other store.
     pub memory: Option<Memory>,
     pub options: Options,
     /// Whether the store has stopped itself.
@@ -63,7 +64,7 @@ pub(crate) struct Writer {
 
 /// The result of one operation inside the group's transaction.
 enum Ran {
-    /// The operation was kept or rolled back by itself; the others are not affected.
+    /// The operation was kept, or rolled back alone. The group's other operations are not affected.
     Answer(Result<()>),
     /// SQLite rolled back the whole transaction, so no operation of the group is kept.
     AllLost(Error),
@@ -73,8 +74,8 @@ enum Ran {
 const FOLDING: Duration = Duration::from_millis(20);
 
 impl Writer {
-    /// Runs jobs in one transaction while operations may join, and answers each after the commit. Jobs that are then
-    /// still in `jobs` run in the next transaction.
+    /// Runs jobs in one transaction while operations may join it, and answers each job after the commit. The next
+    /// transaction runs the jobs that are then still in `jobs`.
     pub fn run(&mut self, jobs: &mut impl Iterator<Item = Job>) {
         if self.stopped {
             jobs.for_each(|job| job.answer(Err(unavailable())));
@@ -154,8 +155,9 @@ impl Writer {
         }
     }
 
-    /// Runs the first operation of a group without a savepoint. The transaction serves as its savepoint; a savepoint
-    /// would copy every page that changes.
+    /// Runs the first operation of a group without a savepoint, because a savepoint would copy every page that changes.
+    /// If the operation fails, the whole transaction is rolled back. That loses nothing else, because the transaction
+    /// has no other operation yet.
     fn alone(&mut self, work: &mut Work) -> Ran {
         match self.attempt(work) {
             Ok(()) if self.conn.is_autocommit() => self.ended(unavailable()),
@@ -282,8 +284,8 @@ impl Writer {
     }
 }
 
-/// Runs a prepared statement that begins or ends a transaction. Every operation has one of each. Parsing them each
-/// time would take a tenth of a small operation.
+/// Runs a prepared statement that begins or ends a transaction. Every operation needs such statements. Parsing them
+/// each time would take a tenth of a small operation's time.
 pub(crate) fn run_prepared(conn: &Connection, sql: &'static str) -> rusqlite::Result<()> {
     conn.prepare_cached(sql)?.raw_execute().map(|_| ())
 }

@@ -93,7 +93,7 @@ impl DeviceJournal {
         Ok(())
     }
 
-    /// Replaces the row with this number and deletes all rows before it. If it fails, every row is unchanged.
+    /// Replaces the row with this number and deletes all rows before it. If the call fails, every row is unchanged.
     pub fn purge(&mut self, row: &Row) -> rusqlite::Result<()> {
         self.write(|tx| {
             let changed = tx.execute("UPDATE rows SET text = ?2 WHERE n = ?1", params![row.n as i64, row.text])?;

@@ -1,4 +1,5 @@
-//! The embedded store: SQLite with one thread that writes and several that read, or in place for the simulator.
+//! The embedded store: SQLite with one thread that writes and several that read. For the simulator everything runs on
+//! the calling thread.
 //!
 //! Modules are listed in reading order; a file imports only from those above it (law 12).
 
@@ -70,7 +71,7 @@ impl Sqlite {
         Self::start(None, options)
     }
     /// Makes a database in memory with the content of an image from [`Sqlite::snapshot`]. All seeds of the simulator
-    /// begin alike, and copying the tables is faster than creating them.
+    /// begin with the same empty tables, and copying these is faster than creating them.
     pub fn memory_of(image: &[u8], options: Options) -> Result<Self> {
         let mut memory = Memory::empty()?;
         memory.put(image)?;
@@ -96,15 +97,15 @@ impl Sqlite {
         Ok(Self { inner: Arc::new(Inner { options, path: path.map(Path::to_owned), mode }) })
     }
 
-    /// An image of the committed content of an inline store in memory. Fails on other stores; use [`Sqlite::backup`]
-    /// there.
+    /// An image of the committed content of an inline store ([`Options::inline`]) in memory. Fails on other stores; use
+    /// [`Sqlite::backup`] there.
     pub fn snapshot(&self) -> Result<Vec<u8>> {
         let mut writer = self.inline()?;
         let image = writer.conn.serialize(rusqlite::MAIN_DB).map_err(|error| meaning("snapshot", &error).0)?;
         Ok(image.to_vec())
     }
-    /// Replaces the content of an inline store by an image of [`Sqlite::snapshot`]. The simulator restores backups so,
-    /// and resets the store for the next seed. Statements stay prepared.
+    /// Replaces the content of an inline store by an image of [`Sqlite::snapshot`]. With this the simulator restores
+    /// backups, and resets the store for the next seed. Statements stay prepared.
     pub fn restore(&self, image: &[u8]) -> Result<()> {
         let mut writer = self.inline()?;
         let memory = writer.memory.as_mut();
@@ -112,8 +113,8 @@ impl Sqlite {
         writer.stopped = false;
         Ok(())
     }
-    /// Acts as if the process of an inline store died and started again. Open transactions are rolled back, caches are
-    /// empty, and a store that stopped itself runs again.
+    /// Acts as if the process of an inline store ([`Options::inline`]) died and started again. Open transactions are
+    /// rolled back, caches are empty, and a store that stopped itself runs again.
     pub fn crash(&self) -> Result<()> {
         let mut writer = self.inline()?;
         let memory = writer.memory.as_ref();
@@ -124,8 +125,8 @@ impl Sqlite {
         writer.index = BlockIndex::default();
         Ok(())
     }
-    /// Acts like [`Sqlite::crash`], but keeps the connection with its prepared statements. Its content is what was
-    /// committed.
+    /// Acts like [`Sqlite::crash`], but keeps the connection with its prepared statements. Afterwards the database
+    /// holds only the committed content.
     pub fn start_again(&self) -> Result<()> {
         let mut writer = self.inline()?;
         writer.stopped = false;

@@ -1,5 +1,5 @@
 //! Databases in memory whose content the simulator copies and replaces. A connection that reads such a database keeps
-//! its prepared statements. Preparing them again would take a fourth of a small world's time.
+//! its prepared statements. Preparing them again would take a fourth of the time of a small simulated world.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -161,7 +161,8 @@ impl Side for SqliteSide {
         let sql = format!("DELETE FROM {}", quoted(&table.name));
         self.conn.execute(&sql, []).map(|_| ()).map_err(failed("clearing"))
     }
-    /// Always 0. The process that serves a data folder holds its lock, so no other user needs to be counted.
+    /// The number of other Admit processes that use this database: always 0. A process that serves a data folder holds
+    /// the folder's lock, so a move cannot begin beside it.
     fn others(&mut self) -> Result<u64> {
         Ok(0)
     }

@@ -24,10 +24,11 @@ pub struct Options {
     pub first_epoch: Option<Epoch>,
     /// The number of threads that read.
     pub readers: usize,
-    /// The longest time of one read. An older read is ended, because it would keep the journal from being copied back.
+    /// The longest time of one read. SQLite cancels a read that takes longer, because it would keep the journal from
+    /// being copied back into the file.
     pub reader_limit: Duration,
-    /// Length of the journal, in pages of 4 KiB, from which the writer copies the rest back itself. So the journal
-    /// starts again even while writes never pause.
+    /// Length of the journal, in pages of 4 KiB, from which the thread that writes copies the rest of the journal back
+    /// itself. So the journal starts at its beginning again, even if one write follows the other without a pause.
     pub journal_pages: i64,
     /// Is called once when the store stops itself.
     pub on_stop: Option<StopHook>,

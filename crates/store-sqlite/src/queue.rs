@@ -10,10 +10,11 @@ use crate::group::Job;
 
 /// The most operations in one transaction (ARCHITECTURE.md §4).
 const GROUP: usize = admit_core::limits::LANE_REQUESTS;
-/// The largest number of patient jobs that share a transaction with no other job. The next job may have to wait for
-/// their commit.
+/// The most jobs of the lowest priority (`Pace::Patient`) in a transaction that has no other job. There is a limit
+/// because the next job may have to wait for their commit.
 const PATIENT: usize = 24;
-/// The largest number of patient jobs in a transaction with other jobs, because those wait for them.
+/// The most jobs of the lowest priority (`Pace::Patient`) in a transaction with other jobs. It is small because the
+/// other jobs wait for these.
 const PATIENT_BESIDE: usize = 2;
 /// The most operations that wait. Further ones are refused with a request to retry.
 pub(crate) const QUEUE: usize = 10_000;
@@ -104,12 +105,13 @@ impl Queue {
 
 /// Jobs that share a transaction. Each is given out when the one before it is done.
 ///
-/// A turn begins with the urgent and usual jobs that wait, and adds a few patient ones after them. The patient ones
-/// come first if the last turn ended before it reached them. If only patient jobs wait, they run by themselves until
-/// another job comes. That job joins the open transaction, which commits with both.
+/// A turn begins with the urgent and usual jobs that wait (`Pace`), and adds a few patient ones after them. The patient
+/// ones come first if the last turn ended before it reached them. If only patient jobs wait, they run by themselves
+/// until another job comes. That job joins the open transaction, which then commits the patient jobs together with that
+/// job.
 ///
-/// So a patient job delays another job by one operation, and by the commit that it needs anyway. The exception is a
-/// job that comes during the commit of patient jobs.
+/// So a patient job delays another job by one operation. The commit that both share is one that the other job needs
+/// anyway. The exception is a job that comes during the commit of patient jobs.
 pub(crate) struct Turn<'q> {
     queue: &'q Queue,
     /// The number of urgent and usual jobs still to give out; `None` as long as none came.

@@ -277,8 +277,8 @@ fn an_older_image_is_put_back_whole() {
     });
 }
 
-/// A seed begins with the store of the seed before it. Preparing every statement again would take a fourth of its
-/// time.
+/// Each seed of the simulator reuses the store of the seed before. Preparing every statement again would take a fourth
+/// of a small seed's time.
 #[test]
 fn an_image_put_in_place_leaves_statements_prepared() {
     let full = Sqlite::memory(Options::inline()).unwrap();
@@ -447,8 +447,8 @@ fn text_with_a_nul_character_is_refused_as_the_other_store_must() {
     });
 }
 
-/// S2 §9 "Connection pool: never exhausted". All writes wait in one bounded queue. Beyond its bound a write is told at
-/// once to retry, and all waiting writes are done.
+/// S2 §9 "Connection pool: never exhausted". All writes wait in one bounded queue. If the queue is full, a new write is
+/// told at once to retry, and all waiting writes are executed.
 #[test]
 fn ten_thousand_writes_wait_and_the_next_is_told_to_come_again() {
     let folder = tempfile::tempdir().unwrap();
@@ -486,8 +486,8 @@ fn begun_anew(journal: &std::path::Path) -> u32 {
     u32::from_be_bytes([header[12], header[13], header[14], header[15]])
 }
 
-/// A journal that is never begun anew grows by tens of megabytes per second, until a commit copies all of it back while
-/// all others wait.
+/// If SQLite never started the journal at its beginning again, the journal would grow by tens of megabytes per second.
+/// At last one commit would copy all of it back while all other writes wait.
 #[test]
 fn the_journal_is_begun_anew_while_writes_never_pause() {
     let folder = tempfile::tempdir().unwrap();
@@ -507,7 +507,8 @@ fn the_journal_is_begun_anew_while_writes_never_pause() {
     });
 }
 
-/// If the journal of a crashed process stayed, a server that crashes again and again would fill the disk with it.
+/// If the journal of a crashed process stayed in the folder, a server that crashes again and again would fill the disk
+/// with it.
 #[test]
 fn a_journal_that_a_crash_left_is_folded_back_before_it_grows() {
     let (before, after) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

@@ -86,8 +86,9 @@ impl Drop for Threads {
     }
 }
 
-/// Copies the journal back into the file on a connection of its own, so that no write waits for it. While writes never
-/// pause, the journal keeps growing meanwhile. Then `asked` tells the writer to copy the rest.
+/// Copies the journal back into the file on a connection of its own, so that no write waits for it. If writes never
+/// pause, the journal grows during the copy. If it was longer than `long` pages, `asked` tells the writer to copy the
+/// rest.
 fn fold_journal(conn: &Connection, long: i64, closing: &AtomicBool, dirty: &AtomicBool, asked: &AtomicBool) {
     while !closing.load(Ordering::Relaxed) {
         std::thread::park_timeout(CHECKPOINT_EVERY);
@@ -106,7 +107,8 @@ struct Reader {
     path: PathBuf,
     options: Options,
     index: BlockIndex,
-    /// The end of the running read, in milliseconds since `epoch`; `i64::MAX` if no read runs.
+    /// When the running read must have ended, in milliseconds since this connection was opened. `i64::MAX` if no read
+    /// runs.
     deadline: Arc<AtomicI64>,
     epoch: Instant,
 }

@@ -76,7 +76,8 @@ fn detect(bytes: &[u8]) -> Encoding {
     if mac < windows { Encoding::MacRoman } else { Encoding::Windows1252 }
 }
 
-/// Finds UTF-16 without a mark: text of mostly Latin letters has a NUL in every second byte. `None` if there is none.
+/// Recognises UTF-16 without a byte-order mark: text of mostly Latin letters has a NUL in every second byte. `None` if
+/// there is none.
 fn utf16_without_mark(bytes: &[u8]) -> Option<Encoding> {
     let head = &bytes[..bytes.len().min(4_096) / 2 * 2];
     if head.len() < 4 {

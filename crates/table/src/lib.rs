@@ -17,7 +17,7 @@ pub use rows::{Format, Hints, Line, Rows};
 pub use write::{Writer, unguarded};
 
 /// Reads a file. XLSX is recognised by its first bytes, and everything else is read as text. Fails for bytes that are
-/// neither, for more than `limits`, and for a file without any row. The error names the line if it can.
+/// neither, for a file beyond `limits`, and for a file without any row. The error names the line if it can.
 pub fn read(bytes: &[u8], limits: &Limits, hints: &Hints) -> Result<Rows, Refused> {
     let rows = if workbook::is_zip(bytes) {
         workbook::read(bytes, limits, hints.sheet.as_deref())?

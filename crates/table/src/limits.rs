@@ -9,7 +9,8 @@ pub struct Limits {
     pub columns: usize,
     /// Most cells in all rows together.
     pub cells: usize,
-    /// Most bytes of text in all cells together, and in the parts of a workbook before it is read.
+    /// Most bytes of text in all cells together. Also the most bytes that the parts of a workbook may have when they
+    /// are inflated.
     pub bytes: usize,
 }
 
@@ -54,7 +55,7 @@ impl<'a> Meter<'a> {
         }
         Ok(())
     }
-    /// Counts this many cells, with this many bytes of text. Fails beyond a bound.
+    /// Adds this many cells, with this many bytes of text, to the counts. Fails if a count is then beyond its limit.
     pub(crate) fn cells(&mut self, count: usize, bytes: usize) -> Result<(), Refused> {
         let Limits { cells, bytes: most_bytes, .. } = *self.limits;
         self.cells += count;

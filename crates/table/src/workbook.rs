@@ -105,7 +105,8 @@ fn is_needed(name: &str) -> bool {
     is_xml && !is_decoration.iter().any(|part| name.contains(part))
 }
 
-/// Overwrites what a reader would trust: the claimed size of a sheet, and the claimed number of texts in a table.
+/// Overwrites two claims in a part of a workbook that the XLSX reader would trust: the size of a sheet, and the number
+/// of texts in a table.
 fn disarm(part: &mut [u8]) {
     let head = part.len().min(16 * 1024);
     for name in [&b"uniqueCount"[..], b"dimension"] {

@@ -9,7 +9,7 @@ fn is_formula(text: &str) -> bool {
     text.starts_with(['=', '+', '-', '@', '\t', '\r'])
 }
 
-/// Removes the quote that [`Writer`] added. A text that is written and read back is unchanged.
+/// Removes the apostrophe that [`Writer`] put before a cell. A text that is written and read back is unchanged.
 pub fn unguarded(cell: &str) -> &str {
     match cell.strip_prefix('\'') {
         Some(rest) if is_formula(rest.trim_start_matches('\'')) => rest,
@@ -17,7 +17,7 @@ pub fn unguarded(cell: &str) -> &str {
     }
 }
 
-/// The cell with a quote before it, if a spreadsheet would otherwise take it for a formula.
+/// The cell with an apostrophe before it, if a spreadsheet would otherwise take it for a formula.
 fn guarded(cell: &str) -> std::borrow::Cow<'_, str> {
     if is_formula(cell.trim_start_matches('\'')) { format!("'{cell}").into() } else { cell.into() }
 }

@@ -1,4 +1,4 @@
-// Every text of the organiser's app stands in its catalogue, so that a language is a file beside the English one.
+// Every text of the organiser's app is in its catalogue. So another language is another file beside the English one.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -10,9 +10,9 @@ const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).sort();
 const read = (file: string) => readFileSync(join(folder, file), "utf8");
 const components = files.filter((file) => file.endsWith(".svelte"));
 const scripts = files.filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"));
-/** Properties of our components that no person sees. */
+/** Properties of the app's components that no person sees. */
 const NAMES = new Set(["name", "id", "tone", "state", "testid", "closeTestid", "saveTestid", "rowTestid", "failureTestid", "describedby"]);
-/** The keys of a keyboard are called the same in every language that Admit has. */
+/** Names of keys, which are the same in every language that Admit has. */
 const KEYS = new Set(["A", "J", "K", "X", "Z", "Enter"]);
 
 test("there are components and scripts to look at", () => {

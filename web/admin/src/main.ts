@@ -5,7 +5,7 @@ import { mount } from "svelte";
 import App from "./App.svelte";
 import { beginTheme } from "./state/theme.svelte";
 
-// Before anything is drawn.
+// The theme is set before anything is drawn.
 beginTheme();
 const target = document.getElementById("app");
 if (target) mount(App, { target });

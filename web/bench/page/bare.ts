@@ -1,4 +1,4 @@
-/** The limit: one block of SHA-256 and a binary search over sorted 16-byte prefixes, as plainly as JavaScript can. */
+/** The raw limit: one block of SHA-256 and a binary search over sorted prefixes of 16 bytes, in plain JavaScript. */
 
 const K = new Uint32Array(64);
 const INITIAL = new Uint32Array(8);
@@ -61,7 +61,7 @@ export function columns(bytes: ArrayBuffer): Uint32Array {
   return Uint32Array.from({ length: bytes.byteLength / 4 }, (_, i) => from.getUint32(i * 4));
 }
 
-/** Whether the prefix is among them. */
+/** Whether the sorted prefixes contain this one. */
 export function find(prefixes: Uint32Array, wanted: Uint32Array): boolean {
   let low = 0;
   let high = prefixes.length / 4;

@@ -1,6 +1,6 @@
 /**
- * Drives the real engine through its door without a worker, a network or a journal: appends succeed at once, the
- * server is a page of answers. What is timed is `handle` alone.
+ * Runs the real engine without a worker, a network or a journal. Appends succeed at once, and the server's answers are prepared.
+ * Only `handle` is timed.
  */
 import type { Effect, EngineDoor, Input, View } from "../../shared/core/engine.ts";
 import { loadCore } from "../../shared/core/load.ts";
@@ -42,23 +42,23 @@ class Driver {
 
   now(): string {
     this.#mono += 1;
-    // Every scan's id is made of these: they must differ.
+    // The engine makes scan ids of these numbers, so they must differ each time.
     const random = RANDOM.map((byte, i) => (i < 4 ? (this.#mono >>> (i * 8)) & 255 : byte));
     return JSON.stringify({ wall_ms: this.wall + this.#mono, mono_ms: this.#mono, random });
   }
 
-  /** Nothing is answered from now on, and for long enough that the engine asks nobody before it decides. */
+  /** Ends all answers, and lets so much time pass that the engine considers itself offline and asks no server before it decides. */
   goOffline(): void {
     this.#online = false;
     this.#mono += 60_000;
   }
 
-  /** Puts an input to the engine, and then whatever its effects bring back, in their order. */
+  /** Gives an input to the engine, and then the inputs that follow from its effects, in their order. */
   async feed(input: Input, body?: Uint8Array): Promise<void> {
     await this.settle(this.engine.handle(JSON.stringify(input), body, this.now()));
   }
 
-  /** Carries out effects, and those of what they bring back. */
+  /** Carries out effects, and the effects of the inputs that follow from them. */
   async settle(effects: string): Promise<void> {
     const open = JSON.parse(effects) as Effect[];
     for (const effect of open) {
@@ -138,7 +138,7 @@ async function measure(given: GivenList, wall: number, rounds: number): Promise<
 
 const code = (text: string) => JSON.stringify({ type: "code", text, method: "qr" } satisfies Input);
 
-/** First reads: decided, signed, and handed out as a row of the journal. */
+/** Times first scans of codes: the engine decides, signs, and gives a row for the journal. */
 async function record_us(driver: Driver, engine: EngineDoor, texts: readonly string[]): Promise<number> {
   let spent = 0;
   for (const text of texts) {
@@ -151,7 +151,7 @@ async function record_us(driver: Driver, engine: EngineDoor, texts: readonly str
   return (spent * 1000) / texts.length;
 }
 
-/** The same codes again: decided and shown, with nothing to write. */
+/** Times repeated scans of the same codes: the engine decides and shows, and writes nothing. */
 function decide_us(driver: Driver, engine: EngineDoor, texts: readonly string[]): number {
   const inputs = texts.map((text) => [code(text), driver.now()] as const);
   const shown: string[] = [];

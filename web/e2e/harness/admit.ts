@@ -23,13 +23,13 @@ export interface AdmitOptions {
   command?: "demo" | "serve";
   /** A fresh folder if absent. */
   dataDir?: string;
-  /** A free one if absent. It stays the same over restarts, as a server's address does. */
+  /** The port of the server; a free one if absent. It stays the same over restarts. */
   port?: number;
   /** More settings. */
   env?: Record<string, string>;
-  /** The program and its first arguments: the harness's own test puts a stand-in here. */
+  /** The program and its first arguments. The harness's own test names a replacement here. */
   program?: readonly string[];
-  /** How long it may take to be ready, in milliseconds. */
+  /** The time limit for the server's start, in milliseconds. */
   within?: number;
 }
 
@@ -39,7 +39,7 @@ export function admitBinary(): string {
   return path;
 }
 
-/** A server process: the real binary on a folder and a port that outlive it. */
+/** A server: the real program. Its data folder and its port stay the same when the process ends and starts again. */
 export class Admit {
   readonly dataDir: string;
   readonly url: string;
@@ -56,20 +56,20 @@ export class Admit {
     this.url = `http://127.0.0.1:${port}`;
   }
 
-  /** Starts it and waits until it says that it is ready. */
+  /** Starts the server, and waits until it says that it is ready. */
   static async start(options: AdmitOptions = {}): Promise<Admit> {
     const admit = new Admit(options, options.port ?? (await freePort()));
     await admit.restart();
     return admit;
   }
 
-  /** What the demo said about itself, the last time it started. */
+  /** The line that the demo printed at its last start. */
   get demo(): DemoLine {
     if (!this.#demo) throw new Error(`it printed no line of JSON:\n${this.log}`);
     return this.#demo;
   }
 
-  /** What it said, for the eyes of whoever reads a failed test. */
+  /** The server's log, for people who read a failed test. */
   get log(): string {
     return this.#said.join("\n");
   }
@@ -78,13 +78,13 @@ export class Admit {
     return this.#process !== undefined && this.#process.exitCode === null && this.#process.signalCode === null;
   }
 
-  /** On the same port and folder. */
+  /** Starts the server again on the same port and folder. */
   async restart(): Promise<void> {
     if (this.running) throw new Error("it is still running");
     const { command = "demo", env = {}, within = 60_000 } = this.#options;
     const [program = "", ...first] = this.#options.program ?? [admitBinary()];
     const demo = command === "demo";
-    // The demo is told by flags and the server by settings, as people do it.
+    // The demo gets flags and the server gets environment variables, as for people.
     const flags = demo ? ["--json", "--port", String(this.#port), "--data-dir", this.dataDir] : [];
     const settings = demo ? {} : { ADMIT_DATA_DIR: this.dataDir, ADMIT_LISTEN: `127.0.0.1:${this.#port}` };
     const child = spawn(program, [...first, command, ...flags], {
@@ -118,7 +118,7 @@ export class Admit {
     }
   }
 
-  /** Ends the process and waits until it is gone. `SIGKILL` is the power going out; `SIGTERM` asks it to finish. */
+  /** Ends the process, and waits until it is gone. `SIGKILL` is like a power cut; `SIGTERM` lets it finish its work. */
   async kill(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
     const child = this.#process;
     if (!child || !this.running) return;

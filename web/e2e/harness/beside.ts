@@ -4,12 +4,12 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Whether this is root, as whom some servers run as another user, and Postfix alone runs at all. */
+/** Whether the tests run as root. Then some servers run as another user. Postfix runs only then. */
 export const isRoot = process.getuid?.() === 0;
 
 /**
- * A server of somebody else's beside a test: a line of shell that starts it, and one that ends it. Its folder is gone with
- * it, also when the test's process is killed: the shell between waits for its input to end.
+ * Another program's server for a test, such as Postfix: a shell command that starts it, and one that ends it. Its folder is deleted
+ * at the end, even if the test's process is killed: a shell waits for the end of its input, and then cleans up.
  */
 export class Beside {
   readonly #shell: ChildProcess;
@@ -21,7 +21,7 @@ export class Beside {
     this.#shell = spawn("sh", ["-c", line], {
       cwd: folder,
       stdio: ["pipe", "pipe", "pipe"],
-      // A group of its own: Ctrl-C ends the test, and with it our end of the input.
+      // It has a process group of its own. So Ctrl-C ends only the test, which closes the shell's input.
       detached: true,
       ...(user && isRoot ? { uid: user.uid, gid: user.gid } : {}),
     });
@@ -31,7 +31,7 @@ export class Beside {
     }
   }
 
-  /** What it said, for the eyes of whoever reads a failed test. */
+  /** The server's output, for people who read a failed test. */
   get log(): string {
     return this.#said.join("");
   }
@@ -42,13 +42,13 @@ export class Beside {
   }
 }
 
-/** A user of this machine, by number. */
+/** A user of this machine, by numeric ids. */
 export interface User {
   uid: number;
   gid: number;
 }
 
-/** A fresh folder that other users may look into, with a path short enough for the sockets in it. It belongs to `owner`. */
+/** Makes a folder that other users can read. Its path is short enough for sockets in it. It belongs to `owner`. */
 export function sharedFolder(name: string, owner?: User): string {
   const folder = mkdtempSync(join(tmpdir(), `admit-${name}-`));
   chmodSync(folder, 0o755);
@@ -56,7 +56,7 @@ export function sharedFolder(name: string, owner?: User): string {
   return folder;
 }
 
-/** Somebody at this port says something of their own accord, as a mail server does to whoever comes. */
+/** Whether a server at this port sends something by itself, as a mail server does to each client. */
 export function greets(port: number): Promise<boolean> {
   return new Promise((said) => {
     const socket = connect(port, "127.0.0.1");
@@ -67,7 +67,7 @@ export function greets(port: number): Promise<boolean> {
     socket.once("data", () => over(true));
     socket.once("end", () => over(false));
     socket.once("error", () => over(false));
-    // One that is up and says nothing has not begun: look again, on another connection.
+    // A server that accepts and sends nothing is not ready. The caller tries again on another connection.
     socket.setTimeout(2_000, () => over(false));
   });
 }

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { admitBinary } from "./admit.ts";
 
-/** An S3 server of another make than ours: s3s over a folder, with keys that it checks (`crates/server/examples/bucket.rs`). */
+/** An S3 server: the library s3s on a folder. It checks keys, and none of it is Admit's own code (`crates/server/examples/bucket.rs`). */
 export class Bucket {
   /** What `OBJECTS_URL` says of it. */
   readonly url: string;
@@ -22,7 +22,7 @@ export class Bucket {
     if (!existsSync(path)) {
       throw new Error(`there is no ${path}: \`cargo build --release -p admit-server --example bucket\` makes it beside the release`);
     }
-    // It ends with its input, so with us.
+    // The server ends when its input closes, so also when the test's process ends.
     const child = spawn(path, [], { stdio: ["pipe", "pipe", "inherit"] });
     const told = new Promise<string>((said, failed) => {
       createInterface({ input: child.stdout }).once("line", said);

@@ -6,12 +6,12 @@ import { folder } from "./places.ts";
 import { qrDataUrl, qrPng } from "./qr.ts";
 
 /**
- * Test B: a canvas stands in for the camera. No film and no flags, and the code in view changes when the test says
- * so. Call it before the first page opens, then `show` a code.
+ * The way B to replace the camera: by a canvas. It needs neither a film nor flags of the browser, and a test can change the code in
+ * view at any time. Call this before the first page opens, and then `show` a code.
  */
 export async function canvasCamera(context: BrowserContext): Promise<void> {
   await context.addInitScript(() => {
-    // Only a secure page has cameras; the empty page that every tab begins with is none.
+    // Only secure pages have cameras. The empty page at a tab's start is not secure.
     if (!navigator.mediaDevices) return;
     const canvas = document.createElement("canvas");
     canvas.width = 1280;
@@ -51,12 +51,12 @@ export async function canvasCamera(context: BrowserContext): Promise<void> {
   });
 }
 
-/** Holds a code before the canvas camera, or takes it away with `null`. */
+/** Shows a code to the canvas camera. `null` removes it. */
 export async function show(page: Page, text: string | null): Promise<void> {
   await hold(page, text === null ? null : await qrDataUrl(text));
 }
 
-/** Holds a picture as it is before the canvas camera, by its address (`data:image/png;…`). */
+/** Shows a picture to the canvas camera, by its address (`data:image/png;…`). */
 export async function hold(page: Page, url: string | null): Promise<void> {
   await page.evaluate(
     (picture) => (window as unknown as { __showCode(url: string | null): Promise<void> }).__showCode(picture),
@@ -64,7 +64,7 @@ export async function hold(page: Page, url: string | null): Promise<void> {
   );
 }
 
-/** One code of a film, and how long it is held. */
+/** One code of a film, and how long it is shown. */
 export interface Shot {
   /** `null` is an empty wall. */
   text: string | null;
@@ -73,8 +73,8 @@ export interface Shot {
 }
 
 /**
- * Test A: a film plays as the browser's own camera, for ever from the start again. Give the path to `Phone` as
- * `film`. It plays at 30 frames a second whatever its header says.
+ * The way A to replace the camera: the browser plays a film as its camera, again and again. Give the path to `Phone` as `film`. The
+ * browser plays 30 frames a second, whatever the film's header says.
  */
 export async function film(name: string, shots: readonly Shot[]): Promise<string> {
   const place = folder("e2e/films");

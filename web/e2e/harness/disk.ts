@@ -8,11 +8,11 @@ import { until } from "./wait.ts";
 const run = promisify(execFile);
 
 /**
- * A disk whose power can be cut: an image with a file system in it, mounted as root. What the system holds in memory and
- * was not told to flush is not in the image.
+ * A disk whose power a test can cut. It is an image with a file system, mounted as root. Data that the system still has in memory
+ * and has not flushed is not in the image.
  */
 export class Disk {
-  /** Where it is mounted, always the same place. */
+  /** The path where the disk is mounted. It stays the same. */
   readonly at: string;
   readonly #folder: string;
   #image: string;
@@ -24,7 +24,7 @@ export class Disk {
     this.at = join(folder, "mounted");
   }
 
-  /** `null`, said aloud, where nothing may be mounted: then the test shows nothing. */
+  /** Makes a disk. Gives `null` and prints a warning if nothing can be mounted here. The test then proves nothing. */
   static async make(name: string, megabytes: number): Promise<Disk | null> {
     const disk = new Disk(freshFolder(name));
     await run("mkdir", [disk.at]);
@@ -40,19 +40,19 @@ export class Disk {
     return disk;
   }
 
-  /** All that was written so far is on it. */
+  /** Flushes all writes so far to the disk. */
   async flush(): Promise<void> {
     await run("sync", ["-f", this.at]);
   }
 
-  /** The disk as it would be if the power went now; whoever writes to it stands still meanwhile. */
+  /** Copies the disk as it would be after a power cut now. The caller stops all processes that write to it. */
   async copy(): Promise<string> {
     const copy = join(this.#folder, `disk-${(this.#copies += 1)}.img`);
     await run("cp", ["--sparse=always", this.#image, copy]);
     return copy;
   }
 
-  /** From now on the disk is this copy. Nobody has a file open on it. */
+  /** Replaces the disk by this copy. No process may have a file open on it. */
   async become(copy: string): Promise<void> {
     await this.#unmount();
     rmSync(this.#image);
@@ -60,7 +60,7 @@ export class Disk {
     await this.#mount();
   }
 
-  /** Also where somebody still uses it: whatever went wrong is told by who asked, not by what is left. */
+  /** Unmounts and removes the disk, even if it is still in use. Errors here are ignored, so that the test's own failure is reported. */
   async end(): Promise<void> {
     await this.#unmount().catch(() => run("umount", ["-l", this.at]));
     rmSync(this.#folder, { recursive: true, force: true });
@@ -70,7 +70,7 @@ export class Disk {
     await run("mount", ["-o", "loop", this.#image, this.at]);
   }
 
-  /** The last of a killed browser's processes may take a moment to go. */
+  /** Unmounts the disk. It tries for a moment, because a killed browser's last processes may still use it. */
   async #unmount(): Promise<void> {
     await until("nobody to use the disk", () => run("umount", [this.at]).then(() => true));
   }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { folder } from "./places.ts";
 
-/** A picture in target/shots, for a person to look at. */
+/** Takes a picture of the page into target/shots, for people. */
 export async function shot(page: Page, name: string): Promise<string> {
   const path = join(folder("shots"), `${name}.png`);
   await page.screenshot({ path });
@@ -19,7 +19,7 @@ export async function wedge(page: Page, text: string, delay = 0): Promise<void> 
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** What stands in the way of people with disabilities: one line for every broken rule, none if there is none. */
+/** Checks the page for barriers to people with disabilities, by axe. Gives one line for each broken rule. */
 export async function barriers(page: Page): Promise<string[]> {
   await page.evaluate(axe);
   return page.evaluate(async () => {

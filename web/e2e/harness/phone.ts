@@ -24,21 +24,21 @@ const FLAGS = [
 ];
 
 export interface PhoneOptions {
-  /** Shown in the names of its folder and in errors. */
+  /** A name for the phone. It is a part of its folder's name and of errors. */
   name?: string;
-  /** A film from `film()` as the camera; without one the canvas camera of `show()`. */
+  /** A film from `film()` as the camera. Without one the phone has the canvas camera of `show()`. */
   film?: string;
   /** `"none"`: there is no camera. `"denied"`: the person said no. */
   camera?: "none" | "denied";
   /** In CSS pixels. */
   size?: { width: number; height: number };
-  /** Device pixels to a CSS pixel. */
+  /** The number of device pixels in a CSS pixel. */
   scale?: number;
-  /** The zone that its clocks are set to, such as `Asia/Tokyo`; the machine's if absent. */
+  /** The phone's time zone, such as `Asia/Tokyo`. Absent: the machine's. */
   zone?: string;
   /** More flags for the browser. */
   flags?: readonly string[];
-  /** Where its folder is; a fresh one if absent. */
+  /** The phone's folder. Absent: a new one. */
   profile?: string;
 }
 
@@ -49,14 +49,14 @@ function chromiumPath(): string {
 }
 
 /**
- * A browser in a process of its own with a folder of its own, as a phone has: it can be killed in the middle of
- * something and opened again, and finds what it had really written down.
+ * A browser as a phone: it has a process and a folder of its own. A test can kill it at any moment and open it again. It then finds
+ * only what it had really written to its folder.
  */
 export class Phone {
   readonly profile: string;
   #options: PhoneOptions;
   #process: ChildProcess | undefined;
-  /** What a killed browser would leave in the machine's temporary folder. */
+  /** The browser's temporary folder, which a killed browser would not delete. */
   #left: string | undefined;
   #browser: Browser | undefined;
   #context: BrowserContext | undefined;
@@ -73,18 +73,18 @@ export class Phone {
     return phone;
   }
 
-  /** Starts the browser, again on the same folder after `kill` or `close`. */
+  /** Starts the browser. After `kill` or `close` it starts again on the same folder. */
   async reopen(): Promise<void> {
     const { width, height } = this.#size();
     const camera = this.#cameraFlags();
     const flags = [...FLAGS, ...camera, `--user-data-dir=${this.profile}`, `--window-size=${width},${height}`];
     if (this.#options.scale) flags.push(`--force-device-scale-factor=${this.#options.scale}`);
-    // Not in its profile: the path of a socket in it must be short.
+    // This folder is not in the profile, because the path of a socket in it must be short.
     this.#left = mkdtempSync(join(tmpdir(), "admit-phone-"));
     const child = spawn(chromiumPath(), [...flags, ...(this.#options.flags ?? []), "about:blank"], {
       stdio: ["ignore", "ignore", "pipe"],
       env: { ...process.env, TMPDIR: this.#left, ...(this.#options.zone ? { TZ: this.#options.zone } : {}) },
-      // A group of its own: killing a phone takes its renderers with it.
+      // The browser has a process group of its own, so that killing the phone also ends its renderers.
       detached: true,
     });
     this.#process = child;
@@ -107,7 +107,7 @@ export class Phone {
     return this.#context;
   }
 
-  /** Errors that no script of any page caught. A test that ends with one has not passed. */
+  /** Errors that no page caught. A test with such an error fails. */
   get errors(): readonly string[] {
     return this.#errors;
   }
@@ -123,12 +123,12 @@ export class Phone {
     return page;
   }
 
-  /** The battery falls out: no page hears of it, nothing is flushed. */
+  /** Kills the browser, as if the battery fell out. Pages get no event, and nothing is flushed. */
   async kill(): Promise<void> {
     await this.#end("SIGKILL");
   }
 
-  /** Every process of it stands still, until it is killed. */
+  /** Stops all processes of the browser until it is killed. */
   async freeze(): Promise<void> {
     const group = this.#process?.pid;
     if (group === undefined) throw new Error("the phone is off: open it first");
@@ -148,12 +148,12 @@ export class Phone {
     const gone = child.exitCode !== null || child.signalCode !== null ? undefined : exited(child);
     this.#signal(signal, child);
     await gone;
-    // The renderers of a killed browser notice by themselves; the group makes it certain before the folder is used again.
+    // The renderers of a killed browser end by themselves. Killing the group ends them before the folder is used again.
     this.#signal("SIGKILL", child);
     await this.#browser?.close().catch(() => {});
     this.#browser = undefined;
     this.#context = undefined;
-    // What is ending may still write.
+    // Processes that are ending may still write here, so deleting is tried several times.
     if (this.#left) rmSync(this.#left, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
     this.#left = undefined;
   }
@@ -163,7 +163,7 @@ export class Phone {
     try {
       process.kill(-child.pid, signal);
     } catch {
-      // The group is gone already, which is what was asked for.
+      // The group is gone already, which is the aim.
     }
   }
 
@@ -186,7 +186,7 @@ export class Phone {
   }
 }
 
-/** The address of the browser's remote control, which it says on its first lines. */
+/** The address of the browser's remote control, which the browser prints in its first lines. */
 function listening(child: ChildProcess): Promise<string> {
   return new Promise((found, failed) => {
     const said: string[] = [];
@@ -202,9 +202,9 @@ function listening(child: ChildProcess): Promise<string> {
   });
 }
 
-/** How many threads of a group of processes are not stopped. */
+/** The number of threads of a process group that are not stopped. */
 function running(group: number): number {
-  // After the name, which may hold anything: the state, the parent, the group.
+  // The name in brackets is cut off, since it may contain any character. State, parent and group follow it.
   const said = (path: string) => readFileSync(path, "utf8").replace(/^.*\) /s, "").split(" ");
   let count = 0;
   for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
@@ -214,7 +214,7 @@ function running(group: number): number {
         if (!/^[TZX]$/.test(said(`/proc/${pid}/task/${task}/stat`)[0] ?? "")) count += 1;
       }
     } catch {
-      // It ended while it was looked at.
+      // The process ended while this function read about it.
     }
   }
   return count;

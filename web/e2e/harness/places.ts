@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 /** The repository. */
 export const root = fileURLToPath(new URL("../../..", import.meta.url));
 
-/** Where tests may leave things: pictures, profiles, data. */
+/** The folder for files of tests: pictures, profiles, data. */
 const target = join(root, "target");
 
 /** A fresh folder for one test. */
@@ -15,7 +15,7 @@ export function freshFolder(name: string): string {
   return mkdtempSync(join(parent, `${name}-`));
 }
 
-/** A folder whose content the next run overwrites. */
+/** Makes an empty folder there. The next run overwrites its content. */
 export function folder(name: string): string {
   const path = join(target, name);
   mkdirSync(path, { recursive: true });

@@ -6,7 +6,7 @@ import { Beside, greets, sharedFolder } from "./beside.ts";
 import { root } from "./places.ts";
 import { until } from "./wait.ts";
 
-/** The domain whose mail it delivers; it passes on nothing. */
+/** The domain whose mail this Postfix delivers. It forwards no other mail. */
 export const MAIL_DOMAIN = "guests.example";
 
 /** A mail as Python's parser reads it. */
@@ -18,8 +18,8 @@ export interface Mail {
 }
 
 /**
- * Debian's Postfix as a private instance: its own settings, queue and data, on a free port of this machine. It delivers
- * into one maildir. Its master runs as root or not at all.
+ * A private instance of Debian's Postfix, with its own settings, queue and data, on a free port of this machine. It delivers all
+ * mail into one maildir. Its master process runs only as root.
  */
 export class Postfix {
   readonly url: string;
@@ -55,7 +55,7 @@ export class Postfix {
     return self;
   }
 
-  /** What it says of itself and of each mail. */
+  /** Postfix's log about itself and each mail. */
   get log(): string {
     try {
       return this.#server.log + readFileSync(join(this.#folder, "log"), "utf8");
@@ -64,7 +64,7 @@ export class Postfix {
     }
   }
 
-  /** The mails that were delivered, in no order. */
+  /** The delivered mails, in any order. */
   get mails(): Mail[] {
     const inbox = join(this.#folder, "mail/inbox/new");
     let files: string[] = [];
@@ -105,7 +105,7 @@ virtual_uid_maps = static:${uid}
 virtual_gid_maps = static:${gid}
 `;
 
-// Without the parts that would speak to other servers, and without the jails that need copies of the system's files.
+// This leaves out the parts that connect to other servers, and the chroot jails, which need copies of system files.
 const master = (port: number): string => `
 127.0.0.1:${port} inet n - n - - smtpd
 postlog unix-dgram n - n - 1 postlogd

@@ -5,8 +5,8 @@ import { Beside, isRoot, sharedFolder, type User } from "./beside.ts";
 import { until } from "./wait.ts";
 
 /**
- * A PostgreSQL of a test's own, as an organiser has one: a socket, its own data, gone with the test. `durable`: Admit keeps its
- * own data on none that may lose a commit.
+ * A test's own PostgreSQL server, as an organiser may have one. It listens on a socket, and its data is deleted after the test.
+ * `durable`: commits are durable, which Admit demands of a server for its own data.
  */
 export class Postgres {
   readonly #bin: string;
@@ -21,7 +21,7 @@ export class Postgres {
 
   static async start(durable = false): Promise<Postgres> {
     const bin = programs();
-    // It refuses to run as root.
+    // PostgreSQL refuses to run as root.
     const user = isRoot ? postgresUser() : undefined;
     const folder = sharedFolder("pg", user);
     const made = `${bin}/initdb -D ${folder}/data -U postgres -A trust -E UTF8 --locale=C.UTF-8 --no-sync >/dev/null`;
@@ -37,7 +37,7 @@ export class Postgres {
     return postgres;
   }
 
-  /** The address of a database for a role. */
+  /** The address by which a role connects to a database. */
   address(role: string, database: string): string {
     return `host=${this.#folder} user=${role} dbname=${database}`;
   }
@@ -47,7 +47,7 @@ export class Postgres {
     this.#psql(role, database, ["-f", file]);
   }
 
-  /** Runs a statement; gives what it answers, as text. */
+  /** Runs a statement, and gives the answer as text. */
   ask(role: string, database: string, sql: string): string {
     return this.#psql(role, database, ["-c", sql]);
   }
@@ -63,7 +63,7 @@ export class Postgres {
   }
 }
 
-/** Debian keeps them beside each other by version, the newest last. */
+/** The folder of PostgreSQL's programs. Debian has one for each version; this takes the newest. */
 function programs(): string {
   const debian = "/usr/lib/postgresql";
   const found = existsSync(debian) ? readdirSync(debian).map((version) => join(debian, version, "bin")) : [];

@@ -2,7 +2,7 @@ import { toBuffer, toDataURL } from "qrcode";
 
 const LOOK = { errorCorrectionLevel: "M", margin: 4, width: 480 } as const;
 
-/** A QR code as the address of a picture, for a page. */
+/** A QR code as a data URL, for a page. */
 export function qrDataUrl(text: string): Promise<string> {
   return toDataURL(text, LOOK);
 }

@@ -1,13 +1,13 @@
 export interface Patience {
-  /** How long at most, in milliseconds. */
+  /** The time limit, in milliseconds. */
   within?: number;
-  /** How often to look. */
+  /** The pause between two calls of `probe`, in milliseconds. */
   every?: number;
 }
 
 /**
- * Looks until `probe` answers something true, and gives that back: a count of 0 is no answer yet. A probe that
- * throws has not answered yet either; its last error is told when time is up.
+ * Calls `probe` until it gives a true value, and gives that value. So a count of 0 means: not yet. A probe that throws is called
+ * again too. After the time limit, this fails with the last answer or error.
  */
 export async function until<T>(
   what: string,
@@ -31,7 +31,7 @@ export async function until<T>(
   }
 }
 
-/** The pause between two looks, and nothing else: a test never waits for time to pass. */
+/** The pause between two calls of `probe`. Tests have no other pauses. */
 function pause(milliseconds: number): Promise<void> {
   return new Promise((done) => setTimeout(done, milliseconds));
 }

@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 
-/** One file of an archive, stored as it is. */
+/** One file of a zip archive, without compression. */
 function stored(name: string, text: string, at: number): { local: Buffer; central: Buffer } {
   const [path, data] = [Buffer.from(name), Buffer.from(text)];
   const common = Buffer.alloc(26);
@@ -40,7 +40,7 @@ const XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>';
 const OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
 const PACKAGE = "http://schemas.openxmlformats.org/package/2006";
 
-/** A workbook of one sheet, as a spreadsheet saves it. */
+/** A workbook (xlsx) with one sheet, as a spreadsheet program saves it. */
 export function workbook(sheet: string, rows: readonly (readonly (string | number)[])[]): Buffer {
   const type = (part: string, of: string) => `<Override PartName="${part}" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.${of}+xml"/>`;
   return zip({

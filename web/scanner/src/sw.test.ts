@@ -2,7 +2,7 @@ import { beforeEach, expect, test, vi } from "vitest";
 
 const SCOPE = "https://door.example/scan/";
 
-/** Just enough of a browser's cache storage: names, and bodies by address. */
+/** A replacement for a browser's cache storage. It has only names of caches, and bodies by address. */
 class FakeCaches {
   readonly stores = new Map<string, Map<string, string>>();
   keys = async () => [...this.stores.keys()];
@@ -35,7 +35,7 @@ beforeEach(() => {
   vi.stubGlobal("fetch", async (request: Request) => new Response(`network ${request.url}`));
 });
 
-/** Evaluates the worker as a build with this id would ship it. */
+/** Runs the service worker as the build with this id contains it. */
 async function worker(build: string): Promise<Worker> {
   const handlers = new Map<string, (event: unknown) => void>();
   const registration = { scope: SCOPE, waiting: null, installing: null };

@@ -1,23 +1,23 @@
 /// <reference lib="webworker" />
 /**
- * The service worker: keeps this build's files, and nothing else. It never touches /api, sends nothing later in the
- * background (the engine worker is the only writer), and never takes over a page that is open.
+ * The service worker. It keeps this build's files for starts without a network, and nothing else. It answers no request to /api
+ * and sends nothing in the background, because only the engine worker sends scans. It never takes over a page that is open.
  */
 declare const __PRECACHE__: readonly string[];
 declare const __BUILD_ID__: string;
 
 const worker = self as unknown as ServiceWorkerGlobalScope;
 const PREFIX = "admit-scan-";
-/** One cache per build: page, workers and WASM never mix two builds. */
+/** Each build has its own cache, so a page never gets workers or WASM of another build. */
 const CACHE = PREFIX + __BUILD_ID__;
-/** Kept beside the files: the names of older builds' caches. */
+/** The entry of this cache that lists the names of older builds' caches. */
 const OLDER = "older-builds";
 
 worker.addEventListener("install", (event) => {
   event.waitUntil(
     (async () => {
       const cache = await caches.open(CACHE);
-      // Past the browser's own cache: a stale file under a name that did not change would break the build's unity.
+      // `reload` bypasses the browser's HTTP cache, which could give an older build's file if its name did not change.
       await cache.addAll(__PRECACHE__.map((path) => new Request(address(path), { cache: "reload" })));
     })(),
   );
@@ -26,7 +26,7 @@ worker.addEventListener("install", (event) => {
 worker.addEventListener("activate", (event) => event.waitUntil(rememberOlder()));
 
 worker.addEventListener("message", (event) => {
-  // A page of this build reached Ready once: only now are older builds no longer needed.
+  // A page of this build reached the phase Ready. Until then a person could still go back to an older build.
   const data = event.data as { kind?: unknown } | null;
   if (data?.kind === "ready") event.waitUntil(forgetOlder());
 });
@@ -45,7 +45,7 @@ async function fromCache(request: Request): Promise<Response> {
   return (await cache.match(wanted, { ignoreSearch: request.mode === "navigate" })) ?? fetch(request);
 }
 
-/** Which caches are older than this build: known when it takes over, no longer when a newer one is on its way. */
+/** Notes which caches are older than this build. Later a newer build may have a cache too, and the names don't say which is older. */
 async function rememberOlder(): Promise<void> {
   const older = (await caches.keys()).filter((name) => name.startsWith(PREFIX) && name !== CACHE);
   const cache = await caches.open(CACHE);
@@ -53,7 +53,7 @@ async function rememberOlder(): Promise<void> {
 }
 
 async function forgetOlder(): Promise<void> {
-  // A build going back to an earlier one waits under that one's name.
+  // The build that waits may be an earlier one again. Its cache then has a name that is on the list.
   if (worker.registration.waiting !== null || worker.registration.installing !== null) return;
   const cache = await caches.open(CACHE);
   const noted = await cache.match(address(OLDER));

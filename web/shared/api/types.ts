@@ -57,7 +57,7 @@ export type ShownGuest = Narrowed<Answer<"ShownGuestView">, Mailed>;
 export type GuestState = NonNullable<NonNullable<operations["get_api_events_id_guests"]["parameters"]["query"]>["state"]>;
 export type GuestCounts = Answer<"GuestCountsView">;
 export type GuestListView = Answer<"GuestListView">;
-/** Passes of many guests, sent again: numbers of guests. */
+/** The result of sending many guests' passes again: numbers of guests. */
 export type ResentMany = Answer<"ResentView">;
 export type CheckInAnswer = Answer<"CheckInView">;
 export type MomentView = Narrowed<

@@ -10,7 +10,7 @@ const typescript = readFileSync(new URL("./engine.ts", import.meta.url), "utf8")
 
 const snake = (name: string) => name.replace(/(?<=[a-z0-9])([A-Z])/g, "_$1").toLowerCase();
 
-/** The text between the brace that opens at or after `from` and the one that closes it. */
+/** The text between the first opening brace at or after `from` and its closing brace. */
 function braces(text: string, from: number): string {
   const open = text.indexOf("{", from);
   let depth = 0;
@@ -45,7 +45,7 @@ function rustVariants(name: string): Map<string, string[]> {
   }
 }
 
-/** The same of a TypeScript union of objects. A member that is a name is replaced by that interface. */
+/** The tag and the fields of each object in a TypeScript union. A member that is a name is replaced by that interface. */
 function tsVariants(name: string): Map<string, string[]> {
   const start = typescript.indexOf(`export type ${name} =`);
   const text = typescript.slice(start, typescript.indexOf(";\n", start));

@@ -322,7 +322,7 @@ export interface FoundGuest {
   reason: string | null;
   /** The number of other tickets in this guest's booking. */
   booking: number;
-  /** The text did not find this guest, who is shown after a found guest of the same booking. */
+  /** True if the text did not find this guest, who is shown because a guest of the same booking was found. */
   of_booking?: boolean;
 }
 
@@ -365,7 +365,7 @@ export interface HistoryRow {
   sync: "waiting" | "sent" | "refused" | "held";
 }
 
-/** The engine as the WASM door gives it: JSON in, JSON out, a body's bytes beside. */
+/** The engine in WASM. Inputs and effects are JSON; the bytes of a body are passed separately. */
 export interface EngineDoor {
   /** Takes an `Input`, its body and a `Now`; gives an array of `Effect`. Throws on text it can't read. */
   handle(inputJson: string, body: Uint8Array | undefined, nowJson: string): string;

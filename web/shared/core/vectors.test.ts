@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 
-// Law 14: what the core computes natively it computes as WASM. Needs a build with the crate's feature `vectors`, which
-// no release has; where there is none, the names below say so.
+// Law 14: the core computes the same natively and as WASM. The test needs a build with the crate's feature `vectors`, which no
+// release has. Without such a build the test is skipped, and its name says so.
 const folder = new URL(process.env.ADMIT_VECTORS_WASM ?? "./generated-vectors/", import.meta.url);
 const wasm = new URL("admit_wasm_bg.wasm", folder);
 const built = existsSync(wasm);

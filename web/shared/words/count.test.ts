@@ -7,7 +7,7 @@ test("numbers and nouns follow their language", () => {
   expect([0, 1, 1_140].map((value) => english.count(value, guests))).toEqual(["0 guests", "1 guest", "1,140 guests"]);
   expect(english.decimal(3.0462, 1)).toBe("3.0");
   expect(english.list(["North", "South", "Way out"])).toBe("North, South and Way out");
-  // A language with more forms than English gives each of them.
+  // For a language with more plural forms than English, the catalogue gives each form.
   const polish = countingOf("pl");
   const goście = { one: "gość", few: "goście", many: "gości", other: "gościa" };
   expect([1, 3, 5].map((value) => polish.form(value, goście))).toEqual(["gość", "goście", "gości"]);

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// The pages, by the paths that they would have in the repository.
 pub const PAGES: [&str; 3] = ["docs/reference/cli.md", "docs/reference/http.md", "docs/reference/http-types.md"];
-/// An answer that more routes than this give is described once for all of them.
+/// If more than this many routes give the same answer, such as 401, the page describes the answer once for all of them.
 const COMMON: usize = 20;
 
 const CLI: &str = "# The command line\n\nThe binary wrote this page: it is what `admit help COMMAND` prints. `admit manual pages FOLDER` writes \

@@ -143,7 +143,7 @@ fn web(files: &[File], found: &mut Vec<Complaint>) {
     }
 }
 
-/// The shortest path from one node to another in a graph of what each names.
+/// The shortest path from one node to another in a graph. The graph says for each node which nodes it names.
 fn way<K: Ord + Clone, V>(graph: &BTreeMap<K, BTreeMap<K, V>>, from: &K, to: &K) -> Option<Vec<K>> {
     let (mut open, mut seen) = (VecDeque::from([vec![from.clone()]]), BTreeSet::new());
     while let Some(path) = open.pop_front() {

@@ -13,7 +13,8 @@ const LONGEST: usize = 600;
 struct Forbidden {
     /// The paths, or the last segments of paths.
     names: &'static [&'static str],
-    /// Whether the names are forbidden in a file. The second argument says whether the place is under `#[cfg(test)]`.
+    /// Whether this rule forbids its names at a place in the given file. The second argument says whether the place is
+    /// under `#[cfg(test)]`.
     applies: fn(&File, bool) -> bool,
     why: &'static str,
 }
@@ -100,7 +101,7 @@ fn line_of(text: &str, at: usize) -> usize {
     text[..at].matches('\n').count() + 1
 }
 
-/// Complains about SQL outside the store crates. There a test prepares every statement against both schemas.
+/// Complains about SQL outside the store crates. In those crates a test prepares every statement against both schemas.
 fn no_sql_outside_stores(file: &File, found: &mut Vec<Complaint>) {
     // xtask has SQL in the tests of this check.
     if file.path.starts_with("crates/store-") || file.path.starts_with("xtask/") {

@@ -62,14 +62,15 @@ pub struct Arrival {
     pub persons: u32,
     /// The kind of arrival.
     pub kind: ArrivalKind,
-    /// Why the server refuses the scan, as a stable word. Absent if the server agrees that the door opened.
+    /// Why the server's rules refuse the scan, as a stable word, also if the device opened the door. Absent if the
+    /// rules admit the scan.
     pub reason: Option<&'static str>,
     /// The device's name.
     pub device: String,
 }
 
-/// The newest `limit` entries, exits and refusals, newest first by their own times. Left out are scans that count
-/// nothing until they are reviewed, excluded scans, and undone scans.
+/// The newest `limit` entries, exits and refusals, ordered by the times of their scans, newest first. Left out are
+/// scans that count nothing until they are reviewed, excluded scans, and undone scans.
 pub async fn list(app: &App, caller: &UserCaller, event_id: EventId, limit: usize) -> Result<Vec<Arrival>> {
     caller.must(Action::ReadScans)?;
     read(&*app.store, &caller.organization_id, move |tx| {
@@ -126,8 +127,8 @@ pub fn newest(tx: &mut dyn Tx, event_id: &EventId, limit: usize) -> Result<Vec<A
     Ok(arrivals)
 }
 
-/// The kind of a scan that counts, and the number of its persons: let in, let out, or refused. `None` if nobody went
-/// through and nobody was refused.
+/// The kind of a scan that counts, and the number of its persons that were let in, let out or refused. `None` if nobody
+/// went through and nobody was refused.
 fn happened(verdict: &ScanVerdict) -> Option<(ArrivalKind, u32)> {
     if verdict.left_out.is_some() || verdict.kind == ScanKind::Revert {
         return None;

@@ -99,7 +99,8 @@ mod tests {
         }
     }
 
-    /// The first string literal after each `marker` of a text, if it begins before `end`.
+    /// The string literals that follow `marker` in a text: the first one after each place of `marker`, unless `end`
+    /// comes before it.
     fn named<'a>(text: &'a str, marker: &str, end: &str) -> Vec<&'a str> {
         let after = text.match_indices(marker).map(|(at, _)| &text[at + marker.len()..]);
         after.filter_map(|rest| rest.split(end).next()?.split('"').nth(1)).collect()

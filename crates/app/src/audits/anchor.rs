@@ -15,9 +15,9 @@ use crate::records::{AuditRecord, LedgerEnd, NewAudit};
 /// The action of the lines that note the ends of ledgers.
 pub const ACTION: &str = "event_ledgers_anchored";
 
-/// Notes where the ledgers of the organisation's events end. It does so if the last note is an hour old and a ledger
-/// was written to since. Returns how many ledgers it noted. If several nodes ask at the same moment, one of them does
-/// it.
+/// Adds lines to the organisation's ledger that note where the ledgers of its events end. Adds none while the newest
+/// such line is less than an hour old. Only ledgers that got a line since are noted; returns their number. If several
+/// nodes call this at the same moment, only one of them adds lines.
 pub async fn anchor(app: &App, organization_id: &OrganizationId) -> Result<usize> {
     let now = app.clock.now();
     // Usually no ledger is due, and a read finds that out without holding up writes.
@@ -35,7 +35,8 @@ pub async fn anchor(app: &App, organization_id: &OrganizationId) -> Result<usize
     .await
 }
 
-/// The ledgers that were written to since the last note. Empty while the last note is less than an hour old.
+/// The ledgers of events that got a line since the last note, each with its end. Empty if the last note is less than an
+/// hour old.
 fn due(tx: &mut dyn Tx, now: Timestamp) -> Result<Vec<(EventId, LedgerEnd)>> {
     let last = tx.newest_audit(ACTION)?.map(|line| line.at.ms());
     if last.is_some_and(|at| now.ms() < at.saturating_add(ANCHOR_EVERY_MS)) {

@@ -8,8 +8,8 @@ use crate::error::{Error, Result};
 use crate::ports::{App, read};
 use crate::records::{AuditRecord, Listed, Page};
 
-/// A page of an event's ledger, or of the organisation's own ledger if no event is named. If `action` is given, only
-/// lines of that action.
+/// A page of an event's ledger, or of the organisation's own ledger if no event is named. If `action` is given, the
+/// page has only lines of that action.
 pub async fn list(
     app: &App,
     caller: &UserCaller,

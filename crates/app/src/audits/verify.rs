@@ -19,13 +19,14 @@ pub struct Verified {
     pub ledgers: u64,
     /// Number of lines that hold.
     pub lines: u64,
-    /// The broken ledgers (`None` = the organisation's own). Each has the place of the first line that does not hold or
+    /// The broken ledgers (`None` = the organisation's own). Each has the place of the first line that was changed or
     /// is missing.
     pub broken: Vec<(Option<EventId>, u64)>,
 }
 
-/// Verifies every ledger of an organisation. A chain that holds may still lack its last lines. So each chain must end
-/// with the head that is stored separately. It must also contain what the organisation's own ledger noted about it.
+/// Verifies every ledger of an organisation. If the last lines of a ledger were cut off, the hashes of the others still
+/// match. So the last line's hash must equal the head that is stored apart from the lines. An event's ledger must also
+/// have each hash that the organisation's own ledger noted for it (`anchor`).
 pub async fn verify(app: &App, organization_id: &OrganizationId, events: &[EventId]) -> Result<Verified> {
     let mut out = Verified::default();
     let mut anchors: BTreeMap<EventId, BTreeMap<u64, [u8; 32]>> = BTreeMap::new();
@@ -61,8 +62,8 @@ impl Verified {
     }
 }
 
-/// Verifies one ledger. Returns the number of its lines, or as an error the place of the first line that does not hold.
-/// Its notes about other ledgers go into `anchors`.
+/// Verifies one ledger. Returns the number of its lines, or as an error the place of the first line that was changed or
+/// is missing. Adds what the ledger's lines note about the ends of other ledgers to `anchors`.
 async fn follow(
     app: &App,
     organization_id: &OrganizationId,

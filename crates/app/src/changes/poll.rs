@@ -22,7 +22,8 @@ use crate::scans::office::name_of;
 pub struct ChangesCommand {
     /// The device's cursor. `None` means from the start.
     pub cursor: Option<Cursor>,
-    /// The version of the device's list. Rule changes up to it are left out.
+    /// The version of the device's list. The answer leaves out rule changes up to this version, since the list has
+    /// them.
     pub manifest_version: u64,
 }
 
@@ -161,8 +162,8 @@ fn items(tx: &mut dyn Tx, event_id: &EventId, tickets: Vec<TicketRecord>) -> Res
     Ok(out)
 }
 
-/// The state of a ticket after its older scans alone. The answer has this state in their place if a ticket has many
-/// scans. The server reduces only `older` and all reverts.
+/// The state of a ticket after the scans `older` alone. The answer to a device lists only the newest scans of a ticket.
+/// For the others (`older`) it has this one state. The server reduces only `older` and all reverts.
 fn prefix(tx: &mut dyn Tx, event_id: &EventId, ticket_id: &TicketId, older: &[EffectiveScan]) -> Result<TicketState> {
     if older.is_empty() {
         return Ok(TicketState::default());

@@ -1,6 +1,6 @@
-//! Counts, in one act, every proven scan of a device that waits (spec D10, D19). These are scans received while the
-//! device was revoked or suspended, and scans at or after `lost_since`. Scans that no known key signed stay in the
-//! review queue, one by one.
+//! Accepts, in one act, every waiting scan of a device whose author is proven, so that these scans count (spec D10,
+//! D19). These are scans received while the device was revoked or suspended, and scans at or after `lost_since`. Scans
+//! that no known key signed stay in the review queue, where a person decides about each.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,8 @@ pub struct Accepted {
     pub waiting: usize,
 }
 
-/// Counts the waiting scans of a device, in every event for which it scanned. If none waits, nothing changes.
+/// Accepts the waiting scans of a device whose author is proven, in every event for which it scanned. If no scan waits,
+/// nothing changes.
 pub async fn accept(app: &App, caller: &UserCaller, device_id: DeviceId) -> Result<Accepted> {
     caller.must(Action::Review)?;
     let (now, seeded, id) = (app.clock.now(), app.seeded_ids(), device_id.clone());
@@ -77,8 +78,8 @@ pub(crate) fn say(
     tx.append_audit(line::of(by, Some(event_id), "scans_accepted", ("Device", device_id.as_str()), said))
 }
 
-/// The result of accepting a device's waiting scans in one event. `brought` is what to announce after the commit, and
-/// is present if any scan was accepted. The caller adds the ledger's line.
+/// The result of accepting a device's waiting scans in one event. `brought` holds the changes that the caller announces
+/// after the commit. It is present if any scan was accepted. The caller adds the ledger's line.
 pub(crate) struct AcceptedIn {
     pub accepted: Accepted,
     pub brought: Option<Brought>,
@@ -98,7 +99,7 @@ pub(crate) fn proven_among(
     Ok(proven.collect())
 }
 
-/// Accepts a device's waiting scans of one event. If `among` is given, only those in it.
+/// Accepts a device's waiting scans of one event. If `among` is given, only the scans in `among` are accepted.
 pub(crate) fn accept_in(
     tx: &mut dyn Tx,
     by: &UserCaller,

@@ -34,7 +34,7 @@ pub struct PairingRequest {
     pub device_type: String,
     /// When the request expires.
     pub expires_at: Timestamp,
-    /// The device with this id that the organisation has already. Absent if it has none.
+    /// The device of the organisation that has the requesting device's id already. Absent if there is none.
     pub known: Option<DeviceRecord>,
     /// Whether somebody of this organisation has approved the request.
     pub approved: bool,
@@ -75,9 +75,9 @@ pub async fn show_request(app: &App, caller: &UserCaller, pairing_token: &str) -
     Ok(PairingRequest { device_id, name, device_type, expires_at, known, approved: taken.is_some() })
 }
 
-/// Approves a pairing request for an event and a gate. A device that is known here may return to its last place
-/// (`place` absent). Approving the same request again changes nothing. For another place it fails with
-/// `already_approved`.
+/// Approves a pairing request for an event and a gate. If `place` is absent, a device that the organisation knows
+/// returns to its last event and gate. Approving the same request again changes nothing. Approving it again for another
+/// event or gate fails with `already_approved`.
 ///
 /// A device that is marked lost is approved only if the caller says that it is `found`; otherwise the call fails with
 /// `device_lost`. Its scans count from now on. The scans that it made while it was lost stay in quarantine (spec D10).
@@ -142,7 +142,7 @@ pub async fn approve_pairing(
     Ok(Approved { request: PairingRequest { approved: true, ..request }, event_id, gate_id })
 }
 
-/// Stores the approval. Returns whether the device was lost and counts as found now.
+/// Stores the approval. Returns whether the device was marked lost and is marked found now.
 fn approve(tx: &mut dyn Tx, by: &UserCaller, record: &PairingTokenRecord, found: bool) -> Result<bool> {
     if let Some(held) = tx.pairing_token(&record.token_hash)? {
         let same = (&held.event_id, &held.gate_id) == (&record.event_id, &record.gate_id);
@@ -175,8 +175,8 @@ fn approve(tx: &mut dyn Tx, by: &UserCaller, record: &PairingTokenRecord, found:
     Ok(lost_since.is_some())
 }
 
-/// Marks a lost device as found, in every event for which it scanned, and adds a line to the ledger of each. It stays
-/// revoked until it fetches its key.
+/// Marks a lost device as found, in every event for which it scanned, and adds a line to the ledger of each. The device
+/// stays revoked until it fetches its key.
 fn take_back(
     tx: &mut dyn Tx,
     by: &UserCaller,

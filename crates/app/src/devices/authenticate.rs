@@ -56,9 +56,9 @@ pub(super) fn opens(key: &DeviceKeyRecord, now: Timestamp) -> bool {
 }
 
 /// Notes the first use of a key. From then on a repeated pairing no longer replaces it (spec D11), and the device's
-/// former keys end. After a rotation (spec §5), and after a pairing in which the device sent its own key, the former
-/// keys work for one more hour. The device may hold scans of S1's form that only the old bearer proves. If an organiser
-/// approved a request that came without a key, the former keys end at once.
+/// former keys end at once or an hour later. They end an hour later after a rotation (spec §5), and after a pairing in
+/// which the device sent its own key: the device may hold scans of S1's form that only the old bearer proves. They end
+/// at once if an organiser approved a request that came without a key.
 async fn note_first_use(app: &App, caller: &DeviceCaller, now: Timestamp) -> Result<()> {
     let (device_id, hash) = (caller.device_id.clone(), caller.token_hash);
     write(&*app.store, Scope::organization(&caller.organization_id), move |tx| {

@@ -17,7 +17,7 @@ pub struct Listing {
     pub device: DeviceRecord,
     /// The device's logs, with closed ones.
     pub logs: Vec<LogListing>,
-    /// Number of its scans, in any event, that count nothing until a person accepts them.
+    /// Number of the device's scans, in any event, that count nothing until a person accepts them.
     pub waiting: u64,
 }
 

@@ -90,7 +90,8 @@ struct Attempt<'a> {
     token_hash: [u8; 32],
     claim_hash: Option<[u8; 32]>,
     api_key: &'a ApiKey,
-    /// The events in which an incident says that the device is suspended. Empty unless the device is revoked now.
+    /// The events with an incident about the device's suspension. Empty unless the device is revoked now, since only
+    /// then does the pairing clear these incidents.
     told: &'a BTreeSet<EventId>,
     now: Timestamp,
 }
@@ -280,8 +281,9 @@ fn decide(tx: &mut dyn Tx, secret: &Secret, attempt: &Attempt<'_>, seeded: &mut 
 /// The shortest time between two ledger lines about a refused code, in milliseconds.
 const ALARM_EVERY_MS: i64 = 60_000;
 
-/// Adds a ledger line about a refusal. If another device used the code before, that device shows an alarm to staff. An
-/// alarm that was raised a moment ago is not raised again.
+/// Adds a ledger line about a refused pairing. If another device was paired by the code before, the server marks that
+/// other device's record. The other device then shows an alarm to its staff. If it was marked a moment ago, nothing is
+/// written.
 fn refuse(
     tx: &mut dyn Tx,
     attempt: &Attempt<'_>,
@@ -369,9 +371,9 @@ fn put_device(
     Ok(name)
 }
 
-/// Gives the device a name of its own. Phones that read one sheet at the same moment are offered the same name. If the
-/// server made the name and another device has it, this device gets the next free number. A name that staff typed is
-/// kept.
+/// Gives the device a name of its own. Phones that read the pairing code of one printed sheet at the same moment are
+/// offered the same name. If the server made the name and another device has it, this device gets the next free number.
+/// A name that staff typed is kept.
 fn one_of_its_own(tx: &mut dyn Tx, command: &PairCommand, token: &PairingTokenRecord, name: String) -> Result<String> {
     let gates = gates::all(tx, &token.event_id)?;
     let gate = gates.into_iter().find(|gate| gate.gate_id == token.gate_id).map(|gate| gate.rules.name);

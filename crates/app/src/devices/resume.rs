@@ -13,8 +13,9 @@ use crate::error::{Error, Result};
 use crate::ports::{App, Hint, Pace, Scope, Topic, read, write};
 use crate::records::{DeviceHealth, DeviceRecord, DeviceState};
 
-/// Resumes a suspended device. An active one stays unchanged and nothing is counted. For a revoked one it fails with
-/// 409 `device_revoked`: an organiser approves the code that the device shows instead.
+/// Resumes a suspended device. An active device stays unchanged, and none of its waiting scans is accepted. For a
+/// revoked device the call fails with 409 `device_revoked`. To let it back in, an organiser approves the pairing code
+/// that the device shows.
 pub async fn resume(app: &App, caller: &UserCaller, device_id: DeviceId) -> Result<(DeviceRecord, Accepted)> {
     caller.must(Action::ManageDevices)?;
     let (now, seeded, id) = (app.clock.now(), app.seeded_ids(), device_id.clone());

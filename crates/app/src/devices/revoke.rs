@@ -18,8 +18,9 @@ use crate::records::{DeviceKeyRecord, DeviceRecord, DeviceState, Page};
 use crate::rules::{Brought, announce, put};
 use crate::seeded_ids::SeededIds;
 
-/// Revokes a device. `lost_since` is when it was lost, absent if it was not lost: scans at or after that time are
-/// treated as unverified until reviewed. Revoking it again changes only `lost_since`, if a new one is given.
+/// Revokes a device. `lost_since` is the time at which the device was lost, absent if it was not lost. Its scans at or
+/// after that time count nothing until a person accepts them. Revoking the device again changes only `lost_since`, if a
+/// new time is given.
 pub async fn revoke(
     app: &App,
     caller: &UserCaller,
@@ -82,7 +83,7 @@ pub async fn revoke(
     Ok(device)
 }
 
-/// The event to which the device is assigned now, and all events that hold scans of it.
+/// The event to which the device is assigned now, and all events that hold scans of this device.
 pub(super) fn events_of(tx: &mut dyn Tx, device_id: &DeviceId) -> Result<(EventId, Vec<EventId>)> {
     let device = tx.device(device_id)?.ok_or_else(|| Error::not_found("device"))?;
     let mut events = BTreeSet::from([device.event_id.clone()]);
@@ -101,7 +102,8 @@ pub(super) fn events_of(tx: &mut dyn Tx, device_id: &DeviceId) -> Result<(EventI
     }
 }
 
-/// Marks the device as found. Its scans from now on count, and those of the time when it was lost still wait.
+/// Marks the device as found. Scans that it makes from now on count. Scans of the time when it was lost still wait for
+/// a person.
 pub(super) fn find_again(
     tx: &mut dyn Tx,
     event_id: &EventId,

@@ -1,6 +1,6 @@
 //! Gives a device a new key (spec §5 `rotate-key`). A token bound to the device pairs it and gives it a pending key.
-//! The pending key's first use starts the old key's overlap ([`super::authenticate`]). Scans queued under the old key
-//! stay proven.
+//! From the pending key's first use on, the old key works for one more hour ([`super::authenticate`]). Scans queued
+//! under the old key stay proven.
 
 use admit_core::access::Action;
 use admit_core::ids::DeviceId;

@@ -33,9 +33,9 @@ pub struct EntryTypePatch {
     pub uses: Option<Option<u32>>,
 }
 
-/// Changes an entry type. Its limits belong to its zone. Entry types that share a zone share them, since a ticket has a
-/// zone and no type. The limits hold from this write on. Fails with `entry_type_exists`. A patch that changes nothing
-/// writes nothing.
+/// Changes an entry type. Its limits belong to its zone. Entry types that share a zone share these limits, since a
+/// ticket has a zone and no type. The limits hold from this write on. Fails with `entry_type_exists`. A patch that
+/// changes nothing writes nothing.
 pub async fn update(
     app: &App,
     caller: &UserCaller,

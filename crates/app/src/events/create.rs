@@ -117,7 +117,8 @@ pub async fn create(app: &App, caller: &UserCaller, new: NewEvent) -> Result<Eve
     Ok(event)
 }
 
-/// The first gates with these names. Each gets an id made of its name.
+/// The gates that a new event begins with, one for each name; without names, the standard gate. Each gets an id made of
+/// its name.
 fn gates(names: Option<&[String]>) -> Result<Vec<(GateId, GateRules)>> {
     let standard = [FIRST_GATE.to_owned()];
     let mut checks = Checks::default();

@@ -20,8 +20,8 @@ pub fn settings(event: &EventRecord) -> DoorSettings {
     }
 }
 
-/// The name that staff use for each zone: the name of the first entry type that has the zone. `types` come in their
-/// order.
+/// The name that staff use for each zone: the name of the first of `types` that has the zone. `types` are in the order
+/// of the event's entry types.
 pub fn zone_names<'a>(types: impl IntoIterator<Item = &'a EntryTypeRecord>) -> Change {
     let mut names = ZoneNames::new();
     for one in types {

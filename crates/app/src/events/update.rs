@@ -1,4 +1,5 @@
-//! Changes an event. Each changed field is a rule, and the scans it touches are judged again.
+//! Changes an event. For each changed field the server stores a rule, and judges again the scans that this rule may
+//! affect.
 
 use std::collections::BTreeSet;
 
@@ -55,8 +56,7 @@ pub struct EventPatch {
     pub verdict_fields: Option<Vec<String>>,
     /// Kinds of codes that cameras read in addition to QR; absent: unchanged.
     pub barcode_kinds: Option<Vec<BarcodeKind>>,
-    /// Days after the event's end when guests' personal data is erased; absent: unchanged. With `Some(None)` it is
-    /// never erased.
+    /// Days after the event's end when guests' personal data is erased; absent: unchanged. `Some(None)` means never.
     pub retention_days: Option<Option<u32>>,
     /// Whether the practice scans of the last 12 hours were real and count from now on. Only for a draft that goes
     /// live.
@@ -260,9 +260,9 @@ fn changes(
 
 /// The subjects whose scans a change may touch:
 ///
-/// - all of them, if the re-entry rules change or an end is taken back;
-/// - those with a scan between the old and the new bound, if start or end changes, since plausibility changes there;
-/// - those with a scan from now on, if doors open or close.
+/// - all subjects, if the re-entry rules change or an ended event goes live again;
+/// - those with a scan between the old and the new time, if start or end changes, since plausibility changes there;
+/// - those with a scan after this write, if the status changes, since doors then open or close.
 ///
 /// A name, a place or a PIN decides nothing about a scan.
 fn touched(

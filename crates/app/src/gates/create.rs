@@ -32,7 +32,8 @@ pub struct NewGate {
     pub names_on_devices: Option<bool>,
     /// Whether staff may add guests at the gate. Absent means no.
     pub walk_ins: Option<bool>,
-    /// The checks that the gate makes. Absent means both. They cannot be changed later.
+    /// The checks that the gate makes. Absent means both that exist: the ticket is valid, and the scan is no duplicate.
+    /// They cannot be changed later.
     pub entry_rules: Option<Vec<EntryRule>>,
 }
 

@@ -31,7 +31,7 @@ pub fn all(tx: &mut dyn Tx, event_id: &EventId) -> Result<Vec<Gate>> {
 }
 
 /// Checks that no other gate of the event has this name, since staff pick gates by name. Fails with a field error of
-/// `name`. Case and spaces make no difference.
+/// `name`. Names that differ only in case or spaces count as the same name.
 pub(super) fn one_of_a_name(tx: &mut dyn Tx, event_id: &EventId, gate_id: &GateId, name: &str) -> Result<()> {
     let gates = all(tx, event_id)?;
     let same =

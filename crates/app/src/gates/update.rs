@@ -1,4 +1,4 @@
-//! Changes a gate. Each changed field is a rule that holds from this write on.
+//! Changes a gate. For each changed field the server stores a rule that holds from this write on.
 
 use std::collections::BTreeSet;
 

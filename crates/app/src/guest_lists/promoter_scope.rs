@@ -15,8 +15,8 @@ pub fn is_own_list(caller: &UserCaller, list: &GuestListRecord) -> bool {
     can(caller.role, Action::ReadGuests) || list.promoter_id.as_ref() == Some(&caller.user_id)
 }
 
-/// The list that a name means. That is the list with exactly this name, otherwise the oldest with the same name by
-/// `for_identity`. `None` if there is neither.
+/// The list that a name means. That is the list with exactly this name, otherwise the oldest whose name is the same
+/// after normalisation (`for_identity`). `None` if there is neither.
 pub(crate) fn by_name<'a>(lists: &'a [GuestListRecord], name: &str) -> Option<&'a GuestListId> {
     let exact = lists.iter().find(|list| list.name == name);
     exact
@@ -49,8 +49,8 @@ pub fn must_fill(
     Err(Error::invalid(path, format!("is not {whose}")))
 }
 
-/// Checks that no other list has the same name by `for_identity`. Otherwise an import could put guests on the wrong one
-/// of the two.
+/// Checks that no other list has a name that is the same after normalisation (`for_identity`). Otherwise an import
+/// could put guests on the wrong one of the two.
 pub(super) fn one_of_a_name(tx: &mut dyn Tx, list: &GuestListRecord) -> Result<()> {
     let lists = tx.guest_lists(&list.event_id)?;
     let same = |one: &&GuestListRecord| {

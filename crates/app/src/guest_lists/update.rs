@@ -85,7 +85,7 @@ pub async fn update(
 const ENTITY: &str = "GuestList";
 const UPDATED: &str = "guest_list_updated";
 
-/// The lists by their former names, in the form of `for_identity`. If several lists had a name, the result is the list
+/// The lists by their former names, normalised by `for_identity`. If several lists had a name, the result is the list
 /// that gave it up last.
 pub(crate) fn former_names(
     tx: &mut dyn Tx,

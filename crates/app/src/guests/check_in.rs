@@ -26,8 +26,8 @@ use crate::seeded_ids::SeededIds;
 /// The check-in that a member asks for.
 #[derive(Debug, Clone)]
 pub struct CheckIn {
-    /// The id of the check-in, new for each. A repeated request with the same id gets the stored answer and counts
-    /// once.
+    /// The id of the check-in, a new one for each check-in. A repeated request with the same id gets the stored answer
+    /// and counts once.
     pub scan_id: ScanId,
     /// The gate at which the check-in counts.
     pub gate_id: GateId,
@@ -45,9 +45,9 @@ enum Done {
 }
 
 /// Checks a guest in by a scan of the ticket, which the rules at the event's head judge. A refusal is an answer, and is
-/// stored like a refusal at a door. The member can set it aside by a new request with a new id and a reason. Fails with
-/// `no_ticket`, with `event_not_live` for a draft, with `scan_id_reused` if the id stands for another check-in, and if
-/// more persons are asked for than may come in.
+/// stored like a refusal at a door. The member can override the refusal by a new request with a new id and a reason.
+/// Fails with `no_ticket`, with `event_not_live` for a draft, and with `scan_id_reused` if the id stands for another
+/// check-in. Also fails if the member asks for more persons than may still come in.
 pub async fn check_in(app: &App, caller: &UserCaller, guest_id: GuestId, wish: CheckIn) -> Result<CheckInAnswer> {
     caller.must(Action::ManageGuests)?;
     let mut checks = Checks::default();
@@ -149,8 +149,9 @@ fn digest(guest_id: &GuestId, wish: &CheckIn) -> [u8; 32] {
     admit_core::sign::token_hash(&said.to_string())
 }
 
-/// Writes the verdict into the scan, and whether the door opened. Fails if the verdict is valid but more persons are
-/// asked for than may come in. In that case nothing is stored, and the member asks for fewer or gives a reason.
+/// Writes the verdict into the scan, and whether the door opened. Fails if the verdict is valid but the member asks for
+/// more persons than may still come in. Then nothing is stored, and the member must ask for fewer persons or give a
+/// reason.
 fn settle(scan: &mut Scan, verdict: &Verdict, wish: &CheckIn, operator: String) -> Result<()> {
     scan.outcome = verdict.outcome;
     let fits = verdict.outcome == Outcome::Valid && scan.count <= verdict.may_admit;

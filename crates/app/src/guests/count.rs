@@ -17,7 +17,7 @@ pub struct Counts {
     pub all: u64,
     /// Number of persons: the sum of the party sizes.
     pub persons: u64,
-    /// Persons that valid tickets admit. Without a search it is the event's own number, as on its overview and its live
+    /// Persons whom valid tickets admit. Without a search it is the same number as on the event's overview and live
     /// page. That number includes tickets without a guest.
     pub expected: u64,
     /// Guests with somebody of their party inside now.
@@ -40,7 +40,8 @@ pub struct Counts {
     pub entry_types: Vec<(EntryTypeRecord, u64)>,
 }
 
-/// Counts the guests that `text` finds. If it is absent, all guests. A promoter counts only those of their own lists.
+/// Counts the guests that `text` finds. If `text` is absent, it counts all guests. A promoter counts only those of
+/// their own lists.
 pub async fn count(app: &App, caller: &UserCaller, event_id: EventId, text: Option<String>) -> Result<Counts> {
     let filter = seen_by(caller, text)?;
     let by = caller.clone();

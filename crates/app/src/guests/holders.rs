@@ -13,8 +13,8 @@ use crate::records::{GuestRecord, TicketRecord};
 pub struct Holder {
     /// The guest who holds the ticket. Absent if no guest does.
     pub guest: Option<GuestRecord>,
-    /// The name of the guest's entry type, or else of the first type whose zone is the ticket's. Absent if there is
-    /// neither.
+    /// The name of the guest's entry type. If no guest holds the ticket, or the guest has no entry type, it is the name
+    /// of the first entry type with the ticket's zone. Absent if no entry type has that zone.
     pub entry_type: Option<String>,
 }
 

@@ -19,10 +19,10 @@ use crate::ports::{App, Scope, Tx, read, write};
 use crate::records::{EventRecord, GuestRecord, NewAudit, RunRecord, TicketRecord};
 
 /// Enqueues a guest's pass again. For a guest with neither e-mail nor phone, the pass is made and nothing is mailed. A
-/// promoter may do this for guests of their own lists. If the guest's newest run is under way or waits, that run is
-/// returned and tried at once. It mails the guest with the data of that time. Fails with `code_of_another` if the
-/// guest's code came from another system, with `ticket_not_active`, with `event_over`, and with `rate_limited` if it
-/// was asked for a moment ago.
+/// promoter may do this for guests of their own lists. If the guest's newest run has not ended, the server returns that
+/// run, and tries it at once unless it was tried less than a minute ago. The run then mails the guest the present data.
+/// Fails with `code_of_another` if the guest's code came from another system, with `ticket_not_active`, with
+/// `event_over`, and with `rate_limited` if the pass was sent again less than a minute ago.
 pub async fn resend(app: &App, caller: &UserCaller, guest_id: GuestId) -> Result<RunRecord> {
     if !can(caller.role, Action::ManageGuests) {
         caller.must(Action::ManageOwnGuests)?;
@@ -108,7 +108,8 @@ pub(super) enum NextStep {
 }
 
 /// Decides what a request to send a pass again leads to. `ticket` is the guest's ticket, `newest` the newest run about
-/// the guest. Times count from the end of a run by the server's clock, since a stamp of the event may lie ahead of it.
+/// the guest. The age of a run counts from its last change by the server's clock, since a stamp of the event may lie
+/// ahead of that clock.
 pub(super) fn next_step(ticket: Option<&TicketRecord>, newest: Option<RunRecord>, now: Timestamp) -> NextStep {
     let Some(ticket) = ticket.filter(|ticket| ticket.drawn) else { return NextStep::CodeOfAnother };
     if ticket.rules.status != TicketStatus::Active {
@@ -126,7 +127,7 @@ pub(super) fn next_step(ticket: Option<&TicketRecord>, newest: Option<RunRecord>
     }
 }
 
-/// Makes an open run due at once, with all its tries again. `None` if it ended at this very moment.
+/// Makes an open run due at once, and resets its number of tries. `None` if the run ended at this very moment.
 pub(super) fn retry(tx: &mut dyn Tx, run: RunRecord, now: Timestamp) -> Result<Option<RunRecord>> {
     let again = RunRecord { tries: 0, next_at: Some(now), updated_at: now, ..run };
     if !tx.update_run(&again)? {

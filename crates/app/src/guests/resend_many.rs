@@ -53,7 +53,7 @@ pub struct Resent {
 /// counted by reason, and don't stop the others. A promoter may do this for guests of their own lists. Fails with
 /// `event_over`. With `dry_run` it only counts.
 ///
-/// 1. Read the guests, and what a request leads to for each.
+/// 1. Read the guests, and find for each what a request leads to.
 /// 2. Send the passes, several guests per transaction, so that scans at the door need not wait long. The first
 ///    transaction writes the one line of the ledger.
 pub async fn resend_many(
@@ -170,7 +170,8 @@ fn plan(
     Ok((planned, ids))
 }
 
-/// Sends the passes of these guests. A moment ago, the plan was to mail each of them. Each is checked again here.
+/// Sends the passes of these guests. The plan, made in an earlier transaction, was to mail each of them. Each guest is
+/// checked again here, because something may have changed since.
 fn send(
     tx: &mut dyn Tx,
     by: &UserCaller,

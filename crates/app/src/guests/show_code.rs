@@ -20,8 +20,8 @@ pub struct ShownCode {
     pub pass: Option<String>,
 }
 
-/// The code of a ticket and the token of its pass. A promoter sees only those of their own guests. The call adds a line
-/// to the ledger before it returns the code.
+/// The code of a ticket and the token of its pass. A promoter sees them only for guests of their own lists. The call
+/// adds a line to the ledger before it returns the code.
 pub async fn show_code(app: &App, caller: &UserCaller, ticket_id: TicketId) -> Result<ShownCode> {
     caller.must_any(&[Action::ManageGuests, Action::ManageOwnGuests])?;
     let by = caller.clone();

@@ -136,7 +136,7 @@ fn done_by_people(tx: &mut dyn Tx, guest: &GuestRecord, ticket: Option<&TicketRe
     Ok(moments)
 }
 
-/// The name of the endpoint that a line's metadata names. `None` if it names none.
+/// The name of the webhook endpoint whose id a ledger line has in its metadata. `None` if the line has none.
 fn told_by(tx: &mut dyn Tx, metadata: &str, known: &mut BTreeMap<String, Option<String>>) -> Result<Option<String>> {
     let metadata: serde_json::Value = serde_json::from_str(metadata).unwrap_or_default();
     let Some(endpoint_id) = metadata["webhook_endpoint_id"].as_str() else { return Ok(None) };
@@ -147,8 +147,8 @@ fn told_by(tx: &mut dyn Tx, metadata: &str, known: &mut BTreeMap<String, Option<
     Ok(known.get(endpoint_id).cloned().flatten())
 }
 
-/// The kind of a moment at which a person asked for the pass again. Without an address the pass is made, and nothing is
-/// sent.
+/// The kind of a moment at which a person asked for the pass again. For a guest without an e-mail address the server
+/// makes the pass and sends nothing.
 fn resent(changes: &str) -> What {
     let changes: serde_json::Value = serde_json::from_str(changes).unwrap_or_default();
     if changes["has_email"] == false { What::Remade } else { What::Resent }

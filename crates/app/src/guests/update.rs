@@ -1,4 +1,4 @@
-//! Changes a guest. The party size is also the limit of the guest's ticket.
+//! Changes a guest. The party size of the guest is also the limit of the guest's ticket, so both change together.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,8 @@ pub struct GuestPatch {
     pub fields: BTreeMap<String, Option<String>>,
     /// The organiser's own id of the guest; absent: unchanged.
     pub external_id: Option<Option<String>>,
-    /// The new status of the guest's ticket; absent: unchanged. `voided` admits nobody, and `active` takes that back.
+    /// The new status of the guest's ticket; absent: unchanged. A `voided` ticket admits nobody. `active` ends the
+    /// voiding.
     pub ticket_status: Option<TicketStatus>,
     /// The new guest list; absent: unchanged.
     pub guest_list_id: Option<Option<GuestListId>>,
@@ -145,7 +146,8 @@ pub async fn update(app: &App, caller: &UserCaller, guest_id: GuestId, patch: Gu
     Ok(guest)
 }
 
-/// Turns the error into `NotFound`, since to a promoter a guest on somebody else's list does not exist.
+/// Turns the refusal of a guest list that is not the promoter's own into `NotFound`. To a promoter, a guest on somebody
+/// else's list does not exist.
 pub(super) fn hidden(error: Error) -> Error {
     if matches!(error, Error::Invalid { .. }) { Error::not_found("guest") } else { error }
 }
@@ -199,9 +201,10 @@ fn with_fields(before: &Fields, patch: &BTreeMap<String, Option<String>>) -> Fie
     fields
 }
 
-/// Updates the import key, by which the next file finds the ticket. If the key was made of the guest's old external id,
-/// or there was none, it is made of the new id. A key that was made of an order or a name stays. If the guest changes
-/// lists, a key that belongs to one list becomes a key of the new list. Returns whether the key changed.
+/// Updates the import key, by which the next file finds the ticket. If the external id changes, and the key was made of
+/// the old external id or there was no key, the key is made of the new id. A key that was made of an order's number or
+/// a name stays. If the guest changes lists, a key that belongs to one list becomes a key of the new list. Returns
+/// whether the key changed.
 fn with_key(
     tx: &mut dyn Tx,
     by: &UserCaller,
@@ -255,8 +258,8 @@ fn held_ticket(
     }
 }
 
-/// The changes of a guest, as the ledger states them. They name the fields of personal data, but not the values, so
-/// that the values can be erased.
+/// The changes of a guest, for the ledger line about the update. They name the fields of personal data, but not the
+/// values, so that the values can be erased.
 fn differences(before: &GuestRecord, after: &GuestRecord) -> Map<String, Value> {
     let mut out = Map::new();
     let personal = [

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use admit_core::access::Action;
 use admit_core::ids::{DeviceId, EventId, IncidentId, ScanId};
 use admit_core::incident::{Cause, CauseSubject};
+use admit_core::reduce::ScanVerdict;
 use admit_core::review::{Decision, Review};
 use admit_core::scan::Digest;
 use admit_core::wire::stored;
@@ -27,17 +28,18 @@ use crate::seeded_ids::SeededIds;
 pub struct Resolve {
     /// The decision about the scans. `None` for a note only.
     pub decision: Option<Decision>,
-    /// The scans that the answer is about. `accept` and `exclude` need at least one; a note has none. `restore` without
-    /// any takes back every decision about the incident's ticket or code.
+    /// The scans that the answer is about. `accept` and `exclude` need at least one scan; a note has none. `restore`
+    /// without scans takes back every decision about the incident's ticket or code.
     pub scans: Vec<(DeviceId, ScanId)>,
     /// The reason that the person gave. It may be empty.
     pub note: String,
 }
 
-/// Answers an incident. The incident is then resolved for its present cause, and opens again if the cause changes.
-/// `accept` makes the server count scans, and `exclude` makes it not count them. A note decides nothing. `restore`
-/// takes either back, together with the answer. If the cause then holds, the incident is open again. Fails with
-/// `incident_cleared` if the cause is gone and there is nothing to take back.
+/// Answers an incident. The answer resolves the incident for its present cause. If the cause changes, the incident
+/// opens again. `accept` makes the server count scans, and `exclude` makes it not count them. A note (no decision)
+/// changes nothing about scans. `restore` takes back such a decision together with the answer. If the cause still holds
+/// after that, the incident is open again. Fails with `incident_cleared` if the cause is gone and there is nothing to
+/// take back.
 pub async fn resolve(app: &App, caller: &UserCaller, incident_id: IncidentId, said: Resolve) -> Result<ShownIncident> {
     caller.must(Action::Review)?;
     let now = app.clock.now();
@@ -90,10 +92,10 @@ pub(super) fn announce_answered(app: &App, caller: &UserCaller, event_id: EventI
     app.hints.hint(Hint { organization_id, event_id, serial: Some(brought.serial), topic: Topic::Incidents });
 }
 
-/// Steps 3 and 4 of [`resolve`]: answers an incident inside a write, and adds one line to the ledger. The answer, the
-/// decisions and what follows from them are one write. Returns `None` if there was nothing to take back. `reviewed`
-/// holds the contents about which this write already decided. So a second incident about the same scan adds no second
-/// decision.
+/// Steps 3 and 4 in the body of [`resolve`]: answers an incident inside a write, and adds one line to the ledger. The
+/// answer, the decisions and what follows from them are one write. Returns `None` if there was nothing to take back.
+/// `reviewed` holds the contents about which this write already decided. So a second incident about the same scan adds
+/// no second decision.
 #[expect(clippy::too_many_arguments, reason = "an answer is all of these")]
 pub(super) fn answer(
     tx: &mut dyn Tx,
@@ -125,8 +127,8 @@ type Scans = BTreeSet<(DeviceId, ScanId)>;
 /// A scan's content: device, scan, digest.
 pub(super) type Content = (DeviceId, ScanId, Digest);
 
-/// Step 3 of [`resolve`], unless it is a `restore`. Resolves the incident for its present digest, stores the decisions,
-/// and judges their subjects.
+/// Step 3 in the body of [`resolve`], for every decision but `restore`. Resolves the incident for its present digest,
+/// stores the decisions, and judges their subjects.
 #[expect(clippy::too_many_arguments, reason = "an answer is all of these")]
 fn decide(
     tx: &mut dyn Tx,
@@ -161,8 +163,8 @@ fn decide(
     Ok((scans, Brought::of(stamp, &rejudged)))
 }
 
-/// Step 3 of [`resolve`] for a `restore`. Takes back the decisions and the answer, and judges the subjects. Returns
-/// `None` if nothing was decided or answered.
+/// Step 3 in the body of [`resolve`], for a `restore`. Takes back the decisions and the answer, and judges the
+/// subjects. Returns `None` if nothing was decided or answered.
 fn restore(
     tx: &mut dyn Tx,
     event_id: &EventId,
@@ -223,8 +225,8 @@ pub(super) fn find(tx: &mut dyn Tx, incident_id: &IncidentId) -> Result<Incident
     tx.incident(incident_id)?.ok_or_else(|| Error::not_found("incident"))
 }
 
-/// The contents at which the person looked, for the scan ids that they name. These are the contents of the cause. For
-/// another scan of the same ticket, it is the content that the reducer took.
+/// The contents that the person's answer is about, for the scan ids in the answer. For a scan of the cause, these are
+/// the contents that the cause names. For another scan of the same ticket, it is the content that the reducer took.
 fn contents_of(tx: &mut dyn Tx, event_id: &EventId, cause: &Cause, said: &Resolve) -> Result<BTreeSet<Content>> {
     let mut out = BTreeSet::new();
     let mut checks = Checks::default();
@@ -262,9 +264,13 @@ fn contents(
     if !named.is_empty() {
         return Ok(named);
     }
-    let verdicts = tx.verdicts(event_id, &subject.key())?;
-    let same = verdicts.into_iter().filter(|one| one.device_id == *device_id && one.scan_id == *scan_id);
-    Ok(same.map(|one| one.digest).collect())
+    let mut verdicts = tx.verdicts(event_id, &subject.key())?.into_iter();
+    match verdicts.find(|one| one.device_id == *device_id && one.scan_id == *scan_id) {
+        None => Ok(BTreeSet::new()),
+        Some(ScanVerdict { digest: Some(digest), .. }) => Ok([digest].into()),
+        // The id has one content.
+        Some(_) => Ok(known_of(tx, event_id, device_id, scan_id)?.into_iter().map(|one| one.digest).collect()),
+    }
 }
 
 /// The contents that are stored under a device's scan id.
@@ -283,7 +289,8 @@ fn about(subject: &CauseSubject, device_id: &DeviceId, scan_id: &ScanId) -> bool
     }
 }
 
-/// The subjects of the scans that are decided about: the incident's own, and all others to which these ids resolve.
+/// The subjects of the scans that the answer decides about: the incident's own subject, and all other subjects to which
+/// these scan ids belong.
 fn subjects(tx: &mut dyn Tx, event_id: &EventId, cause: &Cause, scans: &Scans) -> Result<BTreeSet<String>> {
     let mut out = BTreeSet::new();
     if let CauseSubject::Scans(subject) = &cause.subject {

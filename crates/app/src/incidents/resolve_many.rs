@@ -29,10 +29,11 @@ pub struct Resolved {
 }
 
 /// Answers up to 500 incidents of one event with one decision, each as [`super::resolve`] does, in one transaction.
-/// Without `decision` the answer is a note. `accept` and `exclude` decide about the scans that let persons in beyond
-/// the limit, if the incident has such, otherwise about all of its scans. An incident that an earlier answer of the
-/// same call clears counts as answered. Fails with a field error for no or too many ids. Incidents that cannot be
-/// answered are listed, and don't stop the others.
+/// Without `decision` the answer is a note. If scans of the incident let persons in beyond the limit, `accept` and
+/// `exclude` decide about these scans only, because the other scans stayed within the limit. If no scan did, they
+/// decide about all scans of the incident. An incident that an earlier answer of the same call clears counts as
+/// answered. Fails with a field error for no or too many ids. Incidents that cannot be answered are listed, and don't
+/// stop the others.
 pub async fn resolve_many(
     app: &App,
     caller: &UserCaller,
@@ -101,8 +102,9 @@ pub async fn resolve_many(
     Ok(done)
 }
 
-/// The scans that a decision is about: those that let persons in beyond the limit, or all. A note is about none.
-/// `restore` without scans takes back every decision.
+/// The scans of a cause that a decision is about. If some scans let persons in beyond the limit, `accept` and `exclude`
+/// are about these only, because the other scans of the cause stayed within the limit. Otherwise they are about all
+/// scans of the cause. A note names no scan. `restore` names none either, and so takes back every decision.
 fn meant(cause: &Cause, decision: Option<Decision>) -> Vec<(DeviceId, ScanId)> {
     if !matches!(decision, Some(Decision::Accept | Decision::Exclude)) {
         return Vec::new();

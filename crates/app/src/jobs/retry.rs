@@ -13,8 +13,8 @@ use crate::error::{Error, Result};
 use crate::ports::{App, RunFilter, Scope, write};
 use crate::records::{Page, RunRecord};
 
-/// Makes a run that gave up, or that waits, due at once, with all its tries again. Steps that are done stay done, and a
-/// step under way is not disturbed. A run that is done cannot be retried: 409 `run_done`.
+/// Makes a run that gave up, or that waits, due at once, and resets its number of tries. Steps that are done stay done,
+/// and a step under way is not disturbed. A run that is done cannot be retried: 409 `run_done`.
 pub async fn retry(app: &App, caller: &UserCaller, event_id: EventId, run_id: String) -> Result<RunRecord> {
     caller.must(Action::ManageGuests)?;
     let (by, now) = (caller.clone(), app.clock.now());
@@ -39,8 +39,8 @@ pub async fn retry(app: &App, caller: &UserCaller, event_id: EventId, run_id: St
 
 /// Retries all runs of an event that gave up, each as [`retry`] does. Returns how many there were.
 ///
-/// 1. Go from the newest to the oldest, several per transaction, each with its audit line. A run that gives up again
-///    meanwhile is not retried twice.
+/// 1. Go through these runs from the newest to the oldest, several per transaction, each with its audit line. A run
+///    that gives up again meanwhile is not retried twice.
 pub async fn retry_all(app: &App, caller: &UserCaller, event_id: EventId) -> Result<usize> {
     caller.must(Action::ManageGuests)?;
     let (mut retried, mut cursor) = (0, None);
@@ -77,8 +77,8 @@ pub async fn retry_all(app: &App, caller: &UserCaller, event_id: EventId) -> Res
     }
 }
 
-/// Probes a stopped mail lane now, since the person who retries may have repaired the mail server. If this fails, the
-/// pause ends by itself.
+/// Probes a stopped mail lane now, since the person who retries may have repaired the mail server. If the store cannot
+/// do this now, the lane is probed when its pause is over.
 async fn try_mail(app: &App) {
     let _ = app.store.hurry_mail().await;
     app.job_wakeup.wake();

@@ -21,12 +21,12 @@ pub enum Setback {
     /// This server lacks what the step needs, such as a setting. The step waits for it, however long, and no try is
     /// counted. The text names the missing thing, in words for the organiser.
     NotSetUp(String),
-    /// The mail lane is stopped. The run waits for it, at most until this time. No try is counted, and the lane states
-    /// the reason.
+    /// The mail lane is stopped. The run waits for it, at most until this time. No try is counted. The reason is stored
+    /// with the mail lane, not with the run.
     Parked(Timestamp),
     /// Another try makes no sense. The reason is in words for the organiser.
     GiveUp(String),
-    /// Somebody else took the run since. Nothing of this try is stored any more.
+    /// Another process took the run since. From now on, nothing that this process does for the run is stored.
     Taken,
 }
 
@@ -112,7 +112,8 @@ pub struct Steps {
     pub(crate) taken: TakenRun,
     pub(crate) run: RunRecord,
     pub(crate) done: Vec<StepRecord>,
-    /// Steps of `done` that are not stored yet. The run's next step, or its end, stores them.
+    /// Steps that this process has done and the store does not have yet. They are stored together with the run's next
+    /// step, or with its end.
     pub(crate) unstored: Vec<StepRecord>,
     /// The name of the step under way, or of the last one.
     pub(crate) at: &'static str,
@@ -199,8 +200,8 @@ impl Steps {
         self.done.push(step);
         Ok(output)
     }
-    /// A step that only writes. `op` returns its output, and what is needed after the commit. The latter is `None` if
-    /// the step was done before. The step and its writes commit together.
+    /// A step that only writes. `op` returns the step's output, and a value that the caller needs after the commit.
+    /// This value is `None` if the step was done before. The step and its writes commit together.
     pub async fn write<R, F>(&mut self, name: &'static str, scope: Scope, op: F) -> StepResult<(Vec<u8>, Option<R>)>
     where
         R: Send + 'static,

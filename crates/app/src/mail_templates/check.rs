@@ -7,8 +7,8 @@ use super::values::{MailValues, variables};
 use crate::checks::Checks;
 use crate::records::{LetterheadRecord, MailKind, MailPart, MailTemplateRecord};
 
-/// How similar a known name must be, from 0 to 1, so that the error suggests it. `event` is similar enough to `evnt`,
-/// and `date` is not to `name`.
+/// How similar a known name must be to an unknown name in a template, from 0 to 1, so that the error suggests it. For
+/// `evnt` it suggests `event`; for `name` it does not suggest `date`.
 const ALIKE: f64 = 0.6;
 
 /// Checks each part that the organisation wrote itself.
@@ -88,8 +88,8 @@ fn line_of_name(template: &str, name: &str) -> Option<usize> {
     found.map(|(at, _)| template[..at].matches('\n').count() + 1)
 }
 
-/// The first line of HTML with an attribute whose value is a tag without quotes. A space in such a value would begin
-/// another attribute.
+/// The first line of HTML with an attribute whose value is a `{{ }}` without quotes. A space in such a value would
+/// begin another attribute.
 fn unquoted_value(template: &str) -> Option<usize> {
     template.find("={{").map(|at| template[..at].matches('\n').count() + 1)
 }

@@ -17,7 +17,7 @@ pub struct Problem {
     pub line: Option<usize>,
     /// A fixed word for the log. It contains nothing from a template or a guest.
     pub reason: &'static str,
-    /// The rest of a sentence that begins with the part's name: "has an error in line 3: …".
+    /// The message for the user, without its subject, the name of the mail's part: "has an error in line 3: …".
     pub message: String,
 }
 
@@ -55,8 +55,8 @@ pub struct RenderedMail {
     pub problems: Vec<(MailPart, Problem)>,
 }
 
-/// Writes a mail by the organisation's own templates. The default takes the place of a template that is missing or
-/// fails.
+/// Writes a mail by the organisation's own templates. The default template takes the place of a template that is
+/// missing or fails.
 pub(crate) fn render_mail(kind: MailKind, own: &MailTemplateRecord, values: &MailValues) -> Result<RenderedMail> {
     let mut problems = Vec::new();
     let mut part = |part: MailPart| {
@@ -72,8 +72,8 @@ pub(crate) fn render_mail(kind: MailKind, own: &MailTemplateRecord, values: &Mai
     Ok(RenderedMail { subject, text, html, problems })
 }
 
-/// Statements that templates of mails may not use. The engine knows them because the workspace enables them for the
-/// templates of `xtask`.
+/// Statements that templates of mails may not use. The template engine would accept them: cargo builds it once for the
+/// workspace, with the features that the templates of `xtask` need.
 const NOT_OFFERED: [&str; 7] = ["macro", "call", "include", "import", "from", "extends", "block"];
 
 /// The problem of the first statement that templates of mails may not use.
@@ -118,7 +118,8 @@ pub(super) fn render(part: MailPart, template: &str, values: &MailValues) -> std
     Ok(made)
 }
 
-/// The template engine for one part. It can read no file, has no functions, and has three filters.
+/// The template engine for one part of a mail. It can read no file and has no functions. Its only filters are `upper`,
+/// `lower` and `default`.
 pub(super) fn engine<'source>(part: MailPart) -> Environment<'source> {
     let mut engine = Environment::empty();
     engine.set_fuel(Some(MAIL_TEMPLATE_FUEL));
@@ -138,8 +139,9 @@ pub(super) fn engine<'source>(part: MailPart) -> Environment<'source> {
     engine
 }
 
-/// Writes a value into HTML, escaped. It ignores the template's own setting, so `{% autoescape false %}` has no effect.
-/// It does not escape a `{% set %}` block again, since the block's values went through this function before.
+/// Writes a value into HTML, escaped. It does so even if the template turns escaping off, so `{% autoescape false %}`
+/// has no effect. It does not escape a `{% set %}` block again, since the block's values went through this function
+/// before.
 fn escape(out: &mut Output<'_>, _: &mut State<'_, '_>, value: &Value) -> std::result::Result<(), minijinja::Error> {
     if value.is_undefined() {
         return Err(minijinja::Error::from(ErrorKind::UndefinedError));
@@ -250,7 +252,7 @@ mod tests {
         assert_eq!(two.text, values("").pass_url);
     }
 
-    /// The mail uses the colours of the web apps, by day and by night.
+    /// The mail uses the colours of the web apps, in the light and in the dark scheme.
     #[test]
     fn the_default_colours_are_those_of_the_web_apps() {
         let tokens = include_str!("../../../../web/shared/ui/tokens.css");

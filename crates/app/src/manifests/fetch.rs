@@ -24,8 +24,8 @@ use crate::records::{DeviceRecord, DeviceState, Head, TicketRecord};
 pub struct FetchCommand {
     /// The value of `If-None-Match`. Absent if the device sent none.
     pub if_none_match: Option<String>,
-    /// The version of the device's list. If present, and if the server can tell the changes since then, the answer has
-    /// only those. Absent if the device has no list.
+    /// The version of the device's list. If it is present, and the server knows the changes since that version, the
+    /// answer has only these changes. Absent if the device has no list.
     pub since: Option<u64>,
     /// The device's wall clock, which the answer's `offset_seconds` is computed from. Absent if the device sent none.
     pub device_time: Option<Timestamp>,
@@ -154,7 +154,7 @@ fn whole(
     })
 }
 
-/// The codes that changed after `since`. A code is never taken from a ticket, so there are no tombstones.
+/// The codes that changed after `since`. No code is ever taken from a ticket, so the answer names no removed codes.
 #[expect(clippy::too_many_arguments, reason = "a list is named by all of these")]
 fn delta(
     tx: &mut dyn Tx,

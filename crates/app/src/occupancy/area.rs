@@ -1,5 +1,5 @@
-//! Counts the persons in the area behind a gate. The count starts at a recount or at the beginning of a day, exact to
-//! the millisecond.
+//! Counts the persons in the area behind a gate. The count starts at a recount or at the beginning of a day, and uses
+//! the exact millisecond of that moment.
 
 use admit_core::event::EventRules;
 use admit_core::gate::GateRules;
@@ -82,8 +82,8 @@ impl<'a> Areas<'a> {
         Ok(out)
     }
 
-    /// Persons through each gate after the moment at which an area's count starts, its `base`. Minutes are stored as
-    /// sums. For the minute of that moment, the scans themselves are read.
+    /// Persons through each gate after the moment `base`, at which an area's count starts. For whole minutes after it,
+    /// the store has sums. For the rest of the minute in which it lies, this reads the scans themselves.
     fn since(&self, tx: &mut dyn Tx, event_id: &EventId, base: AreaBase) -> Result<Occupancy> {
         let Some(until) = base.until else { return Ok(self.all.clone()) };
         let first = Timestamp::clamped(until.ms().saturating_add(1));

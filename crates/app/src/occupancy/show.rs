@@ -30,7 +30,7 @@ pub struct Inside {
     pub expected_persons: u64,
     /// Numbers of open incidents, by kind.
     pub open_incidents: Vec<(IncidentKind, u64)>,
-    /// The serial of the event's last change. The ids of the live stream are such serials.
+    /// The serial of the event's last change. The messages of the live stream name such serials in their ids.
     pub serial: u64,
 }
 

@@ -41,7 +41,7 @@ pub struct NewPairingToken {
     pub expires_at: Timestamp,
 }
 
-/// Creates a token that pairs `uses` devices with a gate within five minutes. If `uses` is absent, one device.
+/// Creates a token that pairs `uses` devices with a gate within five minutes. If `uses` is absent, it pairs one device.
 pub async fn create(
     app: &App,
     caller: &UserCaller,
@@ -52,8 +52,9 @@ pub async fn create(
     create_for(app, caller, event_id, gate_id, uses, None).await
 }
 
-/// Like [`create`], for a token that is valid for `minutes`, 1 to 1,440. If absent, five. A printed sheet with a
-/// pairing code needs hours. The end and `uses` limit what a stolen sheet can do.
+/// Like [`create`], for a token that is valid for `minutes`, 1 to 1,440; if absent, for five. A pairing code on a
+/// printed sheet must be valid for hours. Because the token expires and `uses` is limited, a thief of the sheet can
+/// pair few devices.
 pub async fn create_for(
     app: &App,
     caller: &UserCaller,

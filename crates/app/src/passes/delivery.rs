@@ -114,8 +114,8 @@ async fn insert_qr_code(steps: &mut Steps) -> StepResult<String> {
     Ok(words(given.await?.0)?)
 }
 
-/// Whether waiting for the server's address is useless, because the event is over or gone. Until then, a run without
-/// `PUBLIC_URL` waits before it makes anything.
+/// Whether waiting for `PUBLIC_URL` is useless, because the event is over or gone. While the event is not over, a run
+/// waits for `PUBLIC_URL` before it makes a pass.
 async fn waits_for_nothing(steps: &Steps) -> StepResult<bool> {
     let (app, event_id) = (steps.app(), steps.run().event_id.clone());
     let event = read(&*app.store, steps.organization_id(), move |tx| tx.event(&event_id)).await?;

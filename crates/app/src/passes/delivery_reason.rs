@@ -16,7 +16,8 @@ pub enum DeliveryReason {
     Changed,
     /// A person asked for the mail.
     Resend,
-    /// The guest's ticket is active again. A mail that was held back meanwhile goes out, for the reason it had then.
+    /// The guest's ticket is active again. If the server held back a mail while the ticket was not active, that mail
+    /// now goes out, for the reason that it had then.
     GoodAgain,
 }
 
@@ -40,7 +41,7 @@ impl DeliveryReason {
 }
 
 /// The reason to mail after a guest's row changed. `None` if nothing is mailed. `before` is the guest's former row,
-/// absent for a new guest. Without e-mail and phone nothing is sent, as in S0's trigger.
+/// absent for a new guest. As in S0, the server sends nothing to a guest with neither e-mail nor phone.
 pub(crate) fn reason_of_guest(before: Option<&GuestRecord>, after: &GuestRecord) -> Option<DeliveryReason> {
     if after.email.is_none() && after.phone.is_none() {
         return None;
@@ -58,7 +59,7 @@ pub(crate) fn reason_of_guest(before: Option<&GuestRecord>, after: &GuestRecord)
 
 /// The reason to send a guest a mail when the guest's data changed, or when the ticket's status changed. `status` is
 /// the status before and after. `None` if no mail is sent. If the ticket was not active when the pass should have gone
-/// out, the guest gets the pass once it is.
+/// out, the guest gets the pass once the ticket is active.
 pub(crate) fn reason_of_change(
     before: Option<&GuestRecord>,
     after: &GuestRecord,

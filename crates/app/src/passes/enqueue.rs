@@ -16,9 +16,9 @@ use crate::ports::Tx;
 use crate::records::{EventRecord, GuestRecord, RunRecord};
 use crate::seeded_ids::SeededIds;
 
-/// Makes a run for each of these guests (by id). Returns whether it made any. For an event that is over it makes none.
-/// An update goes only to guests whose pass was made before. So a guest whose code came from another system gets no
-/// mail when somebody corrects the name.
+/// Makes a run that mails the pass to each of these guests (id, reason). Returns whether it made any run. For an event
+/// that is over it makes none. An update goes only to guests whose pass was made before. So a guest whose code came
+/// from another system gets no mail when somebody corrects the name.
 pub(crate) fn enqueue(
     tx: &mut dyn Tx,
     event: &EventRecord,
@@ -53,10 +53,11 @@ pub(crate) fn enqueue(
     Ok(!runs.is_empty())
 }
 
-/// Adds the mails that are due to guests whose ticket is active again. Such a guest gets what the newest run did not
-/// mail, for the reason of that run. That is the pass, or a change made while the ticket was not active. If the newest
-/// mail went out, nothing is due. A guest without any run has a code from another system, and gets nothing. A run that
-/// is under way may have read the ticket before it was active again, so another run is added.
+/// Adds the mails that are due to guests whose ticket is active again. If the newest run of such a guest mailed
+/// nothing, the guest gets that mail now, for the reason of that run. It brings the pass, or news of a change made
+/// while the ticket was not active. If the newest run sent its mail, nothing is due. A guest without any run has a code
+/// from another system, and gets nothing. A run that is under way may have read the ticket before it was active again,
+/// so another run is added.
 fn with_what_is_owed(
     tx: &mut dyn Tx,
     event: &EventRecord,
@@ -113,7 +114,7 @@ pub(crate) fn enqueue_change(
 }
 
 /// Mails everybody who has a pass after the event's name, place or time changed, unless the event has begun. Returns
-/// whether there is anybody.
+/// whether anybody has a pass to mail.
 pub(crate) fn enqueue_everybody(
     tx: &mut dyn Tx,
     before: &EventRecord,

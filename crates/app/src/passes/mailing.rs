@@ -51,7 +51,7 @@ const NOT_MADE: &str = "the pass cannot be made just now: the organiser sees why
 
 /// The state of the mail to each of these guests, by the guest's newest run. A guest with an address and no run is left
 /// out: the code came from another system, or the guest was added after the event. `sees_runs` tells whether the caller
-/// may see the runs themselves.
+/// may see the runs. Only such a caller gets the reason why a step before the mail failed.
 pub(crate) fn mailings<'a>(
     tx: &mut dyn Tx,
     event_id: &EventId,

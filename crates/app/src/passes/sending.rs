@@ -35,7 +35,7 @@ pub(super) async fn turn(app: &App, run_id: &str, stopped: bool) -> Result<Optio
 }
 
 /// Sends a run's letter. If the mail server refuses the account or every letter, the lane is stopped. The run then
-/// waits with the others, at most until `until`.
+/// waits with all other letters, at most until `until`.
 pub(super) async fn send(
     app: &App,
     mail: &dyn Mail,
@@ -65,8 +65,8 @@ pub(super) async fn send(
     }
 }
 
-/// Notes that a letter was not sent for a reason of its own, which tells nothing about the lane. If it was the probe,
-/// another letter is probed at once.
+/// Notes that a letter could not be sent for a reason that concerns this letter alone. If the letter was the mail
+/// lane's probe, another letter becomes the probe at once.
 pub(super) async fn pass_on(app: &App, turn: Turn) {
     if turn == Turn::Probe {
         let _ = app.store.hurry_mail().await;

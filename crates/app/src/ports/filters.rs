@@ -25,8 +25,8 @@ impl From<&str> for Sought {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TicketFilter {
     /// The text to find. Absent if the list is not searched. It matches as a normalized substring of the guest's name.
-    /// It also matches as the start, in either case, of an id, barcode, external id or order number. A whole code that
-    /// the ticket got later matches too.
+    /// It also matches as the start, in upper or lower case, of an id, barcode, external id or order number. A whole
+    /// code that the ticket got later matches too.
     pub text: Option<Sought>,
     /// Only tickets with this administrative status.
     pub status: Option<admit_core::ticket::TicketStatus>,
@@ -85,7 +85,7 @@ impl PassMail {
     }
 }
 
-/// The order of a list of guests. A cursor is good only in the order in which it was given.
+/// The order of a list of guests. A cursor of a page in one order cannot be used for a page in another order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum GuestSort {
     /// By the normalized name, from A to Z.

@@ -113,5 +113,5 @@ impl Mail for NoMail {
     }
 }
 
-/// The reason that the mail lane states if no mail server is set up.
+/// Why no mail goes out if no mail server is set up. It is stored with the stopped mail lane.
 pub const NO_MAIL_SERVER: &str = "no mail server is set up (SMTP_URL, SMTP_FROM)";

@@ -1,5 +1,5 @@
 //! A transaction, in one trait per noun. It is bound to its organisation from the start. So no method takes an
-//! organisation, and rows of others cannot be seen.
+//! organisation, and rows of other organisations cannot be seen.
 //!
 //! An insert that breaks a unique key returns [`crate::error::Error::Conflict`]. The method's documentation names its
 //! code, such as `email_taken`.
@@ -19,8 +19,8 @@ use admit_core::scan::Digest;
 use admit_core::time::Timestamp;
 use admit_core::wire::scanning::Named;
 
-use super::Prefetch;
 use super::filters::{GuestFilter, GuestSort, IncidentFilter, RunFilter, ScanFilter, Sought, TicketFilter};
+use super::prefetch::Prefetch;
 use crate::error::Result;
 use crate::records::{
     ApiTokenRecord, AuditRecord, BatchRecord, CredentialRecord, DecisionRecord, DeviceHealth, DeviceKeyRecord,
@@ -88,7 +88,8 @@ pub trait TxEvents {
     fn event(&mut self, event_id: &EventId) -> Result<Option<EventRecord>>;
     /// Events, newest first.
     fn events(&mut self, page: &Page) -> Result<Listed<EventRecord>>;
-    /// The figures of these events, in order of id. An event without any has zeros.
+    /// The figures that a list of events shows, such as the persons let in, in order of the event's id. An event
+    /// without tickets or scans has zeros.
     fn event_figures(&mut self, event_ids: &[EventId]) -> Result<Vec<EventFigures>>;
     /// Overwrites the newest values of an event (its rules hold the history).
     fn update_event(&mut self, event: &EventRecord) -> Result<()>;
@@ -99,9 +100,10 @@ pub trait TxEvents {
     fn stamp(&mut self, event_id: &EventId) -> Result<Stamp>;
     /// Stores rules. Their serial must be that of this write's stamp.
     fn insert_rules(&mut self, event_id: &EventId, rules: &[Rule]) -> Result<()>;
-    /// The rules for a reduction: those of the event, its gates and devices, and of these tickets.
+    /// The rules that `reduce` needs for these tickets: those of the event, its gates and devices, and of the tickets.
     fn load_rules(&mut self, event_id: &EventId, tickets: &[TicketId]) -> Result<LoadedRules>;
-    /// Only the epochs of the event's ledger. Every request of a device needs them.
+    /// The epochs of the event's ledger, without the rules that [`Self::load_rules`] loads too. Every request of a
+    /// device needs the epochs.
     fn epochs(&mut self, event_id: &EventId) -> Result<Epochs>;
     /// All assignments of a device so far, over all events, in no order. They are rules of the kind
     /// [`admit_core::rule::DeviceChange::Assignment`].
@@ -117,7 +119,7 @@ pub trait TxEvents {
     /// Adds a line to the ledger of the event (or of the organisation), chained to the line before. Stores the new
     /// head.
     fn append_audit(&mut self, line: NewAudit) -> Result<()>;
-    /// Lines of a ledger, newest first. If `action` is given, only lines of that action.
+    /// Lines of a ledger, newest first. If `action` is given, the page has only lines of that action.
     fn audit(&mut self, event_id: Option<&EventId>, action: Option<&str>, page: &Page) -> Result<Listed<AuditRecord>>;
     /// Lines of an event's ledger about one guest, ticket or guest list (`entity_type`, `entity_id`), newest first.
     fn audit_of(&mut self, event_id: &EventId, entity: (&str, &str), limit: usize) -> Result<Vec<AuditRecord>>;
@@ -129,15 +131,15 @@ pub trait TxEvents {
     fn newest_audit(&mut self, action: &'static str) -> Result<Option<AuditRecord>>;
     /// The ends of those event ledgers that were written to since `since`, in order of id.
     fn event_ledger_ends(&mut self, since: Timestamp) -> Result<Vec<(EventId, LedgerEnd)>>;
-    /// The hash at the end of the event's ledger after serial `serial`. A witness of that serial must state it. `None`
-    /// if there was no such serial.
+    /// The hash at the end of the event's ledger after serial `serial`. A witness of that serial must contain this
+    /// hash. `None` if there was no such serial.
     fn audit_head_at(&mut self, event_id: &EventId, serial: u64) -> Result<Option<[u8; 32]>>;
 }
 
 /// Gates, entry types and guest lists.
 pub trait TxGates {
-    /// Creates a gate. Its rules hold its name, zones and so on. Fails with `gate_exists` if the event has a gate of
-    /// this id.
+    /// Creates a gate. The gate's name, zones and so on are in its rules. Fails with `gate_exists` if the event has a
+    /// gate of this id.
     fn insert_gate(&mut self, event_id: &EventId, gate_id: &GateId, created_at: Timestamp) -> Result<()>;
     /// Removes a gate. Its rules stay, because they are facts.
     fn delete_gate(&mut self, event_id: &EventId, gate_id: &GateId) -> Result<()>;
@@ -181,7 +183,8 @@ pub trait TxTickets {
         filter: &TicketFilter,
         page: &Page,
     ) -> Result<Listed<(TicketRecord, Option<GuestRecord>, Option<StateRecord>)>>;
-    /// Numbers of the tickets that a text finds, as it does in the filter of a page. Without a text, of all tickets.
+    /// Numbers of the tickets that a text finds, by the same match as in a page of tickets. Without a text, numbers of
+    /// all tickets.
     fn count_found_tickets(&mut self, event_id: &EventId, text: Option<&Sought>) -> Result<TicketCounts>;
     /// The tickets that ever had these codes.
     fn find_codes(&mut self, event_id: &EventId, hashes: &[BarcodeHash]) -> Result<Vec<(BarcodeHash, TicketId)>>;
@@ -189,7 +192,8 @@ pub trait TxTickets {
     fn resolve_codes(&mut self, event_id: &EventId, hashes: &[BarcodeHash]) -> Result<Vec<ResolvedCode>>;
     /// Every code with its ticket's newest values, in order of hash. A list is built from these.
     fn manifest_rows(&mut self, event_id: &EventId) -> Result<Vec<(BarcodeHash, TicketRecord)>>;
-    /// The same rows for tickets whose rules changed after a version. A delta is built from these.
+    /// Like [`Self::manifest_rows`], but only rows of tickets whose rules or codes changed after a version. A delta is
+    /// built from these.
     fn manifest_rows_since(&mut self, event_id: &EventId, version: u64) -> Result<Vec<(BarcodeHash, TicketRecord)>>;
     /// Number of tickets, and number of persons admitted by those that are neither voided nor refunded.
     fn count_tickets(&mut self, event_id: &EventId) -> Result<(u64, u64)>;
@@ -219,7 +223,7 @@ pub trait TxGuests {
         page: &Page,
     ) -> Result<Listed<(GuestRecord, Option<StateRecord>)>>;
     /// Guests that a text finds, counted by guest list and entry type, in order of these ids. Without a text all guests
-    /// are counted. If a promoter is named, only guests on that promoter's lists are.
+    /// are counted. If a promoter is named, only guests on that promoter's lists are counted.
     fn count_guests(
         &mut self,
         event_id: &EventId,
@@ -263,7 +267,8 @@ pub trait TxImports {
 
 /// Names of guests whom staff added at a door.
 pub trait TxWalkIns {
-    /// Stores names by the tickets that their scans made. The first name for a ticket stays.
+    /// Stores the names of guests added at a door, by the tickets that the server made from their scans. If a ticket
+    /// has a name already, that name stays.
     fn put_walk_in_names(&mut self, event_id: &EventId, names: &[(TicketId, Named)]) -> Result<()>;
     /// The name that came with the scan from which a ticket was made. `None` if there is none.
     fn walk_in_name(&mut self, event_id: &EventId, ticket_id: &TicketId) -> Result<Option<Named>>;
@@ -320,7 +325,7 @@ pub trait TxScans {
     ) -> Result<Vec<(TicketRecord, u64)>>;
 }
 
-/// States that the reducer computed of scans, and the counters that follow from them.
+/// States that the reducer computed from scans, and the counters that follow from these states.
 pub trait TxStates {
     /// Subjects with a scan whose canonical time lies outside `[from, to]`, or inside it if `inside` is set.
     fn subjects_by_time(
@@ -344,10 +349,11 @@ pub trait TxStates {
     /// scans are among them.
     fn subjects_with_states(&mut self, event_id: &EventId) -> Result<Vec<String>>;
     /// Replaces states and verdicts. A state without scans counts as absent, except for [`TxScans::changed_tickets`].
-    /// The serials must be those of this write, or at least not lower than that of any stored state of the event.
+    /// No state may have a lower serial than a state of the event that is stored already, because the newest state of a
+    /// subject is the valid one.
     fn put_states(&mut self, event_id: &EventId, states: &[(StateRecord, Vec<ScanVerdict>)]) -> Result<()>;
-    /// Like [`TxStates::put_states`], for subjects that had neither a state nor verdicts. So the store has no mark of a
-    /// waiting scan of theirs to remove.
+    /// Like [`TxStates::put_states`], for subjects that had neither a state nor verdicts. So the store need not look
+    /// for rows about their waiting scans to delete.
     fn insert_states(&mut self, event_id: &EventId, states: &[(StateRecord, Vec<ScanVerdict>)]) -> Result<()>;
     /// Deletes every state that a write before this serial stored. Only `rebuild` calls it, after it stored all states
     /// anew.
@@ -381,7 +387,8 @@ pub trait TxFacts {
     fn insert_scans(&mut self, scans: &[NewScan]) -> Result<()>;
     /// Stores what later deliveries prove.
     fn insert_deliveries(&mut self, deliveries: &[NewDelivery]) -> Result<()>;
-    /// All subjects of the event that have scans, as the scans' codes resolve now.
+    /// All subjects of the event that have scans. A scan belongs to the ticket that has its code now, even if the
+    /// ticket got the code after the scan.
     fn subjects_with_scans(&mut self, event_id: &EventId) -> Result<Vec<String>>;
     /// Subjects that have scans of one device.
     fn subjects_of_device(&mut self, event_id: &EventId, device_id: &DeviceId) -> Result<Vec<String>>;
@@ -413,7 +420,8 @@ pub trait TxDevices {
     fn update_device(&mut self, device: &DeviceRecord) -> Result<()>;
     /// Overwrites a device's health.
     fn put_health(&mut self, device_id: &DeviceId, health: &DeviceHealth) -> Result<()>;
-    /// Stores when the server heard of a device. This write must have read the device.
+    /// Stores when the server heard of a device. This write must have read the device before, because reading it locks
+    /// the device's row.
     fn note_seen(&mut self, device_id: &DeviceId, at: Timestamp) -> Result<()>;
     /// One device. `None` if there is none.
     fn device(&mut self, device_id: &DeviceId) -> Result<Option<DeviceRecord>>;
@@ -480,7 +488,7 @@ pub trait TxBatches {
     fn insert_batch(&mut self, batch: &BatchRecord) -> Result<()>;
     /// Stores items that were refused and will not be taken later.
     fn insert_rejected(&mut self, event_id: &EventId, items: &[RejectedRecord]) -> Result<()>;
-    /// Those of these refused items that are stored already for the device, in any event.
+    /// Returns those of the refused items `bodies` that are stored already for the device, in any event.
     fn rejected_bodies(&mut self, device_id: &DeviceId, bodies: &[String]) -> Result<Vec<String>>;
     /// Number of withheld scans of a device, and of its items that nobody could read.
     fn count_quarantined(&mut self, device_id: &DeviceId) -> Result<u64>;
@@ -509,7 +517,8 @@ pub trait TxJobs {
     /// Locks a run until the end of this write, and extends its lease to `lease_ms` from now. Returns `false` if
     /// somebody else took the run since.
     fn hold_run(&mut self, run_id: &str, fence: u64, lease_ms: i64) -> Result<bool>;
-    /// Releases a run. The run is due again `after_ms` from now, or never by itself.
+    /// Releases a run. The run is due again `after_ms` from now. If `after_ms` is `None`, it is not due again by
+    /// itself.
     fn release_run(&mut self, run_id: &str, after_ms: Option<i64>) -> Result<()>;
     /// Releases a run that waits for the mail lane. The run is due once the lane is open, as the lane's probe, or at
     /// `until`.

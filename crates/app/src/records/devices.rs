@@ -5,7 +5,7 @@ use admit_core::ids::{BatchId, DeviceId, EventId, GateId, KeyId, LogId, ScanId};
 use admit_core::scan::Digest;
 use admit_core::time::Timestamp;
 
-/// A device's request to be paired (spec D11 way (b)). It belongs to no organisation until one approves it.
+/// A device's request to be paired (spec D11 way (b)). It belongs to no organisation until a member of one approves it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PairingRequestRecord {
     /// SHA-256 of the token that the device's QR code shows.
@@ -24,8 +24,8 @@ pub struct PairingRequestRecord {
     pub created_at: Timestamp,
 }
 
-/// A pairing token (spec D11). It was made for an organiser's screen, for a key rotation, or for a device's approved
-/// request.
+/// A pairing token (spec D11). The server makes one for an organiser's screen, for a key rotation, or for a device's
+/// approved request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PairingTokenRecord {
     /// SHA-256 of the token's text.
@@ -69,8 +69,8 @@ pub struct DeviceRecord {
     pub lost_since: Option<Timestamp>,
     /// When the device was first paired.
     pub created_at: Timestamp,
-    /// When another device last tried the code by which this one was paired (spec D11 "second user alarmed"). Absent if
-    /// none did.
+    /// When another device last tried the pairing code by which this device was paired (spec D11 "second user
+    /// alarmed"). Absent if none did.
     pub code_reused_at: Option<Timestamp>,
     /// When an organiser last looked for the device. Absent if nobody did.
     pub rung_at: Option<Timestamp>,
@@ -123,10 +123,11 @@ pub struct DeviceHealth {
     pub clock_offset_ms: Option<i64>,
     /// Number of failed syncs in a row.
     pub failed_syncs: u32,
-    /// The counts of new scans that the device sent in the present period of an hour.
+    /// The counts of new scans that the device sent in the present period. A period lasts an hour and begins with its
+    /// first new scan.
     pub arrivals: Arrivals,
-    /// The id of the last measured figures of the device that the server counted. Figures with the same id are not
-    /// counted again.
+    /// The id of the newest measurements that the device sent and the server added to its metrics. Measurements with
+    /// the same id are not added again.
     pub figures_id: Option<i64>,
 }
 
@@ -145,11 +146,11 @@ pub struct DeviceKeyRecord {
     pub created_at: Timestamp,
     /// When the key was first used. Absent if it never was.
     pub first_used_at: Option<Timestamp>,
-    /// When the organiser revoked the key with its device. Scans that it signed and that were not received before wait
-    /// for review. Absent if it is not revoked.
+    /// When the organiser revoked the key with its device. Scans that the key signed, and that the server receives only
+    /// after this time, wait for review. Absent if the key is not revoked.
     pub revoked_at: Option<Timestamp>,
-    /// When another key of the device replaces this one. During a rotation's overlap this time lies in the future. From
-    /// this time on the key gives no access, but still proves what it signed. Absent if none replaces it.
+    /// When another key of the device replaces this one. After a rotation this time lies up to an hour in the future.
+    /// From this time on the key gives no access, but still proves what it signed. Absent if none replaces it.
     pub replaced_at: Option<Timestamp>,
     /// SHA-256 of the pairing token for which the server gave the key.
     pub paired_by: Option<[u8; 32]>,

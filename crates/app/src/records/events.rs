@@ -76,7 +76,7 @@ pub struct EventFigures {
     pub expected: u64,
     /// Persons let in so far, within and beyond their tickets' limits.
     pub admitted: u64,
-    /// Persons of these who came beyond their tickets' limits.
+    /// Persons let in so far beyond their tickets' limits.
     pub over: u64,
     /// Number of open incidents in the review queue.
     pub open_incidents: u64,
@@ -238,7 +238,7 @@ pub struct Flows(BTreeMap<(i64, GateId), [i64; 4]>);
 impl Flows {
     const MINUTE_MS: i64 = 60_000;
 
-    /// Adds (`sign` 1) or takes away (`sign` −1) these verdicts, each in the minute of its scan.
+    /// Adds (`sign` 1) or subtracts (`sign` −1) the persons of these verdicts, each in the minute of its scan.
     pub fn add(&mut self, verdicts: &[ScanVerdict], sign: i64) {
         for verdict in verdicts {
             let GateFlow { entered, exited, without_ticket } = GateFlow::of(verdict);

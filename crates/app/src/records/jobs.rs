@@ -23,9 +23,10 @@ pub struct RunRecord {
     pub tries: u32,
     /// The name of the present step. Absent until a step failed.
     pub step: Option<String>,
-    /// Why the present step last failed. For a run that is done, a remark about it. Absent if there is nothing to say.
+    /// Why the present step last failed. If the run is done: a remark about its result. Absent if there is nothing to
+    /// say.
     pub problem: Option<String>,
-    /// When the present step is tried again. An estimate if the run is not under way. Absent if it is not tried by
+    /// When the present step is tried again, as known when the run was last stored. Absent if it is not tried again by
     /// itself.
     pub next_at: Option<Timestamp>,
     /// When the run was created.
@@ -60,7 +61,7 @@ pub struct TakenRun {
     pub organization_id: OrganizationId,
     /// The run's id.
     pub run_id: String,
-    /// The number of this taking. The run's steps may be stored only under it.
+    /// The number of this taking, the fence. The run's steps may be stored only under it.
     pub fence: u64,
     /// Whether the mail lane was stopped when the run was taken.
     pub mail_stopped: bool,

@@ -29,8 +29,9 @@ pub struct WebhookEndpointRecord {
     pub health: WebhookHealth,
 }
 
-/// When an endpoint last accepted and last refused a signed message, and why. This is stored separately, so that a
-/// message and an organiser's change don't overwrite each other.
+/// When an endpoint last accepted and last refused a signed message, and why. A store keeps this apart from the
+/// endpoint's settings. So an accepted message cannot overwrite an organiser's change of the settings, nor the other
+/// way round.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WebhookHealth {
     /// When the last message was accepted. Absent if none was.
@@ -63,12 +64,12 @@ pub struct WebhookRowRecord {
     pub endpoint_id: String,
     /// The row's id in the sender's table.
     pub external_id: String,
-    /// The place of that change in the sender's outbox. Absent if the sender gave none.
+    /// The number of the newest known change in the sender's outbox. Absent if the sender gave none.
     pub sequence: Option<u64>,
-    /// When the sender made that change, in microseconds since 1970. Absent if the sender did not say.
+    /// When the sender made the newest known change, in microseconds since 1970. Absent if the sender did not say.
     pub changed_us: Option<i64>,
     /// When a message said that the sender deleted the row. Nothing is deleted on the server. Absent if none said so.
     pub deleted_at: Option<Timestamp>,
-    /// The last value that the sender sent of each field, as a short hash.
+    /// By the name of each field: a short hash of the last value that the sender sent.
     pub said: BTreeMap<String, String>,
 }

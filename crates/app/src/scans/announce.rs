@@ -1,5 +1,5 @@
-//! Gives hints after the commit, and does nothing else. Clients that watch an event learn that a batch was stored (S2
-//! §4 "PubSub Broadcast").
+//! Gives hints after the commit. If a hint is lost, no data is lost. Clients that watch an event learn that a batch was
+//! stored (S2 §4 "PubSub Broadcast").
 
 use admit_core::ids::{BatchId, DeviceId, OrganizationId};
 use serde_json::{Value, json};

@@ -14,7 +14,8 @@ use super::decode::{Batch, Refused};
 use super::rejudge::Rejudged;
 use crate::error::Error;
 
-/// The conflicts that this upload caused: causes that are new or changed with it.
+/// The conflicts that this upload caused: causes of the kinds double entry and duplicate scan that are new or changed
+/// by it.
 pub fn conflicts(batch: &Batch, rejudged: &Rejudged) -> Vec<Conflict> {
     let sent: BTreeSet<&ScanId> = batch.items.iter().map(|item| &item.fact.scan.scan_id).collect();
     rejudged.new_causes.iter().filter_map(|cause| conflict(cause, &sent)).collect()
@@ -74,8 +75,9 @@ pub fn sync_answer(
     })
 }
 
-/// The refusal for a suspended device. Its batch is stored, and held until a person counts it (spec D19). `stored` is
-/// the answer kept for the batch. The scans that it names are receipts, so the device need not offer them again.
+/// The refusal for a suspended device. The server stores the device's batch, and holds it until a person accepts its
+/// scans (spec D19). `stored` is the answer that was stored with the batch. The refusal repeats its receipts, so the
+/// device need not send these scans again.
 pub fn suspended(stored: &str) -> Error {
     let message = "this device is suspended: its uploads are stored, and held until a person counts them".to_owned();
     let details = serde_json::from_str::<SyncAnswer>(stored).ok().and_then(|stored| {

@@ -41,7 +41,8 @@ impl Assignments {
         }
         Self { list }
     }
-    /// The event and gate at a moment. Before the first assignment, the first one holds.
+    /// The event and gate to which the device was assigned at a moment. For a moment before the first assignment, the
+    /// result is that of the first assignment.
     pub fn at(&self, at: Timestamp) -> (&EventId, &GateId) {
         let holds = |from: &Effective| match from {
             Effective::Start => true,

@@ -61,7 +61,7 @@ pub struct Batch {
     pub event_id: EventId,
     /// The offset of a v1 batch, in seconds.
     pub offset_seconds: i64,
-    /// The sender's own log, and the highest `seq` in it. Absent if the batch names none.
+    /// The log of the device that sends the batch, and the highest `seq` in that log. Absent if the batch names no log.
     pub log: Option<(LogId, u64)>,
     /// The scans, in the order in which they were sent.
     pub items: Vec<Item>,
@@ -164,7 +164,8 @@ pub fn decode(request: &SyncRequest, caller: &DeviceCaller, keys: &Keys, context
     Ok(batch)
 }
 
-/// A hundred years, in seconds. A clock that is further off is not merely wrong.
+/// The largest clock offset that a batch may report: a hundred years, in seconds. The server refuses a batch that
+/// reports more, because no clock is wrong by so much.
 const MAX_OFFSET_SECONDS: u64 = 100 * 366 * 86_400;
 
 /// Refuses a batch that was made too long ago or too far ahead (S2 §5 step 11, spec D13). Only the envelope is refused,

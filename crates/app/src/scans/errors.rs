@@ -1,4 +1,5 @@
-//! Finds the scans of an upload that S2 would not have inserted, by the reducer's verdict on each (spec §5 `errors`).
+//! Finds the scans of an upload that S2 would have refused with an error. The server stores them all the same, and
+//! finds the error by the reducer's verdict on each (spec §5 `errors`).
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use admit_core::time::Timestamp;
 
 use super::intake::Taken;
 
-/// S2's reason for a scan that let nobody in because all persons were in.
+/// S2's reason for a scan that let nobody in because all persons of the ticket had come in before.
 pub(super) const AGAIN: &str = "already_scanned";
 
 /// The verdicts on all scans of the subjects that a batch touched, by author and scan id.
@@ -35,9 +36,10 @@ impl<'a> Errors<'a> {
     }
 }
 
-/// The error by spec §5. `ticket_not_found` if the code is unknown. `already_scanned` if the reducer counts no person
-/// of an entry within the limit. Otherwise the status that forbids entry. Findings about gates and windows are
-/// incidents, not errors. So are all other findings about exits and about scans that wait for review.
+/// The error of a scan by spec §5. It is `ticket_not_found` if the code is unknown. It is `already_scanned` if the
+/// reducer counts no person of an entry within the limit. Otherwise it is the status that forbids entry, such as that
+/// of a voided ticket. Findings about gates and windows are incidents, and no errors. So are all other findings about
+/// exits, and about scans that wait for review.
 fn error_of(key: &str, reduced: &Reduced, place: usize) -> Option<(&'static str, Option<Timestamp>)> {
     let verdict = &reduced.verdicts[place];
     if matches!(Subject::from_key(key), Some(Subject::Unknown(_))) {

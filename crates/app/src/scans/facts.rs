@@ -16,8 +16,8 @@ use crate::error::Result;
 use crate::ports::Tx;
 use crate::records::{KnownScan, NewDelivery, NewScan, ResolvedCode, Stamp, StoredId};
 
-/// If a revoked device's batch has nothing more to store: the ids of its scans that are stored already. `None` if
-/// something is left to store.
+/// The ids of the scans of a revoked device's batch that are stored already, if nothing else of the batch is to be
+/// stored. `None` if something is left to store.
 pub(super) fn nothing_new(tx: &mut dyn Tx, batch: &Batch, room: u64) -> Result<Option<Vec<ScanId>>> {
     let stored = tx.stored_ids(&batch.event_id, &scan_ids(batch))?;
     let known: BTreeSet<(&DeviceId, &ScanId, Digest)> =
@@ -48,8 +48,8 @@ pub(super) struct Stored {
     pub kept: Vec<ScanId>,
     /// Canonical time of the newest new content. Absent if there is none.
     pub newest: Option<Timestamp>,
-    /// Indexes in the batch of new contents whose code no ticket ever held, one per scan. A claim and its final are one
-    /// scan of one code.
+    /// Indexes in the batch of new contents whose code no ticket ever held, one per scan. Of a claim and its final,
+    /// only one index is in the list.
     pub unknown: Vec<usize>,
     /// Indexes in the batch of all new contents.
     pub fresh: Vec<usize>,
@@ -62,7 +62,7 @@ pub(super) struct Stored {
     pub heard: Vec<Outcome>,
 }
 
-/// The facts that a batch of one event adds, and what follows for its answer.
+/// The facts that a batch of one event adds, and the data from which its answer is made.
 #[derive(Default)]
 pub(super) struct Facts {
     /// The new contents.
@@ -71,7 +71,7 @@ pub(super) struct Facts {
     pub deliveries: Vec<NewDelivery>,
     /// The subjects that the batch touches, with these facts.
     pub touched: Touched,
-    /// What the batch's answer, its log and its findings need.
+    /// The rows that the batch's answer, its log and its findings need.
     pub stored: Stored,
 }
 
@@ -158,7 +158,7 @@ fn new_scan(fact: Fact, item: &Item, batch: &Batch, stamp: Stamp) -> NewScan {
     }
 }
 
-/// What is stored about a batch's scan ids and codes.
+/// The rows stored about a batch's scan ids and codes.
 pub(super) struct Before<'b> {
     stored: Vec<StoredId>,
     tickets: BTreeMap<BarcodeHash, ResolvedCode>,
@@ -194,8 +194,8 @@ impl<'b> Before<'b> {
             })
             .collect()
     }
-    /// Each stored scan of the batch's authors, with the subject of its code. The plan does not count these again as
-    /// scans of unknown codes.
+    /// Each stored scan of the batch's authors, with the subject of its code. A scan in this set is not new, so the
+    /// plan does not count its unknown code a second time.
     fn asked(&self) -> BTreeSet<(&DeviceId, &ScanId, String)> {
         let known = self.stored_of_authors().map(|one| &one.known);
         known.map(|one| (&one.device_id, &one.scan_id, one.subject_key.clone())).collect()
@@ -215,9 +215,9 @@ impl<'b> Before<'b> {
         let place = |one: &StoredId| (&one.known.scan_id, &one.known.device_id).cmp(&(&scan.scan_id, &scan.device_id));
         alone && self.stored.binary_search_by(place).is_err()
     }
-    /// Step ④ of walk 2: the scan's subject (spec §4). It is the ticket that ever held its code, otherwise the ticket
-    /// that a person picked, otherwise the code. The second value tells whether the subject is known to have no state
-    /// yet.
+    /// The scan's subject (ARCHITECTURE.md §6 walk 2 ④, spec §4). It is the ticket that ever held its code, otherwise
+    /// the ticket that a person picked, otherwise the code. The second value is true if the subject certainly has no
+    /// state yet.
     fn subject(&self, scan: &Scan) -> Option<(Subject, bool)> {
         if let Some(code) = scan.barcode_hash.and_then(|hash| self.tickets.get(&hash)) {
             return Some((Subject::Ticket(code.ticket_id.clone()), !code.scanned));

@@ -42,7 +42,7 @@ pub struct IngestAnswer {
     pub rejected: usize,
     /// Number of conflicts that the batch caused.
     pub conflicts: usize,
-    /// For each scan that this batch brought first, the outcome that its device showed, in no order.
+    /// For each scan that the server first received in this batch, the outcome that its device showed, in no order.
     pub heard: Vec<Outcome>,
     /// The head of the event `event_id` after this batch. `None` if it was not read, as for a stored answer.
     pub head: Option<Head>,
@@ -218,9 +218,9 @@ fn store_batch(tx: &mut dyn Tx, arriving: &Arriving<'_>, seeded: &mut SeededIds)
     })
 }
 
-/// The device's new scans of the present period, without this batch and with it. A period lasts an hour and begins with
-/// its first new scan. Each scan counts once, by its final. A scan failed if S2 would not have inserted it. A second read
-/// of the same code is no failure.
+/// The counts of the device's new scans in the present period, without this batch and with this batch. A period lasts
+/// an hour and begins with its first new scan. Each scan counts once, by its final. A scan failed if it has an error of
+/// S2 other than `already_scanned` ([`Errors`]).
 fn arrivals(carrier: &Carrier, arriving: &Arriving<'_>, taken: &[Taken]) -> (Arrivals, Arrivals) {
     let errors = Errors::of(taken);
     let (mut scans, mut failed) = (0, 0);
@@ -236,8 +236,8 @@ fn arrivals(carrier: &Carrier, arriving: &Arriving<'_>, taken: &[Taken]) -> (Arr
     (before, before.with(scans, failed, arriving.received_at))
 }
 
-/// Flags a suspicious batch (S2 §7 and §8, which hold for batches of every form). Only items that could not be read
-/// count as failed here. The counts of the period ([`Arrivals`]) cover the other failures.
+/// Flags a suspicious batch (S2 §7 and §8, which hold for batches of every form). As the errors of this batch, only
+/// items that could not be read count. Failed scans count in the device's present period of an hour ([`Arrivals`]).
 fn flag_batch(
     tx: &mut dyn Tx,
     arriving: &Arriving<'_>,
@@ -289,8 +289,8 @@ fn answer_of(tx: &mut dyn Tx, arriving: &Arriving<'_>, carrier: &Carrier, taken:
     Ok(IngestAnswer { body, repeated: false, event_id, processed, rejected, conflicts, heard: Vec::new(), head: None })
 }
 
-/// The conflicts of the upload that the device is told. After its allowance of unknown codes is used up, it is told
-/// nothing about later items.
+/// The conflicts of the upload that the answer names. Once an item uses up the device's allowance of unknown codes, the
+/// answer names no conflicts of later items.
 fn said_of(arriving: &Arriving<'_>, taken: &[Taken]) -> Vec<Conflict> {
     let (mut left, mut out) = (arriving.left, Vec::new());
     for (part, taken) in arriving.parts.iter().zip(taken) {

@@ -2,8 +2,8 @@
 //! batch came (ARCHITECTURE.md §6 walk 2 ③–⑧). All endpoints share this: batches in S1's, S2's and Admit's own form,
 //! and scans that a device asks about online.
 //!
-//! It loads what it needs, plans without the store, and stores everything at once. A caller that takes in several
-//! batches plans all of them before it stores one.
+//! The intake loads what it needs, plans without the store, and stores everything at once. A caller that takes in
+//! several batches plans all of them before it stores one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -123,8 +123,8 @@ impl Arrived {
     }
 }
 
-/// Steps ③–⑧ of walk 2 for a batch of one event: loads and plans. The caller stores it, with the batch row and the line
-/// of the ledger.
+/// Loads and plans for a batch of one event (ARCHITECTURE.md §6 walk 2 ③–⑧). The caller stores the plan, with the batch
+/// row and the line of the ledger.
 pub(super) fn plan_part(
     tx: &mut dyn Tx,
     part: &Batch,
@@ -140,7 +140,8 @@ pub(super) fn plan_part(
     plan_within(tx, part, stamp, &quarantine, allowed, received_at, seeded)
 }
 
-/// Takes in and stores only the scans, for a batch that no device sends. Returns how many were new, and what was judged.
+/// Takes in and stores only the scans of a batch that comes from an imported log, so there is no batch row. Returns how
+/// many scans were new, and the new judgements.
 pub(crate) fn intake(
     tx: &mut dyn Tx,
     batch: &Batch,
@@ -200,9 +201,9 @@ pub(super) struct Withheld {
     pub arrived: Vec<Arrived>,
 }
 
-/// Stores what is kept of a revoked device's batches, which have no batch row. Its scans are kept up to its quota and
-/// count nothing (spec D10). Items that nobody can read are kept too, otherwise the device could never finish handing
-/// over its log.
+/// Stores the scans and unreadable items of a revoked device's batches, without a row for the batch. Its scans are kept
+/// up to its quota and count nothing (spec D10). Items that nobody can read are kept too, otherwise the device could
+/// never finish handing over its log.
 pub(super) fn withhold(
     tx: &mut dyn Tx,
     parts: &[Batch],
@@ -237,8 +238,9 @@ pub(super) fn withhold(
     Ok(out)
 }
 
-/// Finds the refused items of a part to store, as far as there is room, and the answer's entries for all that are
-/// stored then. There is no batch row, so stored bytes are compared to recognise a repeat.
+/// Finds the refused items of a revoked device's batch that are to be stored: at most `room`. Also returns what the
+/// answer says about each refused item that is stored after the write. Such a batch has no row, so the server
+/// recognises a repeated item by its stored bytes.
 fn refused_of(tx: &mut dyn Tx, part: &Batch, room: u64) -> Result<(Vec<Refused>, Vec<Rejected>)> {
     let bodies: BTreeSet<&String> = part.rejected.iter().map(|item| &item.record.body).collect();
     let bodies: Vec<String> = bodies.into_iter().cloned().collect();
@@ -257,7 +259,7 @@ fn refused_of(tx: &mut dyn Tx, part: &Batch, room: u64) -> Result<(Vec<Refused>,
     Ok((fresh, said))
 }
 
-/// Adds a ledger line that a batch id came again with other content. Nothing else changes.
+/// Adds a ledger line that says that a batch id came again with other content. Nothing else changes.
 pub(super) fn note_reuse(tx: &mut dyn Tx, home: &Batch) -> Result<()> {
     tx.stamp(&home.event_id)?;
     let size = home.items.len() + home.rejected.len();
@@ -270,7 +272,7 @@ pub(super) fn refuse_reuse() -> Error {
     Error::conflict("batch_id_reused", "this batch id stands for other content: send the scans under a new one")
 }
 
-/// Plans incidents for what is suspicious about a batch (S2 §7, §8), once and in the batch's own commit.
+/// Plans incidents for findings that make a batch suspicious (S2 §7, §8). They are stored in the batch's own commit.
 pub(super) fn flag(
     tx: &mut dyn Tx,
     part: &Batch,
@@ -288,14 +290,15 @@ pub(super) fn flag(
     Ok(())
 }
 
-/// The first scan about which the answer says nothing more. `None` if it covers all scans. An upload with more unknown
-/// codes than `left` is stored and acknowledged. But a device that guesses codes must not learn from the answer which
-/// of them are good (spec §5 "Rate limit").
+/// The index of the first scan about which the answer says nothing but that it is stored. `None` if the answer covers
+/// all scans. `left` is how many unknown codes the device may still be told about. The server stores and acknowledges
+/// an upload with more unknown codes too. But a device that guesses codes must not learn from the answer which of them
+/// are good (spec §5 "Rate limit").
 pub(super) fn silent_from(unknown: &[usize], left: u32) -> Option<usize> {
     unknown.get(left as usize).copied()
 }
 
-/// Notes that the device synced. A suspended device's failures stay counted until it is resumed.
+/// Stores that the device synced. The failures of a suspended device stay counted until an organiser resumes it.
 pub(super) fn touch_health(tx: &mut dyn Tx, carrier: &Carrier, now: Timestamp) -> Result<()> {
     let health = &carrier.device.health;
     let failed_syncs = if carrier.held { health.failed_syncs } else { 0 };
@@ -303,13 +306,13 @@ pub(super) fn touch_health(tx: &mut dyn Tx, carrier: &Carrier, now: Timestamp) -
     tx.put_health(&carrier.device.device_id, &seen)
 }
 
-/// Ends the series of failed syncs after a batch that was answered from storage, since that sync succeeded too (spec
-/// D19).
+/// Sets the device's count of failed syncs to 0 after a repeated batch that got its stored answer, since that sync
+/// succeeded too (spec D19).
 pub(super) fn end_failures(tx: &mut dyn Tx, carrier: &Carrier, now: Timestamp) -> Result<()> {
     if carrier.device.health.failed_syncs == 0 { Ok(()) } else { touch_health(tx, carrier, now) }
 }
 
-/// The audit entry of S2 §4, for a batch in Admit's own form or S1's.
+/// The numbers that the ledger's line about a batch states, as S2 §4 asks. The batch is in Admit's own form or S1's.
 pub(super) fn changes_of(part: &Batch, stored: &Stored, rejudged: &Rejudged) -> Value {
     let unverified = part.items.iter().filter(|item| item.fact.signature == SignatureState::Unverified).count();
     json!({
@@ -345,15 +348,16 @@ pub(super) fn audit(
     })
 }
 
-/// The refusal of a revoked device's batch. It says which of its items are stored now, and how many more may come (spec
-/// D10).
+/// The refusal of a revoked device's batch. It says which items of the batch are stored now, and how many more scans
+/// the server would store for the device (spec D10).
 pub(super) fn refuse_revoked(kept: Vec<ScanId>, rejected: Vec<Rejected>, quota_left: u64) -> Error {
     let message = "this device was revoked: its scans are kept for review and count nothing";
     let details = serde_json::to_value(RevokedDetails { kept, rejected, quota_left }).ok();
     Error::Denied { code: "device_revoked", message: message.into(), details: details.map(Box::new) }
 }
 
-/// Refuses a body that names another device than its key, as a whole, and adds a ledger line (spec §5).
+/// Refuses the whole body of a request, because it names another device than the key belongs to. Adds a ledger line
+/// (spec §5).
 pub(super) async fn refuse_mismatch(app: &App, caller: &DeviceCaller, named: &DeviceId) -> Result<Error> {
     let (device_id, named) = (caller.device_id.clone(), named.clone());
     write(&*app.store, Scope::organization(&caller.organization_id), move |tx| {

@@ -48,16 +48,16 @@ pub struct JudgedScan {
     pub head: Option<Head>,
 }
 
-/// The question: a scan without an outcome, and the spellings of its code.
+/// A request about one scan: the scan without an outcome, and the spellings of its code.
 #[derive(Clone)]
 struct Asked {
     scan: Scan,
     evidence: Evidence,
     state: SignatureState,
     /// The hashes of the code's spellings (the texts that the read text may stand for), in the order in which they are
-    /// tried. A claim has only the one that its device matched.
+    /// tried. A claim names only one spelling, the one that its device took.
     spellings: Vec<BarcodeHash>,
-    /// The digest of the question, which identifies the same question again.
+    /// The digest of the request, by which the server knows a repeated one.
     batch_id: BatchId,
     digest: [u8; 32],
 }
@@ -74,7 +74,7 @@ enum Done {
 }
 
 /// Judges a scan and stores it. The same scan again gets the original answer. Fails with `rate_limited` (429) once the
-/// device asked about too many unknown codes, whatever it asks about now. Fails with `event_not_live` (422) if the
+/// device asked about too many unknown codes, even if this code is known. Fails with `event_not_live` (422) if the
 /// event was not live at the scan's time (spec D17).
 pub async fn judge_online(app: &App, caller: &DeviceCaller, request: OnlineRequest) -> Result<JudgedScan> {
     if let OnlineRequest::Claim(claim) = &request
@@ -141,8 +141,8 @@ pub(super) fn not_live() -> Error {
     }
 }
 
-/// Reads what needs no lock: the scan's author, event and spellings. Also returns the stored answer if the same was
-/// asked before.
+/// Reads what needs no lock: the scan's author, event and spellings. Also returns the stored answer if the same scan
+/// was asked about before.
 async fn read_asked(app: &App, caller: &DeviceCaller, request: OnlineRequest) -> Result<(Asked, Option<JudgedScan>)> {
     let (secret, caller) = (app.secret.clone(), caller.clone());
     let prefetch = prefetch_of(&caller, &request);
@@ -178,8 +178,8 @@ fn prefetch_of(caller: &DeviceCaller, request: &OnlineRequest) -> Prefetch {
     Prefetch { devices: vec![caller.device_id.clone()], assignments, scans, ..Prefetch::default() }
 }
 
-/// The stored answer to a question. It is stored with its scan, so there is none if nothing is stored under the scan's
-/// id.
+/// The stored answer about this scan. `None` if nothing is stored under the scan's id, since an answer is stored
+/// together with its scan.
 fn stored(tx: &mut dyn Tx, caller: &DeviceCaller, asked: &Asked) -> Result<Option<BatchRecord>> {
     let known = tx.stored_ids(&asked.scan.event_id, std::slice::from_ref(&asked.scan.scan_id))?;
     if known.iter().any(|one| one.known.device_id == asked.scan.device_id) {
@@ -294,8 +294,8 @@ fn judge(
     Ok(Done::Judged { answer, arrived, part: Box::new(part), unknown })
 }
 
-/// Opens an incident because this unknown code used up the device's allowance. A device that asks so fast may be
-/// guessing codes, so a person is told.
+/// Opens an incident because this unknown code used up the device's allowance of unknown codes. A device that asks
+/// about so many unknown codes may be guessing codes, so a person is told.
 fn warn_of_guessing(
     tx: &mut dyn Tx,
     part: &Batch,
@@ -324,7 +324,7 @@ fn may_be_judged(rules: &LoadedRules, scan: &Scan) -> bool {
     }
 }
 
-/// Whether the event was live at a moment, by the rules at that moment. A draft never was (spec D17).
+/// Whether the event was live at a moment, by the rules at that moment. A draft was never live (spec D17).
 pub(super) fn was_live(rules: &LoadedRules, at: Timestamp) -> bool {
     let draft = rules.book.event(When::Newest).is_none_or(|event| event.status == EventStatus::Draft);
     let then = rules.book.event(When::Scan { at, known: 0 });
@@ -350,7 +350,7 @@ fn resolve(tx: &mut dyn Tx, asked: &Asked) -> Result<(Option<BarcodeHash>, Optio
 }
 
 /// The subject's stored state without this scan. If some content of the scan is stored already, the subject is reduced
-/// again without it. Otherwise a claim that comes after its own final would find itself a duplicate.
+/// again without the scan. So a claim that arrives after its own final is not judged a duplicate of that final.
 fn state_without(
     tx: &mut dyn Tx,
     event_id: &EventId,

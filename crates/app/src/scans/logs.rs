@@ -1,4 +1,4 @@
-//! Notes which places of devices' logs a batch brings (spec §3 "Log"), and finds places with two contents.
+//! Notes the places of devices' logs at which a batch has scans (spec §3 "Log"), and finds places with two contents.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,23 +13,23 @@ use crate::error::Result;
 use crate::ports::Tx;
 use crate::records::{IncidentRecord, LogRecord};
 
-/// The places of one log that a batch brings, each with the number of new contents there.
+/// The places of one log at which a batch has scans, each with the number of new contents there.
 type Places = BTreeMap<u64, usize>;
 
 /// The log of a device.
 type Named = (DeviceId, LogId);
 
-/// The places of one log that a batch brings, and what is stored of the log.
+/// The places of one log at which a batch has scans, and what is stored of the log.
 #[derive(Debug, Default)]
 struct OfLog {
     places: Places,
     /// The log's row. `None` if there is none yet.
     row: Option<LogRecord>,
-    /// The stored contents at the places where a new content may stand beside another one.
+    /// The stored contents at the places that may have two contents after the batch (see [`doubtful`]).
     doubtful: BTreeMap<u64, BTreeSet<Digest>>,
 }
 
-/// What is stored about the logs of a batch, and about ids that two devices used.
+/// The rows stored about the logs of a batch, and about scan ids that two devices used.
 #[derive(Debug, Default)]
 pub(super) struct Logs {
     /// A log is listed too if the batch only reports its head.
@@ -39,7 +39,7 @@ pub(super) struct Logs {
 }
 
 impl Logs {
-    /// Loads it.
+    /// Loads the rows about the logs of a batch.
     pub fn load(tx: &mut dyn Tx, batch: &Batch, stored: &Stored, refused: &[Refused]) -> Result<Self> {
         let mut out = Self::default();
         let mut keys: Vec<String> = Vec::new();
@@ -64,7 +64,8 @@ impl Logs {
         self.logs.iter().map(|(named, of_log)| of_log.row_after(batch, named)).collect()
     }
     /// The causes that belong to no ticket: a log with two contents at one place, a scan id that two devices used. They
-    /// name their subject and no scans, since they must not show which scan arrived first.
+    /// name the log or the scan id and no scans. Which of two scans came first depends on the order of arrival, and a
+    /// cause must not.
     pub fn causes(&self, batch: &Batch, stored: &Stored) -> BTreeMap<String, Vec<Cause>> {
         let mut out = BTreeMap::new();
         let mut add = |kind: IncidentKind, subject: CauseSubject| {
@@ -107,7 +108,7 @@ impl OfLog {
         }
         log
     }
-    /// Whether some place of the log has two contents after the batch, one of them brought by it.
+    /// Whether some place of the log has two contents after the batch, at least one of which is new in the batch.
     fn forks(&self, batch: &Batch, stored: &Stored, named: &Named) -> bool {
         if self.doubtful.is_empty() {
             return false;
@@ -130,7 +131,7 @@ pub(super) fn only_log(batch: &Batch) -> Option<Named> {
     batch.items.iter().all(|Item { fact, .. }| of(&fact.scan).as_ref() == Some(&first)).then_some(first)
 }
 
-/// The places of logs that a batch brings.
+/// The places of logs at which a batch has scans.
 fn places_of(batch: &Batch, stored: &Stored, refused: &[Refused]) -> BTreeMap<Named, Places> {
     let mut places: BTreeMap<Named, Places> = BTreeMap::new();
     let fresh: BTreeSet<usize> = stored.fresh.iter().copied().collect();
@@ -155,8 +156,8 @@ fn places_of(batch: &Batch, stored: &Stored, refused: &[Refused]) -> BTreeMap<Na
     places
 }
 
-/// The places where a new content may stand beside another one: the log had a content there before, or the batch brings
-/// two.
+/// The places that may have two contents after the batch: the log had a content there and the batch brings a new one,
+/// or the batch brings two new ones.
 fn doubtful(places: &Places, log: Option<&LogRecord>) -> Vec<u64> {
     let received = log.map_or(&[][..], |log| &log.received);
     let doubtful = places.iter().filter(|(seq, new)| **new > 1 || **new == 1 && has(received, **seq));

@@ -62,8 +62,8 @@ pub fn operator(tx: &mut dyn Tx, caller: &UserCaller) -> Result<String> {
     Ok(member.map_or_else(|| NAME.to_owned(), |member| member.name.chars().take(NAME_CHARS).collect()))
 }
 
-/// Makes a scan of the office with outcome `valid` and a shut door, which the caller completes by the verdict. As its
-/// cursor it has the event's head, since the server knows everything up to there.
+/// Makes a scan of the office that lets nobody in: its outcome is `valid` and its door is shut. The caller then sets
+/// the fields that differ. The scan's cursor is the event's head, since the server knows everything up to there.
 pub fn draft(
     scan_id: ScanId,
     event_id: &EventId,

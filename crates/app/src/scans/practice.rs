@@ -11,8 +11,8 @@ use crate::error::Result;
 use crate::ports::{ScanFilter, Tx};
 use crate::records::{Page, ScanRow, Stamp};
 
-/// How long ago a practice scan may have arrived to count as recent, in milliseconds. Nobody whom an older practice
-/// scan let in is still inside.
+/// How long ago a practice scan may have arrived to count as recent, in milliseconds. Admit assumes that nobody whom an
+/// older practice scan let in is still inside.
 const RECENT_MS: i64 = 12 * 3_600_000;
 /// Most scans that are read. A draft event has fewer.
 const MOST: usize = 20_000;
@@ -39,7 +39,8 @@ fn is_undecided(one: &ScanRow) -> bool {
     one.fact.scan.practice && one.verdict.as_ref().is_some_and(|verdict| verdict.left_out == Some(LeftOut::Practice))
 }
 
-/// Accepts recent practice scans whose authorship is proven. Returns the subjects to judge again.
+/// Accepts recent practice scans whose authorship is proven. Returns the subjects of these scans, which must be judged
+/// again.
 pub fn accept(
     tx: &mut dyn Tx,
     event_id: &EventId,

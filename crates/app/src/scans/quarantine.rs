@@ -27,7 +27,8 @@ pub struct Quarantine {
 
 impl Quarantine {
     /// Finds the scans of a batch of one event that wait. `carrier` is the device that sends the batch, and `carriers`
-    /// are its keys. The caller itself checks whether that device is active. An imported file has no such device.
+    /// are that device's keys. `carrier` is `None` for an imported file. This function does not look at the state of
+    /// `carrier`: the caller withholds the whole batch of a revoked or suspended device by [`Quarantine::and_all`].
     pub fn of(
         tx: &mut dyn Tx,
         batch: &Batch,

@@ -109,11 +109,11 @@ fn place_of(device_id: DeviceId, scan: WaitingScan) -> Waiting {
 }
 fn waiting_of<'r>(key: &'r str, reduced: &'r Reduced) -> impl Iterator<Item = Waiting> {
     let waits = reduced.verdicts.iter().filter(|verdict| verdict.left_out == Some(LeftOut::Unverified));
-    waits.map(move |one| (key.to_owned(), one.device_id.clone(), one.scan_id.clone(), one.digest))
+    waits.filter_map(move |one| Some((key.to_owned(), one.device_id.clone(), one.scan_id.clone(), one.digest?)))
 }
 
-/// Whether a key is the key of a ticket or an unknown code, which have scans. Causes of logs, devices and batches
-/// depend on deliveries, not on `reduce`.
+/// Whether a subject's key names a ticket or an unknown code. Only these subjects have scans, so `reduce` computes
+/// their causes. Causes of logs, devices and batches depend on deliveries, and are neither compared nor rebuilt here.
 fn is_of_scans(subject_key: &str) -> bool {
     subject_key.starts_with("ticket:") || subject_key.starts_with("unknown:")
 }

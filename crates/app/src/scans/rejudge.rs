@@ -26,8 +26,8 @@ pub fn rejudge(
     rejudge_by(tx, subjects, &WriteContext { event_id, stamp, now }, seeded, false)
 }
 
-/// Like [`rejudge`]. With `anew` it also writes what is stored already, since a rebuild replaces everything that is
-/// derived.
+/// Like [`rejudge`]. With `anew` it also writes rows that are stored already and did not change, since a rebuild
+/// deletes all older derived rows.
 pub(super) fn rejudge_by(
     tx: &mut dyn Tx,
     subjects: &BTreeSet<String>,

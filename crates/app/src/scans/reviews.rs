@@ -24,8 +24,8 @@ pub struct Said<'a> {
     pub at: Timestamp,
 }
 
-/// The decisions about scans of these subjects that hold now, oldest first. For each content the last decision holds,
-/// unless it took the others back.
+/// The decisions about scans of these subjects that hold now, oldest first. Of several decisions about one content only
+/// the last one can hold. If it is a `restore`, no decision about the content holds.
 pub fn in_force(tx: &mut dyn Tx, event_id: &EventId, subjects: &[String]) -> Result<Vec<DecisionRecord>> {
     let mut last = BTreeMap::new();
     for one in tx.decisions(event_id, subjects)? {
@@ -38,8 +38,9 @@ pub fn in_force(tx: &mut dyn Tx, event_id: &EventId, subjects: &[String]) -> Res
     Ok(held)
 }
 
-/// Takes these decisions back, and judges `subjects`, which the scans are about. Answers that incidents got by these
-/// decisions are deleted, so that an incident whose cause holds again is open. Notes stay.
+/// Takes these decisions back, each by a `restore`, and judges `subjects`, which the decided scans are about. Also
+/// deletes the answers that these decisions gave to incidents, so that an incident whose cause holds again is open. The
+/// notes of these answers stay.
 pub fn take_back(
     tx: &mut dyn Tx,
     event_id: &EventId,
@@ -71,8 +72,8 @@ pub fn take_back(
     rejudge(tx, event_id, subjects, stamp, said.at, seeded)
 }
 
-/// Notes, on each incident that an acceptance cleared, who accepted the waiting scans. So lists show it among the
-/// decided ones.
+/// Notes, on each incident that this write cleared by accepting waiting scans, who accepted them. So lists show the
+/// incident among the decided ones.
 pub fn note_accepted(
     tx: &mut dyn Tx,
     event_id: &EventId,

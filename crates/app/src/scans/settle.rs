@@ -137,8 +137,8 @@ mod tests {
         let subject = CauseSubject::Device("d1".parse().unwrap());
         Cause { kind, subject, scans: Vec::new(), order_uncertain }
     }
-    /// The incidents after the causes in `steps` held one after the other. `answer` stands for a person who resolves
-    /// all open incidents after a step.
+    /// The incidents after all `steps`. Each step has the causes that hold then, and whether a person resolves all open
+    /// incidents at its end.
     fn after(steps: &[(&[Cause], bool)]) -> Vec<(IncidentKind, IncidentStatus)> {
         let event_id = EventId::new("e").unwrap();
         let mut known: Vec<IncidentRecord> = Vec::new();

@@ -26,7 +26,7 @@ use crate::seeded_ids::SeededIds;
 /// milliseconds. Another node may answer then.
 const OUTDATED_MS: i64 = 5_000;
 
-/// What judging some subjects anew found.
+/// The findings of a new judgement about some subjects.
 #[derive(Debug, Default)]
 pub struct Rejudged {
     /// The reducer's result for every subject asked about, by key.
@@ -46,9 +46,10 @@ pub struct Rejudged {
 pub struct Touched {
     /// Keys of subjects about which the store may know something.
     again: BTreeSet<String>,
-    /// Subjects without a stored state, each with all its facts. Nothing about them needs to be read.
+    /// Subjects without a stored state, each with all its facts. The store has nothing to read about them.
     first: BTreeMap<String, Vec<Resolved>>,
-    /// The facts that the write adds about subjects of `again`. A fact that is stored gets the proof of its new delivery.
+    /// The facts that the write adds about subjects that may have a stored state. If the store has a fact already, that
+    /// fact gets the proof of its new delivery.
     arriving: Vec<Resolved>,
 }
 
@@ -61,12 +62,13 @@ impl Touched {
     pub fn again(&mut self, key: String) {
         self.again.insert(key);
     }
-    /// Adds a fact that the write adds about such a subject.
+    /// Adds a subject to judge anew, with a fact about it that this write stores.
     pub fn arrives(&mut self, subject: Subject, fact: Fact) {
         self.again.insert(subject.key());
         self.arriving.push((subject, fact));
     }
-    /// Adds a fact of a subject without a stored state. No other content has the fact's id.
+    /// Adds a fact of a subject without a stored state. The caller has checked that no other content has the fact's
+    /// scan id.
     pub fn first(&mut self, subject: Subject, fact: Fact) {
         self.first.entry(subject.key()).or_default().push((subject, fact));
     }
@@ -90,7 +92,7 @@ impl Touched {
     }
 }
 
-/// What is stored about the subjects that a write judges.
+/// The rows stored about the subjects that a write judges.
 #[derive(Debug, Default)]
 pub struct Subjects {
     judged: Judged,
@@ -99,7 +101,7 @@ pub struct Subjects {
     walk_ins: walk_ins::Stored,
 }
 
-/// What `reduce` needs of the store.
+/// The rows that `reduce` needs.
 #[derive(Debug, Default)]
 struct Judged {
     rules: LoadedRules,
@@ -121,7 +123,8 @@ impl Judged {
         let facts = tx.facts(event_id, again)?;
         Ok(Self { rules, facts, reviews: tx.reviews(event_id, again)? })
     }
-    /// Reduces each subject: those of `first` from the facts given with them, the others from the loaded facts.
+    /// Reduces each subject of `keys`. Subjects in `first` have no stored state, and all their facts are given there.
+    /// The others are reduced from the facts that `load` read.
     fn reduce<'a>(
         self,
         keys: impl Iterator<Item = &'a String>,
@@ -174,7 +177,8 @@ impl Subjects {
         let states = states.map(|found| (found.0.subject_key.clone(), found)).collect();
         Ok(Self { judged, states, incidents: tx.incidents_of(event_id, &again)?, walk_ins })
     }
-    /// Adds the facts that the write stores, and merges the proof of new deliveries into the facts that are stored.
+    /// Adds the facts that the write stores to those that were loaded. If a fact is stored already, the proof of its
+    /// new delivery is merged into it.
     fn add(&mut self, arriving: Vec<Resolved>) {
         if arriving.is_empty() {
             return;
@@ -195,9 +199,9 @@ impl Subjects {
     }
 }
 
-/// Plans the new states, verdicts, counters and incidents of the touched subjects. `names` are those of guests added at
-/// a door that the same write stores. With `anew` it also writes what is stored already, since a rebuild replaces
-/// everything that is derived.
+/// Plans the new states, verdicts, counters and incidents of the touched subjects. `names` are the names of guests
+/// added at a door that the same write stores. With `anew` it also writes rows that are stored already and did not
+/// change, since a rebuild deletes all older derived rows.
 pub fn plan(
     mut loaded: Subjects,
     touched: Touched,

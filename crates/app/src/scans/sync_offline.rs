@@ -74,8 +74,9 @@ enum Done {
 }
 
 /// Receives a batch in S2's form. One transaction: scans, verdicts, states, the batch's row, causes and the ledger's
-/// lines commit together or not at all. A repeat gets the stored answer with S2's message added. The same id with other
-/// content is 409 `batch_id_reused`. A batch of an event that was not live is 422 `event_not_live`.
+/// lines commit together or not at all. A repeated batch gets the stored answer, with the message that S2 asks for
+/// added. The same id with other content is 409 `batch_id_reused`. A batch of an event that was not live is 422
+/// `event_not_live`.
 pub async fn sync_offline(app: &App, caller: &DeviceCaller, request: ScansSyncRequest) -> Result<IngestAnswer> {
     let (received_at, started_ms) = (app.clock.now(), app.clock.monotonic_ms());
     app.scan_activity.scanned(started_ms);
@@ -136,7 +137,8 @@ fn tell(app: &App, caller: &DeviceCaller, whole: &Whole, done: Done) -> Result<I
     }
 }
 
-/// The refusal for a suspended device, whose batch is stored and held (spec D19). The scans that it names are receipts.
+/// The refusal for a suspended device, whose batch is stored and held (spec D19). For the device, each scan id in the
+/// refusal is the receipt of that scan.
 fn suspended(whole: &Whole) -> Error {
     let message = "this device is suspended: its uploads are stored, and held until a person counts them".to_owned();
     let kept: Vec<&str> = whole.sent.iter().map(|sent| sent.scan_id.as_str()).collect();
@@ -301,7 +303,7 @@ fn any_live(tx: &mut dyn Tx, parts: &[Batch]) -> Result<bool> {
 
 /// The scans that S2 would not have inserted, in the order sent.
 struct Found {
-    /// The error of each scan, for the ledger and the people who read it. `None` for a scan without one.
+    /// The error of each scan, for the ledger. `None` for a scan without an error.
     all: Vec<Option<ScanError>>,
     /// The index of the first scan about which the device is told nothing.
     silent: usize,
@@ -327,7 +329,8 @@ impl Found {
     }
 }
 
-/// The index, in the order sent, of the first unknown code beyond the allowance.
+/// The index, in the order sent, of the first unknown code beyond the device's allowance of unknown codes. From there
+/// on, the answer names no errors. If there is no such code, it is the number of scans.
 fn silent_place(whole: &Whole, taken: &[Taken]) -> usize {
     let mut unknown: BTreeSet<&ScanId> = BTreeSet::new();
     for (part, taken) in whole.parts.iter().zip(taken) {
@@ -338,8 +341,8 @@ fn silent_place(whole: &Whole, taken: &[Taken]) -> usize {
     silent_from(&places, whole.left).unwrap_or(whole.sent.len())
 }
 
-/// S2 §7, §8: flags the batch by all errors, including those that the device is not told. S2's rule "> 50 % invalid
-/// tickets" does not count a code that was read twice.
+/// Opens the incidents of S2 §7 and §8 about the batch. All errors count, including those that the answer to the device
+/// leaves out. In S2's rule "> 50 % invalid tickets", a scan with the error `already_scanned` does not count.
 fn flag_batch(
     tx: &mut dyn Tx,
     whole: &Whole,

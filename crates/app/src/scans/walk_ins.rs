@@ -21,8 +21,8 @@ use crate::ports::Tx;
 use crate::records::{EntryTypeRecord, GuestRecord, TicketRecord};
 use crate::seeded_ids::SeededIds;
 
-/// The ordinal that the first of these tickets' rules gets within its write. It is higher than the ordinals of all
-/// other rules.
+/// Rules of one write are numbered by an ordinal. The rules of tickets for walk-ins begin with this ordinal, which is
+/// higher than those of all other rules of the write.
 const FIRST_ORDINAL: u32 = 1 << 20;
 /// The name of a guest whose name did not come with the scan.
 const NAMELESS: &str = "Guest added at the door";
@@ -30,7 +30,7 @@ const NAMELESS: &str = "Guest added at the door";
 /// The names of guests whom staff added, by ticket.
 pub(super) type Names = BTreeMap<TicketId, Named>;
 
-/// What is stored about tickets that scans may make.
+/// The rows stored about tickets that scans may make.
 #[derive(Debug, Default)]
 pub(super) struct Stored {
     tickets: BTreeSet<TicketId>,
@@ -65,8 +65,8 @@ impl Stored {
     }
 }
 
-/// The names that came with scans, as far as they may be stored. A repeated scan brings its name again. If the guest's
-/// data was erased, the name is not stored again.
+/// The names of guests added at a door that came with the scans `named`. A repeated scan brings its name again. If the
+/// guest's data was erased meanwhile, the name is left out, so that it is not stored again.
 pub(super) fn load_names<'a>(
     tx: &mut dyn Tx,
     event_id: &EventId,

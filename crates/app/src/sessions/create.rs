@@ -1,4 +1,5 @@
-//! Signs a user in, in three steps, so that the slow one may run where blocking is allowed: look up, check, create.
+//! Signs a user in, in three steps: look up, check, create. The steps are separate, so that the slow check may run
+//! where blocking is allowed.
 
 use admit_core::ids::OrganizationId;
 use admit_core::sign::token_hash;
@@ -34,7 +35,8 @@ pub struct NewSession {
     pub expires_at: Timestamp,
 }
 
-/// Step 1: looks up the user with this e-mail. An unknown e-mail gives a candidate too.
+/// Step 1: looks up the user with this e-mail. An unknown e-mail gives a candidate too. So step 2 takes as long for it,
+/// and an attacker cannot find out which e-mails are known.
 pub async fn look_up(app: &App, email: &str) -> Result<Candidate> {
     Ok(Candidate { found: app.store.sign_in(email.trim().to_lowercase()).await? })
 }

@@ -276,8 +276,8 @@ pub async fn a_batch_is_stored_once(store: TestStore) {
     on_event(&store, move |tx| tx.insert_rejected(&id("e"), &twice)).await.unwrap();
 }
 
-/// `batches_after` returns the uploads of an event after a serial, in order of their serials, at most `limit`. It takes
-/// all devices or one. Scans that a device asked about online are not among them.
+/// `batches_after` returns the uploads of an event after a serial, in order of their serials, at most `limit`. It
+/// returns the uploads of all devices or of one. Scans that a device asked about online are no uploads.
 pub async fn batches_come_in_the_events_order(store: TestStore) {
     with_event(&store).await;
     let batch = |name: &str, device: &str, endpoint: &str, serial: u64| BatchRecord {
@@ -354,9 +354,9 @@ pub async fn quarantine_is_counted(store: TestStore) {
     assert_eq!(look(&store, move |tx| tx.rejected_bodies(&id("d1"), &asked)).await, ["{}"]);
 }
 
-/// `waiting_scans` returns the scans of a device in an event that wait for a person: those whose verdict is left out as
-/// unverified. `count_waiting` counts them by device, and `all_waiting_scans` returns them for the whole event. After a
-/// verdict that counts the scan, none of the three has it.
+/// `waiting_scans` returns the scans of a device in an event that wait for a person: those whose verdict says that they
+/// are left out as unverified. `count_waiting` counts them by device, and `all_waiting_scans` returns them for the
+/// whole event. After a verdict that counts the scan, none of the three has it.
 pub async fn scans_that_wait_are_told_by_device(store: TestStore) {
     with_event(&store).await;
     let scans: Vec<NewScan> = ["s1", "s2", "s3"].map(|name| new_scan(scan("e", name, "t1"), 1)).into();
@@ -366,7 +366,7 @@ pub async fn scans_that_wait_are_told_by_device(store: TestStore) {
         .zip(left_out)
         .map(|(new, left_out)| {
             let scan_id = new.fact.scan.scan_id.as_str();
-            ScanVerdict { digest: new.fact.digest, left_out, ..super::states::verdict(scan_id, "t1") }
+            ScanVerdict { digest: Some(new.fact.digest), left_out, ..super::states::verdict(scan_id, "t1") }
         })
         .collect();
     let waiting = WaitingScan { scan_id: id("s1"), digest: scans[0].fact.digest, subject_key: "ticket:t1".into() };

@@ -293,7 +293,7 @@ pub async fn gates_and_lists_are_named_once(store: TestStore) {
 }
 
 /// `settle` stores a setting of the server only if there is none, and returns the stored value. `setting` returns that
-/// value, and `None` before.
+/// value, and `None` before the first `settle`.
 pub async fn a_setting_is_settled_once(store: TestStore) {
     assert_eq!(store.setting("probe".into()).await.unwrap(), None);
     assert_eq!(store.settle("probe".into(), "one".into()).await.unwrap(), "one");

@@ -154,7 +154,8 @@ pub async fn guests_are_filtered_by_what_is_known_of_them(store: TestStore) {
 }
 
 /// `count_guests` counts the same guests as `guests` lists, by guest list and entry type. `count_unsent_passes` and
-/// `count_sent_passes` count guests by the newest run about their pass. All but the last take a text and a promoter.
+/// `count_sent_passes` count guests by the newest run about their pass. `count_guests` and `count_unsent_passes` can be
+/// limited by a text and a promoter, as `guests` can.
 pub async fn guests_are_counted_as_they_are_listed(store: TestStore) {
     six(&store).await;
     let counts = look(&store, |tx| tx.count_guests(&id("e"), None, None)).await;

@@ -81,8 +81,8 @@ pub async fn rules_come_back_as_they_were_made(store: TestStore) {
 }
 
 /// `rules_serial` returns the serial of the newest rule, which is the list's version. `event_rules_serial` returns that
-/// of the newest rule of the event, its gates or its devices. `reducer_version` returns what `set_reducer_version`
-/// stored, and 0 before.
+/// of the newest rule of the event, its gates or its devices. `reducer_version` returns the number that
+/// `set_reducer_version` stored, and 0 before the first call.
 pub async fn versions_follow_what_changed(store: TestStore) {
     with_event(&store).await;
     let versions = |store: TestStore| async move {

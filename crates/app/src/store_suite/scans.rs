@@ -1,4 +1,5 @@
-//! The contracts about scans as facts: stored completely, resolved when read, merged over deliveries.
+//! The contracts about scans as facts: a store keeps every field of a scan, finds its subject when it reads the scan,
+//! and merges the deliveries of one content.
 
 use admit_core::incident::Subject;
 use admit_core::reduce::Resolved;
@@ -31,7 +32,8 @@ fn names(facts: &[Resolved]) -> Vec<(String, String)> {
     names
 }
 
-/// `facts` returns every field of a scan as `insert_scans` stored it, also those of its delivery.
+/// `facts` returns every field of a scan as `insert_scans` stored it, also the fields about its arrival, such as the
+/// signature's state.
 pub async fn a_scan_comes_back_as_it_was_sent(store: TestStore) {
     with_event(&store).await;
     with_tickets(&store, &["t1"]).await;
@@ -232,7 +234,7 @@ pub async fn scans_are_listed_newest_first(store: TestStore) {
     with_scans(&store, vec![other, manual("e", "s4", "t1")]).await;
     on_event(&store, |tx| {
         let mut verdict = super::states::verdict("s1", "t1");
-        verdict.digest = fact(scan("e", "s1", "t1")).digest;
+        verdict.digest = Some(fact(scan("e", "s1", "t1")).digest);
         verdict.conflict = true;
         verdict.outcome = Outcome::Duplicate;
         tx.put_states(&id("e"), &[(super::states::state("ticket:t1", 2), vec![verdict])])
@@ -276,7 +278,7 @@ pub async fn scans_are_filtered_by_their_own_verdicts(store: TestStore) {
     with_scans(&store, scans.clone()).await;
     let judged = |one: &Scan, twice: bool| {
         let mut verdict = super::states::verdict(one.scan_id.as_str(), "t1");
-        verdict.digest = fact(one.clone()).digest;
+        verdict.digest = Some(fact(one.clone()).digest);
         (verdict.conflict, verdict.outcome) = (twice, if twice { Outcome::Duplicate } else { Outcome::Valid });
         verdict
     };
@@ -343,8 +345,8 @@ pub async fn a_pick_stands_whatever_code_was_read_beside_it(store: TestStore) {
     assert_eq!(facts_of(&store, &[ticket_key("t2"), unknown("t2")]).await, []);
 }
 
-/// A write that fails after it stored and read scans leaves none behind, and hides none of the next write, which takes
-/// the same serial.
+/// A write that fails after it stored and read scans leaves no scan behind. It hides no scan of the next write, which
+/// takes the same serial.
 pub async fn scans_of_a_failed_write_are_not_found(store: TestStore) {
     with_event(&store).await;
     with_tickets(&store, &["t1", "t2"]).await;

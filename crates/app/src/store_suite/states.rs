@@ -51,7 +51,7 @@ pub fn verdict(scan_id: &str, ticket: &str) -> ScanVerdict {
     ScanVerdict {
         device_id: id("d1"),
         scan_id: id(scan_id),
-        digest: Digest(code(ticket).0),
+        digest: Some(Digest(code(ticket).0)),
         at: at(1_500_000_000),
         implausible: false,
         gate_id: id("north"),
@@ -202,8 +202,8 @@ pub async fn the_newest_of_many_states_is_found(store: TestStore) {
     assert_eq!(all_judged(&store).await, last);
 }
 
-/// A write that fails after it stored and read states leaves the former ones valid, and hides none of the next write,
-/// which takes the same serial.
+/// A write that fails after it stored and read states leaves the former states valid. It hides no state of the next
+/// write, which takes the same serial.
 pub async fn states_of_a_failed_write_are_not_found(store: TestStore) {
     with_event(&store).await;
     let mut kept = many(1, 0..30, 1);

@@ -67,8 +67,9 @@ fn ingest(tx: &mut dyn Tx, batch: usize, size: usize) -> Result<()> {
     })
 }
 
-/// Stores `batches` × `size` scans of as many tickets, with `at_once` batches waiting at a time. Returns the number of
-/// scans, to be divided by the time. The tickets are created first, and `ready` is called before the measured part.
+/// Stores `batches` × `size` scans of as many tickets, with `at_once` batches sent to the store at a time. Returns the
+/// number of scans, to be divided by the time. The tickets are created first, and `ready` is called before the measured
+/// part.
 pub async fn intake(store: TestStore, batches: usize, size: usize, at_once: usize, ready: impl FnOnce()) -> usize {
     with_event(&store).await;
     for batch in 0..batches {

@@ -196,8 +196,8 @@ pub async fn an_import_key_is_unique(store: TestStore) {
     on_event(&store, move |tx| tx.insert_tickets(&keyless)).await.unwrap();
 }
 
-/// `insert_tickets` stores and `tickets_by_import_key` finds the longest keys that an import makes: no index is too
-/// narrow for them. Their characters differ, so that no compression makes them shorter.
+/// `insert_tickets` stores and `tickets_by_import_key` finds the longest keys that an import makes: no database refuses
+/// them as too long for its index. The characters of these test keys differ, so that the database cannot compress them.
 pub async fn the_longest_import_keys_are_stored(store: TestStore) {
     let chars = |from: u32, count: usize| -> String {
         (from..).filter_map(char::from_u32).filter(|c| c.len_utf8() == 4).step_by(37).take(count).collect()
@@ -273,7 +273,7 @@ pub async fn guests_are_found_and_changed(store: TestStore) {
     assert_eq!(count(GuestFilter { guest_list_id: Some(id("nowhere")), ..GuestFilter::default() }).await, 0);
 }
 
-/// `guests` and `tickets` find names exactly as the door does: in every case of `vectors/names.json`.
+/// `guests` and `tickets` find a name by the same rules as a scanner: in every case of `vectors/names.json`.
 pub async fn names_are_found_as_at_the_door(store: TestStore) {
     with_event(&store).await;
     let file: Value = serde_json::from_str(include_str!("../../../../vectors/names.json")).unwrap();

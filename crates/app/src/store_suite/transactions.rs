@@ -126,8 +126,8 @@ pub async fn a_read_sees_one_moment(store: TestStore) {
     }
 }
 
-/// Concurrent writes commit in the order of their serials, without holes, and with rising `effective_at`. This includes
-/// urgent and patient writes, and writes of two events or of none.
+/// Concurrent writes commit in the order of their serials. The serials have no holes, and each `effective_at` is later
+/// than the one before. This holds for every [`Pace`] of a write, and for writes of one event, two or none.
 pub async fn concurrent_writes_commit_in_order(store: TestStore) {
     with_event(&store).await;
     make_event(&store, "o", event("f", 1)).await;

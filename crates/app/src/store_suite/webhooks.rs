@@ -114,8 +114,8 @@ pub async fn a_message_is_remembered_until_it_is_forgotten(store: TestStore) {
     assert_eq!(known, [false, true, true, true], "what is as old as the bound stays; another endpoint's are its own");
 }
 
-/// `put_webhook_row` replaces the newest known change of a row. `webhook_row` returns it, and `None` for an unknown
-/// row.
+/// `put_webhook_row` replaces the newest known change of a row. `webhook_row` returns that change, and `None` for an
+/// unknown row.
 pub async fn how_far_a_row_is_known_is_overwritten(store: TestStore) {
     with_endpoints(&store, &["a"]).await;
     let row = |sequence, changed_us, deleted_at: Option<i64>| WebhookRowRecord {

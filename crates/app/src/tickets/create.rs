@@ -147,8 +147,8 @@ pub async fn create(
     Ok(made)
 }
 
-/// Checks that a promoter sets only who comes. The organiser decides where, when and by which code a guest comes in,
-/// and which flags the door sees.
+/// Checks that a promoter's ticket says only who the guest is and how many persons come. The organiser decides where,
+/// when and by which code a guest comes in, and which flags the door sees.
 fn no_more_than_a_guest(checks: &mut Checks, at: &str, ticket: &NewTicket) {
     let flag = ticket.guest.as_ref().is_some_and(|guest| guest.flag.is_some());
     let fields = ticket.guest.as_ref().is_some_and(|guest| !guest.fields.is_empty());
@@ -215,8 +215,8 @@ fn told(made: &[(TicketRecord, Option<GuestRecord>)]) -> (&'static str, String, 
 }
 
 /// Gives tickets the keys by which imports find them again. If the server made the code, the key is made of the guest's
-/// external id. A ticket with a given code gets no key, since an import finds it by the code. Several guests with given
-/// codes may share an external id, such as that of their order.
+/// external id. A ticket with a given code gets no key, since an import finds it by the code. Such tickets may share an
+/// external id, such as that of their order.
 fn with_keys(
     tx: &mut dyn Tx,
     checks: &mut Checks,

@@ -77,7 +77,7 @@ pub async fn export(app: &App, caller: &UserCaller, event_id: EventId) -> Result
     Ok(file)
 }
 
-/// Calls `see` for every ticket of the event, newest first, with a page at a time.
+/// Calls `see` for every ticket of the event, newest first, and reads one page of tickets at a time.
 fn each(tx: &mut dyn Tx, event_id: &EventId, mut see: impl FnMut(&Listing) -> Result<()>) -> Result<()> {
     let mut page = Page { limit: PAGE_MAX, cursor: None };
     loop {

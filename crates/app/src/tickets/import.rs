@@ -6,8 +6,8 @@
 //! - `column` and `vocabulary` name what columns mean;
 //! - `status`, `cells` and `times` read one cell;
 //! - `frame` finds the table in the file;
-//! - `exports` knows other systems' files;
-//! - `mapping` is what a person says, and `columns` puts these together;
+//! - `exports` recognises other systems' files;
+//! - `mapping` is what a person says about columns, and `columns` finds the meaning of each column from all of this;
 //! - `identity` and `rows` read a row;
 //! - `stored`, `compare` and `plan` compare the rows with what is stored;
 //! - this file carries out the plan.
@@ -83,10 +83,11 @@ use crate::seeded_ids::SeededIds;
 pub struct HowToImport {
     /// Whether to only report what the import would do.
     pub dry_run: bool,
-    /// The guest list of rows that name none. A promoter must name a list of their own, and their file changes no guest
-    /// of another list: it sets neither codes, zones, gates, times nor status.
+    /// The guest list for rows that name no list. A promoter must name a list of their own. A promoter's file changes
+    /// no guest of another list, and sets neither codes, zones, gates, times nor status.
     pub guest_list_id: Option<GuestListId>,
-    /// The user's mapping of the file. Absent means the last mapping of a file with this header at this event.
+    /// The user's answers about the file. Absent means the answers last given for a file with this header at this
+    /// event.
     pub mapping: Option<Mapping>,
     /// Whether to mail passes to guests who are new or whose pass changes. Otherwise nobody gets a mail.
     pub mail_passes: bool,
@@ -197,7 +198,7 @@ pub async fn import(
     Ok(report)
 }
 
-/// The event's time zone, and the mapping of the file: the caller's, otherwise the remembered one.
+/// Reads the event's time zone, and the answers about the file: those of the request, or the last ones for this header.
 async fn said_about(
     app: &App,
     caller: &UserCaller,
@@ -357,7 +358,7 @@ pub(crate) struct PutRow {
     pub brought: Option<Brought>,
 }
 
-/// Imports one row that did not come from a file: column names and texts, as a file of one line would have them. The
+/// Imports one row that a webhook sent: names of columns and their texts, as a file with one row would have them. The
 /// caller writes the ledger's line. Errors name wrong fields by their column.
 pub(crate) fn put_row(
     tx: &mut dyn Tx,

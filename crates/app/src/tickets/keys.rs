@@ -16,7 +16,7 @@ use crate::records::{GuestListRecord, GuestRecord};
 /// To whom keys belong: the event or a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum KeyScope {
-    /// The keys are the organiser's: those of files, webhooks, and guests made by hand.
+    /// The keys are the organiser's. Rows of the organiser's files and webhooks have them, and guests added one by one.
     Event,
     /// The keys are a promoter's, for one list.
     List(GuestListId),
@@ -46,8 +46,8 @@ pub(crate) fn of_external_id(external_id: &str) -> String {
     format!("{ID}{external_id}")
 }
 
-/// The key of a row with neither a code nor an id nor an order: the guest list, the name and the e-mail. The list is
-/// named by its id, so its guests are found even after it is renamed.
+/// The key of a row that has neither a code nor an id nor an order: the guest list, the name and the e-mail. The list
+/// is named by its id, so its guests are found even after it is renamed.
 pub(crate) fn of_name(list: Option<&GuestListId>, name: &str, email: &str) -> String {
     let list = list.map(GuestListId::as_str).unwrap_or_default();
     let mut name = for_identity(name);
@@ -57,7 +57,7 @@ pub(crate) fn of_name(list: Option<&GuestListId>, name: &str, email: &str) -> St
     format!("{GUEST}{list}{BETWEEN}{name}{BETWEEN}{email}")
 }
 
-/// A guest's key with a further part of the row. So two orders of one person are two tickets.
+/// A guest's key, extended by one more part of the row, such as its order. So two orders of one person are two tickets.
 pub(crate) fn with_part(key: String, word: &str, part: &str) -> String {
     format!("{key}{BETWEEN}{word}:{part}")
 }

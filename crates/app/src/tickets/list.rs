@@ -18,7 +18,7 @@ pub type Listing = (TicketRecord, Option<GuestRecord>, Option<StateRecord>);
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
     /// The text to find: a part of a guest's name, the start of an id, an external id or an order number, or a whole
-    /// code. For a caller who sees contacts, also the start of a code.
+    /// code. For a caller who may see guests' contacts, also the start of a code.
     pub text: Option<String>,
     /// Only tickets with this administrative status.
     pub status: Option<TicketStatus>,

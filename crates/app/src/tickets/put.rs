@@ -59,8 +59,8 @@ pub(crate) fn put_new(
     put(tx, event_id, stamp, rules, &subjects, now, seeded)
 }
 
-/// The unknown codes with scans that belong to these tickets, and those tickets. Both must be judged again. The
-/// function reads only the new codes, never the event's history.
+/// The new codes that phones scanned while the codes were unknown, and the tickets of these codes. The scans of both
+/// must be judged again. The function reads only the new codes, never the event's history.
 pub(crate) fn waiting(
     tx: &mut dyn Tx,
     event_id: &EventId,

@@ -30,7 +30,7 @@ pub(crate) fn newest(
     Ok(newest)
 }
 
-/// The ledger's line of the write that made this status rule. `None` if no person made it.
+/// The line that the ledger has for the write of this status rule. `None` if no person made the rule.
 pub(crate) fn by_hand(
     tx: &mut dyn Tx,
     event_id: &EventId,

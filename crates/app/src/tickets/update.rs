@@ -39,9 +39,9 @@ pub struct TicketPatch {
     pub effective: HoldsFrom,
 }
 
-/// Changes a ticket. A patch that changes nothing writes nothing, with one exception. A patch that holds for every scan
-/// also writes the values that it names and that are unchanged. A rule that held only from its own time on then holds
-/// for earlier scans too.
+/// Changes a ticket. A patch that changes nothing writes nothing, with one exception: if the patch holds for every
+/// scan, the values that it names are written even if they stay the same. A value that held only from its own time on
+/// then also holds for earlier scans.
 pub async fn update(app: &App, caller: &UserCaller, ticket_id: TicketId, patch: TicketPatch) -> Result<TicketRecord> {
     caller.must(Action::ManageGuests)?;
     let now = app.clock.now();

@@ -92,7 +92,7 @@ pub async fn receive(app: &App, caller: &WebhookCaller, digest: [u8; 32], messag
     Ok(received)
 }
 
-/// Creates or changes guest and ticket as the row says, by the same steps as an import.
+/// Creates or changes the guest and the ticket as the row says, by the same steps as an import.
 fn put(
     tx: &mut dyn Tx,
     by: &WebhookCaller,

@@ -21,9 +21,9 @@ pub(super) struct Row {
     /// The guest's fields in the row: Admit's name of the field, and its text. Fields whose column the row lacks are
     /// left out. An empty text means NULL.
     pub cells: Vec<(&'static str, String)>,
-    /// The fields that this change is about. Absent unless the message says how the row was before.
+    /// The fields that the sender changed in the row. Absent unless the message says how the row was before.
     pub changed: Option<BTreeSet<&'static str>>,
-    /// The place of the change in the sender's outbox. Absent if the sender has none.
+    /// The number of the change in the sender's outbox. Absent if the sender has no outbox.
     pub sequence: Option<u64>,
     /// When the row was changed, in microseconds since 1970. Absent if the sender does not say.
     pub changed_us: Option<i64>,
@@ -78,9 +78,9 @@ impl Row {
         let changed = before.map(|before| changed_fields(record, before, columns));
         Ok(Self { change, external_id, cells, changed, sequence: message.sequence, changed_us })
     }
-    /// Removes the fields that this change is not about. So an old value of the sender does not undo what a person has
-    /// corrected in Admit. A field stays if its value differs from the last one that Admit took from the row, since a
-    /// message about it was lost.
+    /// Removes the fields that the sender did not change. So an old value of the sender does not undo what a person has
+    /// corrected in Admit. A field stays if its value differs from the last one that Admit took from the row, since
+    /// Admit then missed a message about that field.
     pub fn without_the_old(mut self, said: &Said) -> Self {
         if let Some(changed) = self.changed.take() {
             let id = &self.external_id;
@@ -95,8 +95,8 @@ impl Row {
             |(field, text): &(&'static str, String)| ((*field).to_owned(), said_of(&self.external_id, field, text));
         self.cells.iter().map(one).collect()
     }
-    /// Whether a newer change of the row is known. The change's place in the sender's outbox decides. Without places,
-    /// the sender's clock does.
+    /// Whether Admit knows a newer change of the row. The numbers of the two changes in the sender's outbox decide. If
+    /// one of them has no number, the times by the sender's clock decide.
     pub fn is_older_than(&self, known: &WebhookRowRecord) -> bool {
         match ((known.sequence, self.sequence), (known.changed_us, self.changed_us)) {
             ((Some(known), Some(this)), _) => this <= known,
@@ -113,8 +113,8 @@ impl Row {
         let said = |field| self.cell(field).filter(|text| !text.is_empty());
         said("email").or(said("phone"))
     }
-    /// The cells as an import takes them, with the id and a name. `held` is the present name of a known guest. It is
-    /// kept if the row has no column for a name.
+    /// The cells in the form that an import takes, with the row's id and a name. `held` is the present name of a known
+    /// guest. It is kept if the row has no column for a name.
     pub fn with_name(&self, held: Option<&str>) -> Vec<(&'static str, String)> {
         let said = self.cell("name").filter(|text| !text.is_empty());
         let held = held.filter(|_| self.cell("name").is_none());
@@ -138,7 +138,8 @@ pub fn try_reading(message: &GuestMessage, columns: &WebhookColumns) {
     assert!(again.cells.iter().all(|(field, _)| row.changed.as_ref().is_none_or(|changed| changed.contains(field))));
 }
 
-/// The last content of a sender's row, by field. It holds no text, only as much of a hash as tells two texts apart.
+/// The last content of a sender's row that Admit took, by field. It holds no text, only as much of a hash as tells two
+/// texts apart.
 pub(super) type Said = BTreeMap<String, String>;
 
 fn said_of(external_id: &str, field: &str, text: &str) -> String {
@@ -173,7 +174,7 @@ fn fields(columns: &WebhookColumns) -> [(&'static str, Option<&str>); 6] {
     ]
 }
 
-/// The text of a column. Empty if it is NULL. `None` if the row lacks it.
+/// The text of a column in a row. Empty if the column is NULL. `None` if the row lacks the column.
 fn text(checks: &mut Checks, record: &str, row: &Cells, column: &str) -> Option<String> {
     match row.get(column)? {
         Cell::Null => Some(String::new()),

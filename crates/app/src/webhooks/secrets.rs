@@ -17,7 +17,7 @@ pub(super) fn seal(app: &App, endpoint_id: &str, secret: &WebhookSecret) -> Resu
     app.secret.seal(app.ids.random(), &place(endpoint_id), secret.as_bytes())
 }
 
-/// The secrets that are accepted at `now`: the present one, and the former one until its overlap ends.
+/// The secrets that are accepted at `now`: the present one, and for a day after a change also the former one.
 pub(super) fn good(app: &App, endpoint: &WebhookEndpointRecord, now: Timestamp) -> Result<Vec<WebhookSecret>> {
     let former = endpoint.former.as_ref().filter(|(_, until)| now < *until).map(|(sealed, _)| sealed);
     let sealed = std::iter::once(&endpoint.sealed_secret).chain(former);

@@ -18,7 +18,8 @@ use crate::records::WebhookEndpointRecord;
 pub struct WebhookEndpointPatch {
     /// The new purpose; absent: unchanged.
     pub name: Option<String>,
-    /// Which column holds which value; absent: unchanged. The new mapping replaces the whole old one.
+    /// The column of the sender's table for each of the guest's values; absent: unchanged. The new mapping replaces the
+    /// whole old one.
     pub columns: Option<WebhookColumns>,
     /// Whether the endpoint takes messages; absent: unchanged.
     pub enabled: Option<bool>,

@@ -1,4 +1,5 @@
-//! `admit manual`: completions for shells, manual pages, and the list of settings, from the commands themselves.
+//! `admit manual`: completions for shells, manual pages, and the list of settings, made from the definitions of the
+//! commands.
 
 use std::path::PathBuf;
 

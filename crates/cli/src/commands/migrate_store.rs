@@ -187,7 +187,8 @@ impl MigrateStore {
         Ok(moved)
     }
 
-    /// Fails if both ends are the same folder. Two addresses of one PostgreSQL are detected by its lock.
+    /// Fails if source and target are the same folder or the same address. If two addresses mean one PostgreSQL, the
+    /// lock in the database detects that.
     fn refuse_itself(&self) -> anyhow::Result<()> {
         let same = match (&self.from, &self.to) {
             (Database::Folder(from), Database::Folder(to)) => {
@@ -289,7 +290,8 @@ impl MigrateStore {
     }
 }
 
-/// The check of every event's head: its serial, and the end of its ledger. The table's digest compares them all.
+/// Checks the head of every event: its serial, and the end of its ledger. All heads are rows of one table, so the
+/// comparison of that table's digest covers them.
 fn heads(tables: &[Moved]) -> Check {
     let heads = tables.iter().find(|table| table.table == "event_heads");
     let is_good = heads.is_some_and(Moved::is_equal);

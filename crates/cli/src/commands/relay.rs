@@ -56,7 +56,8 @@ enum Outcome {
 }
 
 impl Relay {
-    /// Runs until it is stopped. A kill at any moment loses nothing, because a line is marked only after its answer.
+    /// Runs until it is stopped. A kill at any moment loses nothing, because the relay marks a line as delivered only
+    /// after Admit's answer.
     pub async fn run(self) -> anyhow::Result<()> {
         let secret = WebhookSecret::parse(&self.secret).map_err(|error| anyhow!("--secret {error}"))?;
         if !matches!(self.endpoint.scheme(), "http" | "https") {
@@ -141,7 +142,7 @@ fn in_our_words(error: &Error) -> anyhow::Error {
     }
 }
 
-/// The pauses while nothing works: 1, 2, 4 … seconds, or what the other side asks for.
+/// The pauses while no line can be delivered: 1, 2, 4 … seconds, or as long as the answer asks for.
 #[derive(Default)]
 struct Wait {
     failures: u32,
@@ -160,9 +161,9 @@ impl Wait {
 struct Carried {
     /// Whether Admit itself answered one of them.
     reached: bool,
-    /// The line that a proxy refused, with the reason and the pause; `None` if there is none.
+    /// The line that a proxy refused, with the reason and the pause; `None` if a proxy refused none.
     turned_away: Option<(OutboxLine, String, Option<i64>)>,
-    /// The trouble that stopped this guest's lines, with the pause; `None` if there was none.
+    /// The trouble that stopped the guest's lines, with the pause; `None` if nothing stopped them.
     trouble: Option<(String, Option<i64>)>,
 }
 
@@ -180,8 +181,8 @@ struct Carrier {
 }
 
 impl Carrier {
-    /// Delivers lines: those of one guest one after the other, several guests at a time. Gives the trouble that
-    /// stopped it, if any.
+    /// Delivers lines: those of one guest one after the other, several guests at a time. Returns the trouble that
+    /// stopped the delivery, if any.
     async fn deliver(&self, outbox: &Outbox, lines: Vec<OutboxLine>) -> Result<Option<(String, Option<i64>)>, Error> {
         let mut guests: Vec<Vec<OutboxLine>> = Vec::new();
         let mut places = std::collections::BTreeMap::new();
@@ -291,7 +292,8 @@ async fn answered(response: Response) -> Outcome {
 }
 
 /// Whether a status that Admit itself did not send may be about this one message, such as one that is too large. The
-/// statuses listed here are about the sender (401, 407), the address (404) or the moment (408, 425, 429).
+/// statuses that this function excludes are about the sender (401, 407), the address (404) or the moment (408, 425,
+/// 429).
 fn of_this_line(status: StatusCode) -> bool {
     status.is_client_error()
         && !matches!(

@@ -81,7 +81,7 @@ pub struct Scan {
     /// Behaviour if the area behind the gate is full.
     #[arg(long, value_enum, default_value_t = Unasked::Refuse)]
     full: Unasked,
-    /// Behaviour if the guest has a flag, for which staff should look at the guest first.
+    /// What to do with a guest whose flag asks staff to look at the guest first.
     #[arg(long, value_enum, default_value_t = Unasked::Refuse)]
     check: Unasked,
     /// Print each verdict as one line of JSON.

@@ -68,7 +68,7 @@ enum Kind {
     Postgres,
 }
 
-/// How many seeds run between two checks of the time limit, for each level: about a second of work.
+/// How many seeds run between two checks of the time limit, at level 0, 1 and 2. So many take about a second.
 const BETWEEN_LOOKS: [u64; 3] = [200, 50, 20];
 
 impl Simulate {
@@ -143,7 +143,7 @@ impl Simulate {
         report
     }
 
-    /// Seeds that once found a bug. They run before all others. Those that failed at level 1 run at level 2 too.
+    /// Seeds of `regressions`, which once found a bug. They run before all others. Those of level 1 run at level 2 too.
     fn kept(&self) -> Vec<u64> {
         let mut kept = regressions(self.level);
         if self.level == 2 {

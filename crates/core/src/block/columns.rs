@@ -279,7 +279,8 @@ impl<'a> Reader<'a> {
             _ => Err(BlockError::Damaged(what)),
         }
     }
-    /// Reads the first byte of a column, and its bitmap. Returns the manner, and a bit for each scan that has a value.
+    /// Reads the first byte of a column, and its bitmap. Returns the manner in which values are written, and a bit for
+    /// each scan that has a value.
     fn begin(&mut self, what: &'static str) -> Result<(u8, u64), BlockError> {
         let [first] = self.raw(what)?;
         let every = u64::MAX >> (64 - self.scans);

@@ -16,7 +16,8 @@ use crate::sign::{content_digest, prev_of};
 use crate::ticket::TicketStatus;
 use crate::time::Timestamp;
 
-/// How a hash is written: it is absent, it equals the hash it is compared with, or its own bytes follow.
+/// The ways to write a hash of a scan. [`ABSENT`]: the scan has none. [`BESIDE`]: the reader takes it from elsewhere,
+/// `raw_hash` from `barcode_hash`, and `prev` from the digest of the scan before. [`OWN`]: the block has its bytes.
 const ABSENT: i64 = 0;
 const BESIDE: i64 = 1;
 const OWN: i64 = 2;
@@ -144,8 +145,8 @@ fn put_basis<'a>(to: &mut Writer, scans: impl Iterator<Item = &'a Scan> + Clone)
     to.some_numbers(all().map(status));
 }
 
-/// Writes `prev`. If it follows from the scan before, as in a log, only this fact is written and the reader computes
-/// it.
+/// Writes `prev`, which is the hash of the scan before in the log. If the block has that scan just before this one,
+/// only the mark [`BESIDE`] is written, and the reader computes the hash.
 fn put_chain<'a>(
     to: &mut Writer,
     scans: impl Iterator<Item = &'a Scan> + Clone,
@@ -172,7 +173,8 @@ pub(super) struct Taken {
     pub digests: Vec<Option<Digest>>,
 }
 
-/// Reads the columns of all fields. Only the first `whole` scans get their `prev`, which is computed from scan to scan.
+/// Reads the columns of all fields, but `prev` only of the first `whole` scans. The reader must compute each `prev`
+/// from the scan before. Callers that need no later scan save that time.
 pub(super) fn take(from: &mut Reader<'_>, whole: usize) -> Result<Taken, BlockError> {
     let mut scans = take_heads(from)?;
     take_codes(from, &mut scans)?;
@@ -298,7 +300,8 @@ fn take_codes(from: &mut Reader<'_>, scans: &mut [Scan]) -> Result<(), BlockErro
     })?;
     set(scans, from.texts("ticket_id")?, |scan| &mut scan.ticket_id, |text| some_id(text, "ticket_id"))
 }
-/// The hash that a column states as [`ABSENT`], as [`BESIDE`] (equal to the hash beside it), or as [`OWN`].
+/// One hash of a scan. The mark `stands` says where it is: nowhere ([`ABSENT`]), in a value that the reader has
+/// already, `beside` ([`BESIDE`]), or in the block, `own` ([`OWN`]).
 fn standing<T>(
     stands: Option<i64>,
     beside: Option<T>,
@@ -378,7 +381,7 @@ fn take_basis(from: &mut Reader<'_>, scans: &mut [Scan]) -> Result<(), BlockErro
     })
 }
 
-/// Reads `prev` of the first `whole` scans. Gives the digests that were computed for it.
+/// Reads `prev` of the first `whole` scans. Returns the digests that it computed, for each scan one or `None`.
 fn take_chain(from: &mut Reader<'_>, scans: &mut [Scan], whole: usize) -> Result<Vec<Option<Digest>>, BlockError> {
     let mut digests = vec![None; scans.len()];
     for (n, (stands, own)) in from.numbers("prev")?.zip(from.bytes("prev")?).enumerate().take(whole) {

@@ -43,7 +43,7 @@ struct Left {
 pub(super) struct Counts {
     /// The log when the heartbeat under way left.
     left: Left,
-    /// The server's last count of the area behind this gate. Absent until it came.
+    /// The server's last count of the persons in the area behind this gate. Absent before the first count.
     area: Option<Area>,
     /// Persons added at all doors, as the server last counted them.
     walk_ins: Option<Area>,
@@ -73,8 +73,8 @@ impl Counts {
         (self.area, self.walk_ins) = (beat.area_inside.map(told), beat.walk_ins.map(told));
     }
 
-    /// Persons in the area behind this gate, for advice. It is 0 if unknown, since advice from an old count would hold
-    /// up a queue for nothing.
+    /// Persons in the area behind this gate, for the advice that the area is full. It is 0 if unknown, since advice
+    /// from an old count would hold up a queue for nothing.
     pub fn inside(&self, known: Known<'_>, now_ms: i64) -> u32 {
         self.inside_if_known(known, now_ms).unwrap_or(0)
     }
@@ -113,7 +113,8 @@ impl Counts {
         Some(WalkInsView { zones: gate.zones.clone(), added: self.walk_ins_added(known), number, places_left })
     }
 
-    /// Persons added at all doors: the server's last count, and this device's own that the count lacks.
+    /// Persons whom staff added at all doors: the server's last count, and those whom this device added and the count
+    /// lacks.
     fn walk_ins_added(&self, known: Known<'_>) -> u32 {
         let here = known.paired().map(|paired| &paired.event_id);
         let told = self.walk_ins.as_ref().filter(|told| Some(&told.event_id) == here);
@@ -123,8 +124,8 @@ impl Counts {
         told.map_or(0, |told| told.inside).saturating_add(own)
     }
 
-    /// This device's headcounts of its event. `None` until the device is paired. While the event is a draft they are
-    /// practice headcounts. Later they are those that count.
+    /// This device's headcounts of its event. `None` until the device is paired. While the event is a draft, these are
+    /// the practice headcounts, and afterwards the headcounts that count.
     pub fn headcounts_view(&self, known: Known<'_>, now_ms: i64) -> Option<HeadcountsView> {
         let (event_id, journal, practice) = (&known.paired()?.event_id, known.journal, known.is_practice());
         let counted = journal.counted.get(&(event_id.clone(), practice)).copied().unwrap_or_default();
@@ -143,7 +144,7 @@ impl Counts {
     }
 }
 
-/// The newest of these scans that is a recount in force for the area behind this device's gate. `None` if there is
+/// The newest scan of `own` that is a recount in force for the area behind this device's gate. `None` if there is
 /// none.
 fn own_recount<'a>(known: Known<'_>, own: impl Iterator<Item = &'a OwnScan>) -> Option<Recount> {
     let recount = |own: &'a OwnScan| match own.scan.headcount? {
@@ -161,9 +162,10 @@ fn own_recount<'a>(known: Known<'_>, own: impl Iterator<Item = &'a OwnScan>) -> 
     Recount::newest(&recounts, gate_id, |id| known.list()?.gates.get(id)).cloned()
 }
 
-/// Whether the device must not add this scan to the server's count. The count includes the scan if the scan's
-/// receipt, or the server's answer to its claim, is older than the count. A held or refused scan counts only after
-/// a person decides. For a scan acknowledged in a former epoch, the server soon says whether it still has the scan.
+/// Whether the device must not add this scan to the server's count. The count may include the scan already: the
+/// scan's receipt, or the server's answer to its claim, is not newer than the count. A held or refused scan counts
+/// only after a person decides. About a scan acknowledged in a former epoch the device waits until the server says
+/// whether it still has the scan.
 fn is_counted(known: Known<'_>, own: &OwnScan, area: &Area) -> bool {
     let (epoch, serial) = area.at;
     let received = own.receipt.is_some_and(|(of, at)| of == Some(epoch) && at <= serial);

@@ -16,7 +16,7 @@ pub(super) struct NameBook {
     pub names: Names,
     /// For each guest in order of name: [`SearchName::words`] and the ticket.
     sorted: Vec<(String, TicketId)>,
-    /// Versions of the deltas that the cache keeps in addition to the names that came whole.
+    /// Versions of the deltas that the cache keeps in addition to the whole set of names.
     pub deltas: Vec<u64>,
     /// The newest change of the event (epoch and serial) up to which the server has said that these names are current.
     pub checked: (Epoch, u64),
@@ -32,8 +32,8 @@ impl NameBook {
         Self { event_id, names, sorted, deltas, checked }
     }
 
-    /// Opens the cached names: those that came whole, then each delta that continues them. A part that does not verify
-    /// is left out. `None` if no names came whole.
+    /// Opens the cached names: the whole set, then each delta that continues it. A delta that does not verify is left
+    /// out. `None` if there is no whole set, or if it does not verify.
     pub fn open(caches: &BTreeMap<String, Vec<u8>>, keys: &[&str], expected: Expected<'_>) -> Option<Self> {
         let read = |body: &[u8], active: Option<&Names>| {
             keys.iter().find_map(|key| read_names(body, None, key, expected, active).ok())

@@ -1,7 +1,7 @@
 //! Lets a whole booking in at once: the other tickets of an order are offered together with one of them (decision 035).
 //!
 //! Each ticket has a scan of its own, which is judged and undone separately. The device decides alone, even if the
-//! server answers quickly. Five questions one after another would slow the door down.
+//! server answers quickly. One question to the server per ticket, one after another, would slow the door down.
 
 use super::desk::{Act, Desk};
 use super::outbox::Outbox;

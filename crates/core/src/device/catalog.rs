@@ -118,7 +118,7 @@ impl Catalog {
 
     // -------------------------------------------------------------------------------------------------------- list
 
-    /// Whether to fetch a list: there is none, a newer one is known to exist, or the whole list is needed.
+    /// Whether to fetch a list: the device has none, the server mentioned a newer one, or the whole list is needed.
     pub fn wants_list(&self) -> bool {
         self.whole_next || self.list.is_none() || self.named.is_some()
     }
@@ -133,8 +133,8 @@ impl Catalog {
         }
     }
 
-    /// The request for the list. If the active list is of the same epoch, it asks for the changes since, unless the
-    /// last request failed.
+    /// The request for the list. If the active list is of the newest epoch, the device asks only for the changes since
+    /// that list, unless the last request failed.
     pub fn list_request(&self, event_id: EventId, link: &Uplink) -> Request {
         let fresh_epoch = |list: &List| self.named.is_none_or(|(epoch, _)| epoch == list.epoch);
         let few = self.deltas.len() < limits::DELTAS && link.lane(Kind::List).failures() == 0;
@@ -145,8 +145,8 @@ impl Catalog {
         Request::get(Ask::List { event_id }, path, limits::MANIFEST_MS)
     }
 
-    /// Takes a downloaded list. A list that does not verify, is older, or belongs to somebody else is refused and the
-    /// active one stays (trust faults 18–20). Returns whether a list was taken into use.
+    /// Takes a downloaded list. The device refuses a list that does not verify, is older, or belongs to another event or
+    /// organisation. It then goes on with the active list (trust faults 18–20). Returns whether a list was taken into use.
     pub fn take_list(
         &mut self,
         link: &mut Uplink,
@@ -174,7 +174,7 @@ impl Catalog {
         Ok(true)
     }
 
-    /// Takes a list into use: it is cached, noted in the journal, and decides from now on.
+    /// Takes a list into use: it is cached and noted in the journal, and the device decides by it from now on.
     fn swap(
         &mut self,
         link: &mut Uplink,
@@ -213,10 +213,10 @@ impl Catalog {
         self.list = Some(list);
     }
 
-    /// Notes that a list in use could not be stored. The journal says that the list was used, so the next start takes
-    /// no older list, and later deltas fit no stored list. So the engine fetches and stores the whole list again, after
-    /// a pause, since full storage stays full for some time. Everything else that is cached is asked for again at the
-    /// next start. Returns false if `key` is no list's.
+    /// Notes that a list in use could not be stored. The journal says that the device used it. So the next start takes
+    /// no older list, and later deltas fit no list in storage. The engine fetches and stores the whole list again after
+    /// a pause, since full storage stays full for some time. Other cached data that could not be stored is asked for at
+    /// the next start. Returns false if `key` is no list's.
     pub fn save_failed(&mut self, link: &mut Uplink, event_id: &EventId, key: &str, now_ms: i64) -> bool {
         if key != whole_key(event_id) && !key.starts_with(&delta_key(event_id, "")) {
             return false;
@@ -228,16 +228,16 @@ impl Catalog {
 
     // ----------------------------------------------------------------------------------------------------- changes
 
-    /// Whether the device may ask for changes. The server leaves out rule changes that the list named in the request
-    /// has. So the list must not be of an older epoch than the cursor. After a roll-back, serials as low as that list's
-    /// are given out again. The server would leave out rule changes that the list does not have.
+    /// Whether the device may ask for changes. The request names the device's list, and the server leaves out rule
+    /// changes that the list has already. After a restore, the server gives out the same serials again. With a list of
+    /// an older epoch than the cursor, it would leave out rule changes that the list lacks.
     pub fn may_follow(&self) -> bool {
         let asked = self.feed.ask_from().map(|cursor| cursor.epoch);
         self.list.as_ref().is_some_and(|list| asked.is_none_or(|epoch| list.epoch >= epoch))
     }
 
-    /// The question what changed. If no further change is known to exist, the request waits at the server for news.
-    /// `None` without a list.
+    /// The question to the server what changed. If the device knows of no further change, the request waits at the
+    /// server for the next. `None` without a list.
     pub fn changes_request(&self, event_id: EventId) -> Option<Request> {
         let (version, of) = self.list.as_ref().map(|list| (list.version, list.epoch))?;
         let query = match self.feed.ask_from() {

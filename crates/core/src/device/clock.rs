@@ -16,7 +16,7 @@ use crate::wire::journal::Entry;
 pub struct Reading {
     /// The best estimate, in milliseconds since 1970.
     pub at_ms: i64,
-    /// Half the width of the interval in which the true time lies, in milliseconds.
+    /// The true time lies at most this far before or after `at_ms`, in milliseconds.
     pub uncertainty_ms: u64,
 }
 
@@ -25,10 +25,10 @@ pub struct Reading {
 pub struct Stamp {
     /// The signed time.
     pub at: Timestamp,
-    /// Half the width of the interval in which the true time lies, in milliseconds.
+    /// The true time lies at most this far before or after `at`, in milliseconds.
     pub uncertainty_ms: u64,
-    /// Whether the time was set back by more than can be slewed, so that it may be lower than the time of the scan
-    /// before.
+    /// Whether the device's clock was set back so far that the scan's time is not after that of the scan before it in
+    /// the log. For a smaller step back the device uses a time just after that scan.
     pub corrected: bool,
 }
 
@@ -44,7 +44,8 @@ pub struct Anchor {
     pub uncertainty_ms: u64,
 }
 
-/// The timestamps of one exchange with the server's clock, in milliseconds. The fourth is the present input's time.
+/// The timestamps of one exchange with the server's clock, in milliseconds. The fourth timestamp, when the answer
+/// arrived, is missing here: it is the time of the input that brings the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exchange {
     /// The monotonic clock when the request left.
@@ -53,8 +54,8 @@ pub struct Exchange {
     pub received_ms: i64,
     /// The server's clock when the answer left.
     pub answered_ms: i64,
-    /// [`Clock::gaps_ms`] when the request was made. If it has changed since, the phone slept or its clock was set, and
-    /// the exchange measured nothing.
+    /// The value of [`Clock::gaps_ms`] when the request was made. If the value has changed since, the phone slept or
+    /// its clock was set, and the exchange measured nothing.
     pub gaps_ms: i64,
 }
 
@@ -68,8 +69,8 @@ impl Anchor {
 const NS: u64 = 1_000_000;
 /// The rounding error of four timestamps in whole milliseconds.
 const ROUNDING_MS: i64 = 2;
-/// The lowest value of `hidden_ms`. Rounding of the two clocks may take the sum a little below zero. A lower sum would
-/// hide a later sleep.
+/// The lowest value of `hidden_ms`, the sum of small gaps between the two clocks. Rounding may take the sum a little
+/// below zero. A lower sum would hide a later sleep.
 const HIDDEN_FLOOR_MS: i64 = -5;
 
 #[derive(Debug, Clone, Copy)]
@@ -78,8 +79,8 @@ struct Carried {
     mono_ms: i64,
     at_ms: i64,
     uncertainty_ns: u64,
-    /// Sum of the gaps between wall clock and monotonic clock that are too small to count as a step. The interval grows
-    /// by it too.
+    /// Sum of the gaps between wall clock and monotonic clock that are too small to count as a step. The uncertainty of
+    /// the estimated time grows by this sum too.
     hidden_ms: i64,
 }
 
@@ -176,9 +177,9 @@ impl Clock {
         self.exchanged
     }
 
-    /// Takes an exchange whose answer is the present input. Returns the anchor to journal if the exchange is more exact
-    /// than the estimate, or contradicts it. `None` otherwise, and if it measured nothing (the phone slept, impossible
-    /// stamps).
+    /// Takes an exchange whose answer came with the present input. Returns the anchor to journal if the exchange is
+    /// more exact than the estimate, or contradicts it. `None` otherwise, and if the exchange measured nothing, since
+    /// the phone slept or a timestamp is impossible.
     pub fn exchange(&mut self, exchange: Exchange) -> Option<Anchor> {
         let reading = self.read();
         let gaps = self.gaps_ms;
@@ -219,7 +220,7 @@ impl Clock {
 
     /// The time of the scan that follows one at `last` in its log. If the clock was put back by at most
     /// [`limits::SLEW_MS`], the scan gets one millisecond after `last`. If it was put back further, the scan gets the
-    /// earlier time and is flagged.
+    /// clock's earlier time and is flagged.
     pub fn stamp(&self, last: Option<Timestamp>) -> Stamp {
         let Reading { at_ms, uncertainty_ms } = self.read();
         let at = Timestamp::clamped(at_ms);

@@ -1,5 +1,5 @@
-//! The desk: how this device decides, by all that it knows (spec §4). The desk only reads. What follows from a decision
-//! is an [`Act`], which the engine carries out.
+//! The desk: how this device decides, by all that it knows (spec §4). The desk only reads. A decision leads to an [`Act`],
+//! which the engine carries out.
 
 use super::area::Counts;
 use super::clock::Stamp;
@@ -48,7 +48,7 @@ impl Asked {
     }
 }
 
-/// What follows from an input of staff.
+/// The consequence of an input of staff.
 #[derive(Debug)]
 pub(super) enum Act {
     /// Nothing.
@@ -113,7 +113,8 @@ impl<'a> Desk<'a> {
         self.ask_after(self.known.journal.last_at(), about, kind, but)
     }
 
-    /// Like [`Desk::ask`], for a scan whose predecessor in the log was taken at `last_at`: times rise along a log.
+    /// Like [`Desk::ask`], for a scan whose predecessor in the log was taken at `last_at`. The scan's time is after
+    /// `last_at`, unless the clock was put back far.
     pub fn ask_after(
         &self,
         last_at: Option<Timestamp>,
@@ -154,7 +155,8 @@ impl<'a> Desk<'a> {
 
     // --------------------------------------------------------------------------------------------------------- scans
 
-    /// A scan by this device at this gate now: door shut, one person, final. The caller changes what differs.
+    /// Prepares a scan by this device at this gate now: door shut, one person, final. The caller then changes the
+    /// fields that differ.
     pub fn draft(&self, out: &mut Outbox, about: &About, asked: &Asked, method: Method) -> Option<Scan> {
         let scan_id = ScanId::new(out.draw_uuid()).ok()?;
         let (list, paired, journal) = (self.known.list()?, self.known.paired()?, self.known.journal);

@@ -216,8 +216,8 @@ fn moved_since(known: Known<'_>, about: &About, claim: &Scan) -> u32 {
     since.filter(|scan| scan.opened && scan.kind == claim.kind).map(|scan| journal.kept(scan)).sum()
 }
 
-/// Records an override: staff set a refusal aside (spec D18). It is a new scan with an open door. It keeps the
-/// outcome of `decide`, and names the person who took the responsibility.
+/// Records an override: staff let a guest in although the rules refused (spec D18). It is a new scan with an open
+/// door. It keeps the outcome of `decide`, and names the person who took the responsibility.
 pub(super) fn set_aside(
     desk: &Desk<'_>,
     out: &mut Outbox,

@@ -117,7 +117,8 @@ impl Engine {
                 let (name, text) = export(rooms.recorder.journal());
                 rooms.out.emit(Effect::Export { name, text });
             }
-            // Staff's inputs wait while an append is under way. They are decided on the state that the append leaves.
+            // Staff's inputs wait while an append is under way. After it the engine decides about them, with the state
+            // that the append leaves.
             _ if rooms.waiting.len() >= limits::WAITING_INPUTS => {
                 rooms.out.refuse("busy", "Storage is slow: nothing was recorded. Read the code again.");
             }

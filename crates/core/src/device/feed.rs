@@ -1,5 +1,5 @@
-//! The changes that this device received from the server: the newest rules and counting scans of every changed ticket
-//! (spec §5). The cache keeps them page by page. After a lost page the device asks again from the page before it.
+//! The changes that this device received from the server: the newest rules of every changed ticket, and its scans that
+//! count (spec §5). The cache keeps them page by page. After a lost page the device asks again from the page before it.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,8 @@ use crate::wire::stored::from_json;
 pub struct FeedTicket {
     /// The ticket as the server sent it.
     pub changed: ChangedTicket,
-    /// The ticket's rules are those at this serial, or newer. A list of a higher version has newer rules, since the
-    /// server leaves out rule changes that the device's list has.
+    /// A serial up to which `changed` has all rule changes of the ticket. If the list's version is higher, the list's
+    /// rules are newer, since the server leaves out rule changes that the device's list has.
     pub serial: u64,
 }
 
@@ -32,7 +32,8 @@ struct Known {
 }
 
 impl Known {
-    /// Takes an answer. `serials`, if not empty, holds the serial of each item in order.
+    /// Adds the tickets and device names of an answer of the server. `serials`, if not empty, has the serial of each
+    /// ticket in the answer's order.
     fn take(&mut self, answer: ChangesAnswer, serials: &[u64]) {
         for (place, changed) in answer.items.into_iter().enumerate() {
             for hash in &changed.barcode_hashes {
@@ -50,8 +51,8 @@ impl Known {
 #[derive(Debug, Clone, Default)]
 pub struct Feed {
     active: Known,
-    /// The changes of a new epoch while they are being fetched. Until they are complete, `active` stays in use. Absent
-    /// otherwise.
+    /// The changes of a new epoch while the device fetches them. Until it has all, it uses those in `active`. Absent
+    /// while it fetches none.
     incoming: Option<Known>,
     pages: u64,
     first_page: u64,
@@ -86,7 +87,8 @@ impl Feed {
     pub fn by_code(&self, hash: &BarcodeHash) -> Option<&TicketId> {
         self.active.codes.get(hash)
     }
-    /// Tickets with a code that has this short code, as far as changes named them. A ticket may come more than once.
+    /// The tickets that have a code with this short code, among the codes that changes named. A ticket may come more
+    /// than once.
     pub fn by_short(&self, short: ShortCode) -> impl Iterator<Item = &TicketId> {
         let from = self.active.codes.range(short.least()..);
         from.take_while(move |(hash, _)| short.begins(&hash.0)).map(|(_, id)| id)
@@ -178,8 +180,8 @@ impl Feed {
         PageWrites { save, forget }
     }
 
-    /// Reads the cache, pages in order of their number. Returns the numbers of the pages that are of no use. After a
-    /// gap no page is taken, since a cursor must never claim changes that are lost.
+    /// Reads the cached pages in order of their number. Returns the numbers of the pages that it does not use. After a
+    /// missing page it uses none, since the cursor would otherwise claim changes that the device lacks.
     pub fn load(&mut self, pages: BTreeMap<u64, CachedPage>) -> Vec<u64> {
         let mut useless = Vec::new();
         let mut whole: Option<(u64, Known)> = None;
@@ -289,7 +291,7 @@ mod tests {
             }
             assert!(self.cache.keys().copied().eq(self.feed.kept_pages()), "{:?}", self.feed.kept_pages());
         }
-        /// Restarts the app with only the cache. Returns the pages that were of no use.
+        /// Restarts the app with only the cache. Returns the numbers of the pages that were not used.
         fn restart(&mut self) -> Vec<u64> {
             self.feed = Feed::default();
             let useless = self.feed.load(self.cache.clone());

@@ -1,5 +1,6 @@
 //! Figures that only a device can measure: how long a verdict took, and how long a scan waited for its receipt (S1
-//! §10.2, S2 §11). They are counts by range, and contain no ticket or person.
+//! §10.2, S2 §11). The device counts how many measurements lie in each range of time. The figures contain no ticket or
+//! person.
 
 use crate::wire::engine::{Effect, Input};
 use crate::wire::scanning::{Figures, MOST_BUCKETS, Observed};

@@ -23,7 +23,7 @@ pub(super) fn search(desk: &Desk<'_>, text: &str) -> Effect {
     Effect::Found { text: text.to_owned(), guests, more }
 }
 
-/// The found guests. Each is followed by the others of the same booking that the search did not find.
+/// The found guests. After each come the other guests of the same booking whom the search did not find.
 fn with_bookings(desk: &Desk<'_>, found: &[&GuestName]) -> Vec<FoundGuest> {
     let mut rows: Vec<FoundGuest> = Vec::with_capacity(found.len());
     let mut placed: BTreeSet<TicketId> = found.iter().map(|guest| guest.ticket_id.clone()).collect();

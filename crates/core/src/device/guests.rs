@@ -50,7 +50,7 @@ impl Guests {
         let guest = about.ticket_id().and_then(|id| self.guest_of(id));
         guest.is_some_and(|guest| guest.flag.as_ref().is_some_and(|flag| !flag.is_empty()))
     }
-    /// What the screen says about the names.
+    /// The state of the names, for the screen.
     pub fn view(&self, known: Known<'_>, at_ms: i64) -> NamesView {
         match &self.book {
             _ if !known.names_allowed(at_ms) || self.is_refused_with(known.list()) => NamesView::Off,
@@ -61,8 +61,8 @@ impl Guests {
 
     // ------------------------------------------------------------------------------------------ begin and end of use
 
-    /// At start: takes the names from the cache if the list says that this device's gate allows them. All other names
-    /// are removed from the cache.
+    /// At start: takes the names from the cache if the list says that this device's gate allows them. Deletes all
+    /// other names from the cache.
     pub fn open(
         &mut self,
         known: Known<'_>,
@@ -142,7 +142,8 @@ impl Guests {
         self.whole_next || self.book.as_ref().is_none_or(|book| newest > Some(book.checked))
     }
 
-    /// The request for names. If the device holds some, it asks for the changes since, unless the whole is needed.
+    /// The request for names. If the device holds names, it asks only for those that changed since, unless it needs the
+    /// whole set.
     pub fn request(&self, known: Known<'_>, link: &Uplink, event_id: EventId) -> Request {
         let seen = self.newest_change(known);
         let same_epoch = |book: &&NameBook| seen.is_none_or(|(epoch, _)| epoch == book.names.epoch);
@@ -156,8 +157,8 @@ impl Guests {
         Request { etag, ..Request::get(Ask::Names { event_id, seen }, path, limits::MANIFEST_MS) }
     }
 
-    /// Takes the server's answer with names. Names that do not verify are refused, and those held stay. `asked` is the
-    /// event and the newest change that was known when the request left. Returns what a refusal means for the device
+    /// Takes the server's answer with names. If they do not verify, the device refuses them and keeps the names that it
+    /// holds. `event_id` and `seen` are the event of the request, and the newest change that was known when it left. Returns what a refusal means for the device
     /// as a whole. `None` if the answer is no refusal.
     pub fn answered(
         &mut self,

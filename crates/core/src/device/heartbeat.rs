@@ -20,7 +20,7 @@ struct Beat {
     gate_id: Option<GateId>,
 }
 
-/// What a heartbeat's answer means for the place of this device.
+/// The meaning of a heartbeat's answer for the place of this device.
 #[derive(Debug)]
 pub(super) enum Place {
     /// The device stays where it is, and the server knows that.
@@ -38,12 +38,12 @@ pub(super) struct Heartbeat {
     beat: Beat,
     /// The gate that staff chose on this device and that the server knows of.
     gate_told: Option<GateId>,
-    /// When an organiser last looked for this device, as the last answer said. Absent if nobody did.
+    /// When an organiser last asked this device to ring, as the last answer said. Absent if nobody did.
     rung_at: Option<Timestamp>,
 }
 
 impl Heartbeat {
-    /// When an organiser last looked for this device, as the last answer said. `None` if nobody did.
+    /// When an organiser last asked this device to ring, as the last answer said. `None` if nobody did.
     pub fn rung_at(&self) -> Option<Timestamp> {
         self.rung_at
     }

@@ -1,5 +1,5 @@
-//! The sum of the journal: a device's state is the sum of its rows, read in order. The same function takes a row at
-//! start and after its append. So a restart never knows more or less than was durable.
+//! The journal: a device computes its state from the rows, read in order. The same function takes a row at start and
+//! after its append. So after a restart the device has exactly the state that was durable.
 //!
 //! The rows of events that ended long ago leave the journal, and a summary of them stays.
 
@@ -28,7 +28,7 @@ pub struct ListMark {
     pub epoch: Epoch,
     /// The version of the list.
     pub version: u64,
-    /// The list's content hash. Absent if only a scan is known to have used the list.
+    /// The list's content hash. Absent if the journal mentions the list only as the one by which a scan was decided.
     pub content_hash: Option<String>,
 }
 
@@ -37,8 +37,8 @@ pub struct ListMark {
 pub struct PinTries {
     /// Wrong PINs since the last right one or the last pause.
     pub wrong: u32,
-    /// When the wrong PIN was entered that began the pause, by the device's clock in milliseconds. Absent if there was
-    /// none.
+    /// When staff entered the wrong PIN that began the pause, by the device's clock in milliseconds. Absent if there
+    /// was no pause.
     pub paused_at_ms: Option<i64>,
 }
 
@@ -71,7 +71,7 @@ pub struct Journal {
     pub waiting: BTreeSet<u64>,
     /// Seqs of scans that the server cannot read. They are offered rarely.
     pub poison: BTreeSet<u64>,
-    /// Seqs of scans that a former epoch acknowledged and the new one has not confirmed.
+    /// Seqs of scans that the server acknowledged in a former epoch and has not confirmed in the new one.
     pub asked: BTreeSet<u64>,
     /// Seqs on the problem list: scans that the server rejected or cannot read.
     pub troubled: BTreeSet<u64>,
@@ -97,8 +97,8 @@ pub struct Journal {
     pub last_receipt_ms: Option<i64>,
     /// Persons whom this device let in, per event, after reverts.
     pub admitted: BTreeMap<EventId, u32>,
-    /// People without a ticket whom this device counted, after undos. The key is the event, and whether it was
-    /// practice.
+    /// People without a ticket whom this device counted, after undos. The key is the event, and whether the headcount
+    /// was practice.
     pub counted: BTreeMap<(EventId, bool), WithoutTicket>,
     /// Whether a row of a scan could not be read or is out of place. If so, no scan may be added.
     pub damaged: bool,
@@ -262,7 +262,7 @@ impl Journal {
         self.count(place);
     }
 
-    /// Updates the numbers of persons let in and counted, for the scan at `place`.
+    /// Updates the numbers of persons let in and counted, for the scan at index `place`.
     fn count(&mut self, place: usize) {
         let scan = &self.scans[place].scan;
         let entry =
@@ -326,8 +326,8 @@ impl Journal {
         self.note_unsent(place, lacked);
     }
 
-    /// Updates the number of unsent scans after the record at `place` changed. `lacked` tells whether it had no receipt
-    /// before.
+    /// Updates the number of unsent scans after the record at index `place` changed. `lacked` tells whether the record
+    /// had no receipt before.
     fn note_unsent(&mut self, place: usize, lacked: bool) {
         let (lacks, scan_id) = (self.scans[place].delivery.lacks(), &self.scans[place].scan.scan_id);
         let mut records = self.by_id.get(scan_id).into_iter().flatten();
@@ -350,8 +350,8 @@ impl Journal {
         }
     }
 
-    /// Marks a scan as waiting again, since the server said that it lacks the scan. The mark is in memory only, so a
-    /// restart asks again.
+    /// Marks a scan as waiting for upload again, since the server said that it lacks the scan. The mark is in memory
+    /// only, so a restart asks again.
     pub fn lacking(&mut self, seq: u64) {
         self.settle(seq, Delivery::Waiting, None);
     }
@@ -381,7 +381,8 @@ impl Journal {
         }
     }
 
-    /// The bearer token and signing key. `None` if the device is not paired or the key is erased.
+    /// The device's key, which it sends as bearer token and which signs scans. `None` if the device is not paired or
+    /// the key is erased.
     pub fn api_key(&self) -> Option<ApiKey> {
         ApiKey::parse(&self.paired.as_ref()?.api_key).ok()
     }

@@ -48,7 +48,8 @@ impl Lane {
         let after_ms = if self.again { after_ms.min(0) } else { after_ms };
         *self = Self { next_at: now_ms.saturating_add(after_ms), ..Self::default() };
     }
-    /// Notes a failure. The waits are 1, 2, 4, 8, 16 s, then always the longest. `jitter` is any random number.
+    /// Notes a failure. The waits are 1, 2, 4, 8, 16 s, then always [`limits::RETRY_MAX_MS`], each shortened by up to a
+    /// quarter. `jitter` is any random number, and sets how much.
     pub fn failed(&mut self, now_ms: i64, jitter: u32) {
         let doublings = self.failures.min(limits::RETRY_ROUND);
         let wait = (limits::RETRY_FIRST_MS << doublings).min(limits::RETRY_MAX_MS);
@@ -85,8 +86,8 @@ impl Lane {
         self.next_at = self.next_at.min(now_ms);
     }
     /// Like [`hurry`](Self::hurry), after the network returned or staff asked. If a request is under way, one more
-    /// follows it. The first may have left without a network, or been answered before the thing that staff ask about
-    /// happened.
+    /// follows it. The first may have left without a network, or the server may have answered it too early to see what
+    /// staff ask about.
     pub fn ask_again(&mut self, now_ms: i64) {
         self.hurry(now_ms);
         self.again |= self.busy();

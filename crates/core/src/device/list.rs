@@ -69,8 +69,8 @@ impl List {
         Ok(Self { identity, epoch, version, event, door, gates, generated_at, expires_at, index })
     }
 
-    /// Reads a downloaded list. `mark` is the newest list that this device ever used. It may be newer than the active
-    /// one if the cache was lost.
+    /// Reads a downloaded list and compares it with the active one. Fails if it is older than `mark`, the newest list
+    /// that this device ever used. Storage may have lost that list, so `mark` may be newer than `active`.
     pub fn download(
         body: &[u8],
         signature: &str,
@@ -91,9 +91,9 @@ impl List {
         Ok(Download::Newer { list: Box::new(Self::new(manifest, active)?), whole })
     }
 
-    /// Reads the cache at start: the whole list, then each delta that continues it. Returns the list and the versions
-    /// of the deltas taken. `None` if the cache has no list. Fails if the list does not verify, or is older than one
-    /// already used.
+    /// Reads the cached list at start: the whole list, then each delta that continues it. Returns the list and the
+    /// versions of the deltas taken. `None` if the cache has no list. Fails if the list does not verify, or is older
+    /// than `mark`, the newest list that this device ever used.
     pub fn open(
         caches: &BTreeMap<String, Vec<u8>>,
         keys: &[&str],

@@ -16,7 +16,7 @@ use crate::ticket::TicketRules;
 use crate::view::{Served, fold_view};
 use crate::wire::journal::Paired;
 
-/// The subject of a code or a scan: code, ticket and rules, as far as known.
+/// What the device knows about a read code or a scan: the code, its ticket and the ticket's rules.
 #[derive(Debug, Clone)]
 pub(super) struct About {
     pub hash: Option<BarcodeHash>,
@@ -163,14 +163,14 @@ impl<'a> Known<'a> {
         self.feed().cursor().filter(|cursor| Some(cursor.epoch) == epoch).map_or(0, |cursor| cursor.serial)
     }
 
-    /// Whether the server's part of the view includes a scan, since its receipt is at or below the cursor.
+    /// Whether the changes that the server sent include a scan: its receipt is at or below their cursor.
     fn covered(&self, own: &OwnScan) -> bool {
         let (Some(cursor), Some((epoch, serial))) = (self.feed().cursor(), own.receipt) else { return false };
         epoch == Some(cursor.epoch) && serial <= cursor.serial
     }
 
     /// A ticket's state as this device sees it ([`crate::view`]). The scan `but` is left out, even if the server listed
-    /// it: the device decides about a claim by the scans before it.
+    /// it: before a claim gets its final, the device decides by the scans before the claim.
     pub fn state_of(
         &self,
         id: &TicketId,

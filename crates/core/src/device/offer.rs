@@ -1,4 +1,4 @@
-//! What a scan offers in addition to its verdict: the other tickets of its booking (decision 035).
+//! A scan's offer to let the other tickets of its booking in too (decision 035).
 
 use super::desk::Desk;
 use crate::decide::{Screen, screen};

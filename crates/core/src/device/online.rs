@@ -29,14 +29,15 @@ use crate::wire::scanning::{ScanV2, TimeAnswer};
 use crate::wire::scans::OnlineAnswer;
 use crate::wire::stored::to_text;
 
-/// A claim that the server is asked about. Its verdict waits for the answer. Only one question is open at a time, since
-/// the next code is decided on the state that this claim's final leaves.
+/// A claim about which the device asks the server. Its verdict waits for the answer. Only one question is open at a
+/// time, since the device decides about the next code with the state that this claim's final leaves.
 #[derive(Debug)]
 pub(super) struct Asking {
     scan_id: ScanId,
     /// The monotonic clock from which the device decides alone.
     until_mono_ms: i64,
-    /// How the question ended: with the server's answer, or without one (inner `None`). Absent while it is open.
+    /// How the question to the server ended: with an answer, or without one (inner `None`). Absent while the device
+    /// waits.
     word: Option<Option<Box<OnlineAnswer>>>,
 }
 
@@ -46,8 +47,8 @@ struct RoundTrip {
     /// The monotonic clock when the answer came.
     at_mono_ms: i64,
     took_ms: i64,
-    /// [`Clock::gaps_ms`](super::clock::Clock::gaps_ms) at that time. If it has changed since, the phone slept or its
-    /// clock was set, and the measured round trip is no longer valid.
+    /// The value of [`Clock::gaps_ms`](super::clock::Clock::gaps_ms) when the answer came. If the value has changed
+    /// since, the phone slept or its clock was set, and the measured round trip is no longer valid.
     gaps_ms: i64,
 }
 
@@ -58,8 +59,8 @@ pub(super) struct Questions {
     round_trip: Option<RoundTrip>,
     /// The question that is open, or whose answer is about to be used. Absent if there is none.
     asking: Option<Asking>,
-    /// Claims for which staff were asked a question that the claims' rows don't record, with the server's answer if one
-    /// came.
+    /// Claims about which the screen asks staff something, such as how many persons of a party go in. A claim's rows
+    /// don't record that question. With each claim is the server's answer to it, if one came.
     answers: BTreeMap<ScanId, Option<Box<OnlineAnswer>>>,
 }
 
@@ -175,7 +176,7 @@ impl Questions {
         None
     }
 
-    /// Handles a question about a scan that gets no answer, or one that cannot be trusted.
+    /// Handles a question about a scan to which no answer came, or an answer that cannot be trusted.
     pub fn no_word(&mut self, link: &mut Uplink, out: &mut Outbox, scan_id: &ScanId) {
         if self.waits_for(scan_id) {
             link.failed(out, Kind::Scan);
@@ -191,8 +192,8 @@ impl Questions {
         }
     }
 
-    /// Ends the question without an answer. This scan is decided here, and so are the next ones until the round trip is
-    /// known to be quick again.
+    /// Ends the question without an answer. The device decides about this scan alone, and about the next ones too,
+    /// until the round trip is known to be quick again.
     fn decide_alone(&mut self, link: &mut Uplink, out: &Outbox) {
         if let Some(asking) = &mut self.asking {
             asking.word = Some(None);
@@ -294,8 +295,8 @@ impl Questions {
     }
 }
 
-/// The entry that the server's answer names, with its device if this one knows it. `None` if the answer names no
-/// entry.
+/// The entry that the server's answer names, and the device of that entry if this device knows it. `None` if the
+/// answer names no entry.
 fn last_entry_of(known: Known<'_>, word: &OnlineAnswer) -> Option<LastEntryView> {
     let at = word.last_scan_at?;
     let own = known.journal.scans.iter().rev().find(|own| own.scan.at == at && own.scan.ticket_id == word.ticket_id);

@@ -5,12 +5,13 @@ use crate::scan::Scan;
 use crate::wire::journal::Shown;
 use crate::wire::scanning::Named;
 
-/// How far a scan is on its way to the server.
+/// The state of a scan's upload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Delivery {
     /// No receipt names the scan.
     Waiting,
-    /// The server had the scan in a former epoch. In the present epoch it has not said yet whether it still has it.
+    /// The server had the scan in a former epoch. In the present epoch the server has not said yet whether it still has
+    /// the scan.
     Asked,
     /// The server cannot read the scan, for this reason. The device offers it rarely.
     Poison(String),
@@ -32,7 +33,7 @@ impl Delivery {
     pub fn lacks(&self) -> bool {
         matches!(self, Self::Waiting | Self::Asked | Self::Poison(_))
     }
-    /// Whether the server refused the scan for ever. It then counts none of the persons whom the scan let in.
+    /// Whether the server refused the scan for ever. The server then counts none of the persons whom the scan let in.
     pub fn is_unread(&self) -> bool {
         matches!(self, Self::Rejected { .. })
     }
@@ -49,14 +50,14 @@ pub struct OwnScan {
     pub shown: Shown,
     /// The name of the guest whom the scan added. Absent if it added none.
     pub named: Option<Named>,
-    /// How far the scan is on its way to the server.
+    /// The state of the scan's upload.
     pub delivery: Delivery,
     /// The last receipt: its epoch, and a serial at or below which the server stored the scan. Absent without a
     /// receipt.
     pub receipt: Option<(Option<Epoch>, u64)>,
     /// The number of the scan's journal row.
     pub row: u64,
-    /// The state `Rejected` or `Held` in a former epoch, while the new one has not said whether it has the scan. If it
-    /// has, the scan returns to this state.
+    /// The state `Rejected` or `Held` that the scan had in a former epoch. The server has not said yet whether it has
+    /// the scan in the new epoch. If it has, the scan returns to this state.
     pub(super) stood: Option<Delivery>,
 }

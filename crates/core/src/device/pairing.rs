@@ -1,8 +1,8 @@
 //! The pairing under way, by either way of decision D11. Staff give the phone a pairing link. Or this phone asks by
 //! itself, shows a code, and waits until an organiser approves it.
 //!
-//! A phone whose log is intact can be paired again by itself. The answer to its pairing may have been lost. Or an
-//! organiser revoked the phone and wants it back. Its name, its log and its place in the log stay the same.
+//! A phone whose log is intact can be paired again by itself. It asks again if the answer to its pairing was lost, or if
+//! an organiser revoked it and wants it back. Its name and its log stay the same, and the log goes on where it was.
 
 use super::journal::{Journal, words};
 use super::outbox::Outbox;
@@ -34,7 +34,7 @@ struct Own {
     until_mono_ms: i64,
 }
 
-/// What the server's answer means for the pairing.
+/// The meaning of the server's answer for the pairing.
 #[derive(Debug)]
 pub(super) enum Reply {
     /// No pairing is under way.

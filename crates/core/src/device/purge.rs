@@ -33,7 +33,8 @@ pub(super) struct Purge {
 }
 
 impl Purge {
-    /// Keeps in memory the rows that may be purged if the estimated time is right.
+    /// Keeps in memory the rows that may be purged if the clock's estimate is right. The purge itself waits for a
+    /// confirmed time.
     pub fn plan(&mut self, journal: &Journal, clock: &Clock, mut rows: Vec<Row>) {
         let Some((row, seq)) = journal.removable(clock.read().at_ms) else { return };
         rows.truncate(rows.partition_point(|kept| kept.n <= row));

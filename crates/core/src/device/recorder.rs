@@ -1,7 +1,8 @@
 //! The recorder: the journal's state, and the only way in which rows get into the journal.
 //!
-//! A journalled change affects the state only after its append is durable. One append is under way at a time. While it
-//! is, further inputs that need one wait their turn. They are decided after it, on the state that it leaves.
+//! A journalled change affects the state only after its append is durable. One append is under way at a time. Further
+//! inputs that need an append wait meanwhile. The engine decides about them afterwards, with the state that the append
+//! leaves.
 
 use super::journal::Journal;
 use super::outbox::Outbox;
@@ -65,7 +66,7 @@ pub(super) struct Recorder {
     noted: Vec<Entry>,
     /// Why storage refuses to write. Absent if it does not.
     blocked: Option<String>,
-    /// Whether another tab has become the writer. If so, this one never writes or uploads again.
+    /// Whether another tab has become the writer. If so, this tab never writes or uploads again.
     lost: bool,
     /// The monotonic clock at which storage is tried again.
     probe_at: i64,
@@ -118,7 +119,7 @@ impl Recorder {
         self.flight.is_none() && self.noted.is_empty() && self.blocked.is_none() && !self.lost
     }
 
-    /// Writes rows, after the rows that nobody waits for. No append may be under way.
+    /// Writes the rows of [`Self::note`], and after them `entries`. No append may be under way.
     pub fn append(&mut self, out: &mut Outbox, entries: Vec<Entry>, after: Vec<After>) {
         let mut all = std::mem::take(&mut self.noted);
         let noted = all.len();
@@ -134,15 +135,16 @@ impl Recorder {
         out.emit(Effect::Append { append, rows: texts });
     }
 
-    /// Adds a row that nobody waits for. It is written with the next append.
+    /// Adds a row on which no answer to staff depends. It is written with the next append.
     pub fn note(&mut self, entry: Entry) {
         if !self.lost {
             self.noted.push(entry);
         }
     }
 
-    /// Erases a revoked device's key once nothing is left to hand over. A scan that was set apart still counts as left.
-    /// A proxy in front of the server may have refused it, and without the key the server would not take it.
+    /// Erases a revoked device's key once nothing is left to hand over. A scan that was set apart as unreadable still
+    /// counts as not handed over. A proxy in front of the server may have refused it, and without the key the server
+    /// would not take it.
     pub fn erase_key_if_done(&mut self, at_ms: i64) {
         let Journal { revoked, waiting, asked, poison, .. } = &self.journal;
         if *revoked && waiting.is_empty() && asked.is_empty() && poison.is_empty() {

@@ -1,6 +1,6 @@
 //! The rooms of the engine. Each room keeps its state in private fields, and its file alone changes them. A room calls
-//! only rooms that stand above it in the reading order. What a room below must do is returned as a value, which this
-//! file and those below it carry out.
+//! only rooms that stand above it in the reading order. If a room below must act, a room returns a value that says
+//! so. This file and those below it carry the values out.
 
 use std::collections::VecDeque;
 
@@ -65,7 +65,8 @@ impl Rooms {
     pub fn event_id(&self) -> Option<EventId> {
         self.paired().map(|paired| paired.event_id.clone())
     }
-    /// Whether a row is being written or a question is open. Staff's inputs, pairings and assignments wait meanwhile.
+    /// Whether a row is being written, or the server is asked about a claim. Staff's inputs, pairings and assignments
+    /// wait meanwhile.
     pub fn is_busy(&self) -> bool {
         self.recorder.is_writing() || self.questions.is_asking()
     }

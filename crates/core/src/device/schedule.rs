@@ -1,4 +1,4 @@
-//! The schedule: which requests are wanted, when each is due, and what it says.
+//! The schedule of requests: which the engine wants to send, and when each is due.
 
 use super::lookup::Known;
 use super::online::ping;
@@ -7,7 +7,8 @@ use super::uplink::{Ask, Kind, Request};
 use super::upload::status_request;
 use crate::limits;
 
-/// Every kind of request that is wanted and not under way, with the time at which it is due.
+/// Every kind of request that the engine wants to send now or later, with the time at which it is due. A kind that is
+/// under way is left out.
 pub(super) fn due(rooms: &Rooms) -> Vec<(i64, Kind)> {
     let mut due: Vec<(i64, Kind)> = Vec::new();
     let (journal, known, at_ms) = (rooms.recorder.journal(), rooms.known(), rooms.session.at_ms());

@@ -1,5 +1,5 @@
-//! The uplink: requests and answers in general (spec §3 "Epoch and witness", D10, D19; trust fault 5). It knows what
-//! every request carries, what every answer says in addition to its content, and which answers do not come from Admit at
+//! The uplink: requests and answers in general (spec §3 "Epoch and witness", D10, D19; trust fault 5). It
+//! handles the parts that all requests and answers have in common, and finds the answers that do not come from Admit at
 //! all.
 
 use std::collections::BTreeMap;
@@ -105,7 +105,7 @@ pub(super) struct Request {
     /// The JSON body. A request with a body is a `POST`, and one without is a `GET`.
     pub body: Option<String>,
     pub timeout_ms: u64,
-    /// The value of `If-None-Match`. Absent if the whole is needed.
+    /// The value of `If-None-Match`. Absent if the device needs the whole.
     pub etag: Option<String>,
     pub origin: Origin,
 }
@@ -154,7 +154,7 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// What an answer that is not a success means for the device as a whole.
+/// The meaning of an answer that is not a success, for the device as a whole.
 #[derive(Debug)]
 pub(super) enum Refusal {
     /// Nothing more than that the request failed.
@@ -176,8 +176,8 @@ pub(super) struct Uplink {
     online: bool,
     captive: bool,
     suspended: bool,
-    /// The newest request that had left when the server said that it does not know the key. Only the answer to a later
-    /// request can show otherwise. Absent if the server knows the key.
+    /// The newest request that had left when the server answered that it does not know this device's key. Only the
+    /// answer to a later request can show that the server knows the key again. Absent if the server knows it.
     key_unknown: Option<u64>,
     proofs: Proofs,
     /// The witness that each request under way carries.
@@ -368,7 +368,7 @@ impl Uplink {
 
     // ------------------------------------------------------------------------------------------- witness and epoch
 
-    /// Loads the witnesses of the present event. At first these are the ones in the journal.
+    /// Loads the witnesses of the present event from the journal, unless those in memory are of this event already.
     fn recall_proofs(&mut self, journal: &Journal) {
         let event_id = journal.paired.as_ref().map(|paired| &paired.event_id);
         if self.proofs.event_id() != event_id {
@@ -377,7 +377,8 @@ impl Uplink {
         }
     }
 
-    /// Reads the witness that any answer may carry. Returns false if nothing else of the answer may be trusted.
+    /// Reads the witness that any answer may carry. Returns false if the answer comes from a state before a restore, so
+    /// that nothing else of it may be trusted.
     pub fn follow(&mut self, recorder: &mut Recorder, now_ms: i64, answer: &Answer<'_>) -> bool {
         let Some((witness, text)) = answer.witness() else { return true };
         if recorder.journal().paired.as_ref().is_none_or(|paired| paired.event_id != witness.event_id) {
@@ -400,8 +401,8 @@ impl Uplink {
         true
     }
 
-    /// Journals the newest witness together with other rows. So a server that is rolled back while this device is off
-    /// is detected.
+    /// Journals the newest witness together with other rows. If the server is rolled back while this device is off, the
+    /// device then detects that after its restart.
     pub fn keep_witness(&mut self, recorder: &mut Recorder, now_ms: i64) {
         let (Some(event_id), mut also) = (self.proofs.event_id().cloned(), self.proofs.texts()) else { return };
         if recorder.journal().witnesses.get(&event_id) == Some(&also) {

@@ -37,9 +37,10 @@ struct Batch {
 #[derive(Debug)]
 pub(super) struct Uploads {
     batch: Option<Batch>,
-    /// Seqs of the scans whose receipt is being journalled. They are not offered again meanwhile.
+    /// Seqs of the scans whose receipt is being written to the journal. Meanwhile the device does not upload them
+    /// again.
     settling: BTreeSet<u64>,
-    /// Most scans of the next batch. It is halved to isolate a scan that the server cannot read.
+    /// The most scans of the next batch. It is halved to isolate a scan that the server cannot read.
     chunk: usize,
     /// The monotonic clock of each upload of the last minute.
     sent_at: VecDeque<i64>,
@@ -47,7 +48,7 @@ pub(super) struct Uploads {
     poison_at: i64,
     /// The seq of the unreadable scan that was offered last.
     poison_tried: u64,
-    /// The monotonic time from which scans of an event that the server does not know are offered again.
+    /// The monotonic time from which scans are uploaded again whose event the server did not know before.
     elsewhere_at: i64,
     /// Whether staff pressed Sync, so that the next upload does not wait for its interval.
     rush: bool,
@@ -243,15 +244,16 @@ impl Uploads {
         told > 0
     }
 
-    /// Offers the next scan that was set apart at once, since the server could read one of them in this batch.
+    /// Offers at once the next scan that was set apart as unreadable, since the server could read one of those scans in
+    /// this batch.
     fn hurry_set_apart(&mut self, journal: &Journal, session: &Session, batch: &Batch) {
         if batch.seqs.iter().any(|seq| journal.poison.contains(seq)) {
             self.poison_at = session.mono();
         }
     }
 
-    /// Handles a batch that the server cannot read. The scan that the answer names is set apart, or else the batch is
-    /// halved. A scan that fails alone is marked unreadable.
+    /// Handles a batch that the server cannot read. A scan that the answer names, or that fails alone, is set apart as
+    /// unreadable and uploaded rarely. Otherwise the batch is halved, to find the scan that the server cannot read.
     fn unreadable(&mut self, recorder: &mut Recorder, batch: &Batch, problem: &Problem) {
         self.batch = None;
         let named = problem.errors.iter().find_map(|error| item_index(&error.path));
@@ -268,8 +270,8 @@ impl Uploads {
         }
     }
 
-    /// Takes the receipts of a revoked device's scans, which the server kept for review. The key is erased when the
-    /// server has every scan, refused the rest, or takes no more. The log stays (spec D10).
+    /// Takes the receipts of a revoked device's scans, which the server kept for review. The device erases its key when
+    /// the server has stored or refused every scan, or takes no more scans. The log stays (spec D10).
     pub fn handed_over(&mut self, link: &mut Uplink, recorder: &mut Recorder, session: &Session, problem: &Problem) {
         let Ok(details) = from_tree::<RevokedDetails>(problem.details.clone().into()) else { return };
         if let Some(batch) = self.batch.take() {
@@ -325,8 +327,8 @@ impl Uploads {
         true
     }
 
-    /// Takes the server's answer about its log. Scans that it lacks wait again, and the others get a receipt. Returns
-    /// what a refusal means for the device as a whole. `None` if the answer is no refusal.
+    /// Takes the server's answer about this device's log. Scans that the server lacks wait for upload again. The others
+    /// get a receipt. Returns what a refusal means for the device as a whole. `None` if the answer is no refusal.
     pub fn status_answered(
         &mut self,
         link: &mut Uplink,

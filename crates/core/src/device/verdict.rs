@@ -26,8 +26,8 @@ fn may_set_aside(known: Known<'_>, scan: &Scan, shown: &Shown) -> bool {
     refusal && is_scan && !was_set_aside(known, scan)
 }
 
-/// Whether a later override of the same code still stands. A refusal is set aside only once, unless the override
-/// was undone.
+/// Whether a later override of the same code still counts. Staff can override a refusal only once, unless they
+/// undid the override.
 fn was_set_aside(known: Known<'_>, refused: &Scan) -> bool {
     let later = known.journal.scans.iter().rev().map(|own| &own.scan).take_while(|scan| scan.seq > refused.seq);
     // A guest picked by hand has no code in the scan, so the ticket tells one refusal from another.
@@ -110,7 +110,7 @@ pub(super) fn verdict_view(
     }
 }
 
-/// Names of the gates at which a ticket is let in. Gates that only lead out are left out.
+/// Names of the gates that admit a ticket. Gates that only lead out are left out.
 fn right_gates(known: Known<'_>, rules: &TicketRules) -> Vec<String> {
     let Some(list) = known.list() else { return Vec::new() };
     let leads_in = |gate: &&GateRules| gate.direction != Direction::Out;

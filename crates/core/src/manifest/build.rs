@@ -53,8 +53,8 @@ pub struct Large {
     pub content_hash: [u8; 32],
 }
 
-/// Builds the large part of a whole list. Fails if two codes have hashes with the same first
-/// bytes, because the list has room for those bytes only. No ticket is made with such a code.
+/// Builds the large part of a whole list. Fails if two codes have hashes with the same first bytes, because the list
+/// has room for those bytes only.
 pub fn large_part(input: &Input<'_>) -> Result<Large, IndexError> {
     let (codes, content_hash) = put_codes(&sorted(input.codes)?);
     let bytes = [&head(input, content_hash), b",\"tickets\":".as_slice(), &codes].concat();
@@ -85,7 +85,8 @@ pub fn signed_tail(large: &[u8], tail: &ManifestTail, api_key: &str) -> (Vec<u8>
     sign_behind(large, &to_text(tail), api_key)
 }
 
-/// Makes what follows a large part: the members of a JSON object and the signature over everything.
+/// Makes the bytes that follow a large part: the members of a JSON object, and the signature over the large part and
+/// these members.
 pub(super) fn sign_behind(large: &[u8], object: &str, api_key: &str) -> (Vec<u8>, String) {
     // A tail has members, so its object's opening brace becomes the comma after the large part.
     let members = object.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();

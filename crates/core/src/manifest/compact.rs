@@ -43,8 +43,8 @@ pub fn is_compact(body: &[u8]) -> bool {
     body.starts_with(MAGIC)
 }
 
-/// Builds the large part of a whole list: everything before the members made for each request. Fails as the JSON form
-/// does.
+/// Builds the large part of a whole list: everything before the members made for each request. Fails if two codes have
+/// hashes with the same first bytes, as in the JSON form.
 pub fn compact_part(input: &Input<'_>) -> Result<Large, IndexError> {
     let codes = sorted(input.codes)?;
     let mut hasher = BucketHasher::new();
@@ -68,7 +68,8 @@ pub fn compact_delta_part(
     put(input, &sorted(input.codes)?, Some((since, &gone)), content_hash)
 }
 
-/// Makes the rest of the body for one device, with its signature, and the value of `X-Signature` for the whole body.
+/// Makes the part of the body that follows `large`. It belongs to one device and ends in the signature. Also gives the
+/// value of `X-Signature` for the whole body.
 pub fn compact_tail(large: &[u8], tail: &ManifestTail, api_key: &str) -> (Vec<u8>, String) {
     let mut rest = Vec::with_capacity(512);
     put_text(&mut rest, to_text(tail).as_bytes());
@@ -162,7 +163,7 @@ fn put_id(out: &mut Vec<u8>, id: &str) {
 
 // ------------------------------------------------------------------------------------------------------------ reading
 
-/// A compact list, cut into its parts. No caller may trust them before the signature is verified.
+/// A compact list, cut into its parts. No caller may trust the parts before it has verified the signature.
 #[derive(Debug, Clone, Copy)]
 pub struct Envelope<'a> {
     /// The bytes that the signature covers.
@@ -170,7 +171,7 @@ pub struct Envelope<'a> {
     mac: &'a [u8],
 }
 
-/// Cuts the signature off. `None` if the body is too short to have one.
+/// Cuts the signature off the end of a compact list. `None` if the body is too short to have one.
 pub fn open(body: &[u8]) -> Option<Envelope<'_>> {
     let at = body.len().checked_sub(MAC_BYTES).filter(|at| *at >= MAGIC.len())?;
     let (signed, mac) = body.split_at(at);

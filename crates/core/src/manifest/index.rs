@@ -1,8 +1,8 @@
 //! Every code of an event in a few flat arrays. A device looks up codes here.
 //!
-//! A code is stored as the first 16 bytes of its hash. Two codes of one event that share these bytes are refused by
-//! every function that sees both. Tickets with the same rules share one class. With a million codes, a code takes about
-//! 70 bytes and a look-up well under 2 µs.
+//! A code is stored as the first 16 bytes of its hash. If the hashes of two codes begin with the same 16 bytes, every
+//! function that sees both codes fails. Tickets with the same rules share one class. With a million codes, a code takes
+//! about 70 bytes and a look-up well under 2 µs.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub enum IndexError {
     /// Two codes share the first 16 bytes of their hashes, so they cannot be told apart.
     #[error("two codes begin with the same 16 bytes: {}", hex(.0))]
     DuplicatePrefix(Prefix),
-    /// The ticket ids together exceed 4 GiB of text, or there are too many classes.
+    /// The ticket ids together exceed 4 GiB of text, or the tickets have too many different sets of rules (classes).
     #[error("the list is too long for this device")]
     TooLarge,
 }
@@ -103,8 +103,8 @@ impl Index {
         builder.finish()
     }
 
-    /// Makes the index after a delta. Upserts replace or add codes, and tombstones remove them. A code in both is
-    /// replaced. This index stays unchanged, so that a wrong delta changes nothing.
+    /// Makes the index after a delta. Upserts replace or add codes, and tombstones remove them. A code that is in both
+    /// is replaced. This index stays unchanged, so the device keeps it if the delta proves wrong.
     pub fn apply_delta<'a>(
         &self,
         upserts: impl IntoIterator<Item = Found<'a>>,
@@ -182,8 +182,8 @@ impl Index {
     pub fn iter(&self) -> impl Iterator<Item = Found<'_>> {
         (0..self.len()).filter_map(|at| self.at(at))
     }
-    /// The hash that identifies a list of exactly these codes: the hash of 256 bucket hashes over records sorted by
-    /// hash (spec §5).
+    /// The hash that identifies a list of exactly these codes (spec §5). The codes are divided into 256 buckets by the
+    /// first byte of their hash. This hash is over the hashes of the buckets.
     pub fn content_hash(&self) -> [u8; 32] {
         hash_of_buckets(&self.buckets)
     }
@@ -210,9 +210,9 @@ impl Index {
 /// Codes that crowd together need the fallback.
 const GUESSES: usize = 8;
 
-/// The index of a code among sorted ones. `None` if it is absent. Hashes are spread evenly, so a code's value nearly
-/// gives its index, and the code found there gives the remaining distance. This takes a few reads of memory. A binary
-/// search among a million codes takes about twelve.
+/// The index of a code among sorted ones. `None` if it is absent. Hashes are spread evenly, so a code's value gives an
+/// estimate of its index. The code at that index tells how far the estimate is off. So this search reads memory a few
+/// times. A binary search among a million codes reads it about twelve times.
 fn place_of(codes: &[Prefix], wanted: &Prefix) -> Option<usize> {
     let value = |code: &Prefix| u32::from_be_bytes([code[0], code[1], code[2], code[3]]);
     let codes_within = |values: u32| ((u64::from(values) * codes.len() as u64) >> 32) as usize;
@@ -243,8 +243,8 @@ fn short_hash(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-/// The canonical bytes of a class. They are the same in whatever form the list came, and whatever the order of a
-/// ticket's gates. The bytes replace the content of `buffer`, so that a million codes share one buffer.
+/// The canonical bytes of a class. They are the same for the JSON and the compact form of a list, and for any order of
+/// a ticket's gates. The bytes replace the content of `buffer`, so that a million codes share one buffer.
 pub(super) fn class_bytes(rules: &TicketRules, buffer: &mut Vec<u8>) {
     let mut gates: Vec<&str> = rules.gate_ids.iter().map(|id| id.as_str()).collect();
     gates.sort_unstable();
@@ -406,8 +406,8 @@ impl Builder {
         }
         Self { classes: self.classes, class_at: self.class_at, ..to }
     }
-    /// Makes the index from columns that are sorted and have no duplicates. `known` gives the old bucket hashes and the
-    /// buckets that changed. Only changed buckets are hashed again.
+    /// Makes the index from the arrays of this builder, which must be sorted and without duplicates. `known` gives the
+    /// old bucket hashes and the buckets that changed. Only changed buckets are hashed again.
     fn finish_sorted(self, known: Option<(&[[u8; 32]], &[bool; 256])>) -> Index {
         let mut index = Index {
             prefixes: self.prefixes,

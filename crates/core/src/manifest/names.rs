@@ -20,27 +20,29 @@ pub struct NamesInput<'a> {
     pub organization_id: &'a OrganizationId,
     /// The event of the names.
     pub event_id: &'a EventId,
-    /// Serial of the last change of a guest, or of which guest fields verdicts show.
+    /// Serial of the last change of a guest, or of the choice of guest fields that verdicts show.
     pub version: u64,
     /// Labels of the guest fields that verdicts show.
     pub labels: &'a [String],
 }
 
-/// Builds the large part of all names, which is the same for every device. The names may come in any order.
+/// Builds the large part of a body with all names. This part is the same for every device. The names may come in any
+/// order.
 pub fn names_part(input: NamesInput<'_>, names: Vec<GuestName>) -> Large {
     let names = sorted(names);
     let content_hash = content_hash(input.labels, &names);
     build(NamesHead { names: Some(names), since: None, upserts: None, ..head(input, content_hash) })
 }
 
-/// Builds the large part of what changed since a version. `content_hash` is that of all names after the change. Names
-/// are replaced and never removed, so there are no tombstones. If the labels changed, the caller sends everybody's
-/// names instead.
+/// Builds the large part of a body with the names that changed since a version. `content_hash` is that of all names
+/// after the change. Names are replaced and never removed, so there are no tombstones. If the labels changed, the
+/// caller sends everybody's names instead.
 pub fn names_delta_part(input: NamesInput<'_>, since: u64, upserts: Vec<GuestName>, content_hash: [u8; 32]) -> Large {
     build(NamesHead { since: Some(since), upserts: Some(sorted(upserts)), ..head(input, content_hash) })
 }
 
-/// Makes the rest of the body for one device, with its signature, and the value of `X-Signature` for the whole body.
+/// Makes the part of the body that follows `large`. It belongs to one device and ends in the signature. Also gives the
+/// value of `X-Signature` for the whole body.
 pub fn names_tail(large: &[u8], tail: &NamesTail, api_key: &str) -> (Vec<u8>, String) {
     sign_behind(large, &to_text(tail), api_key)
 }
@@ -69,8 +71,8 @@ fn sorted(mut names: Vec<GuestName>) -> Vec<GuestName> {
     names
 }
 
-/// The content hash, over the labels and all fields of the names in order of ticket, in the encoding of
-/// [`crate::sign`].
+/// The content hash of names: a hash over the labels and then all fields of the names, in order of ticket id.
+/// [`crate::sign`] encodes them.
 fn content_hash<'a>(labels: &[String], names: impl IntoIterator<Item = &'a GuestName>) -> [u8; 32] {
     let mut to = Encoder::with("admit.names.v1");
     let put = |to: &mut Encoder, texts: &[String]| {
@@ -118,8 +120,8 @@ impl Names {
 }
 
 /// Verifies and reads the names part. `body` must be exactly the bytes received, after content decoding. `header` is
-/// the value of `X-Signature`, known only at download. If the part holds changes, they are applied to `active`, which
-/// the caller has verified before.
+/// the value of `X-Signature`; `None` for a body from the cache. If the part holds changes, they are applied to
+/// `active`, which the caller has verified before.
 pub fn read_names(
     body: &[u8],
     header: Option<&str>,

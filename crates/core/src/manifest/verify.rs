@@ -20,7 +20,7 @@ use crate::wire::stored::to_text;
 /// Most PBKDF2 rounds that a list may ask of a phone. Admit's servers ask for far fewer.
 const MOST_PIN_ITERATIONS: u32 = 5_000_000;
 
-/// Why a list is refused. The device goes on with the list in use (trust §5, faults 18–20).
+/// Why a list is refused. The device then goes on with the list in use (trust §5, faults 18–20).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ManifestError {
     /// `X-Signature` is not the signature of this body.
@@ -60,8 +60,8 @@ pub enum ManifestError {
         /// The version of the list in use.
         active: u64,
     },
-    /// The list has the version in use, but other content. Somebody forged it, or a server changed a version, which it
-    /// must not (fault 19).
+    /// The list has the version in use, but other content. Either somebody forged it, or a server changed the content
+    /// of a version, which no server may do (fault 19).
     #[error("version {0} came with other content than the version {0} in use")]
     SameVersionOtherContent(u64),
 }
@@ -90,7 +90,8 @@ pub struct Manifest {
     pub door: DoorSettings,
     /// The newest rules of each gate.
     pub gates: BTreeMap<GateId, GateRules>,
-    /// The content hash of the list's codes. For a delta, the hash after applying it.
+    /// The content hash of the list's codes. If this list is a delta: the hash of all codes after the delta was
+    /// applied.
     pub content_hash: [u8; 32],
     /// When the server handed the list out.
     pub generated_at: Timestamp,
@@ -104,7 +105,7 @@ pub struct Manifest {
     pub serial: u64,
     /// The list's codes, or their changes.
     pub content: Content,
-    /// The hash of everything but the codes and the members made for each request.
+    /// The hash of the rules of the event and its gates.
     rules_hash: [u8; 32],
 }
 
@@ -128,7 +129,8 @@ pub struct Delta {
     pub tombstones: Vec<Prefix>,
 }
 
-/// The fields that tell two lists apart. Compare only lists that were read by the same version of this code.
+/// The fields that tell two lists apart. Compare only lists that the same version of this code read: another version
+/// may hash the same rules differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
     /// The server's epoch.
@@ -147,8 +149,8 @@ impl Manifest {
         let Self { epoch, version, content_hash, rules_hash, .. } = *self;
         Identity { epoch, version, content_hash, rules_hash }
     }
-    /// The index of the list's codes. A whole list has its own. A delta is applied to `active`, the index at version
-    /// `active_version`, and the result is checked against the content hash.
+    /// The index of the list's codes. A whole list comes with its index. A delta is applied to `active`, the index at
+    /// version `active_version`, and the result is checked against the content hash.
     pub fn into_index(self, active: Option<(&Index, u64)>) -> Result<Index, ManifestError> {
         let delta = match self.content {
             Content::Full(index) => return Ok(index),
@@ -172,7 +174,8 @@ pub enum Standing {
     Same,
 }
 
-/// Compares lists by (epoch, version). A device never goes back to an older one (invariant I15).
+/// Compares the list in use with an incoming one by (epoch, version). Fails if the incoming list is older, since a
+/// device never goes back to an older list (invariant I15).
 pub fn compare(active: &Identity, incoming: &Identity) -> Result<Standing, ManifestError> {
     let place = |identity: &Identity| (identity.epoch, identity.version);
     match place(incoming).cmp(&place(active)) {
@@ -184,8 +187,8 @@ pub fn compare(active: &Identity, incoming: &Identity) -> Result<Standing, Manif
 }
 
 /// Verifies and reads a list, in JSON or in the compact form. The first bytes tell the two apart. `body` must be
-/// exactly the bytes received, after content decoding. `header` is the value of `X-Signature`, known only at download.
-/// At later starts only the signature inside the body is checked.
+/// exactly the bytes received, after content decoding. `header` is the value of `X-Signature`. It is `None` for a body
+/// from the cache, of which only the signature inside is checked.
 pub fn read(
     body: &[u8],
     header: Option<&str>,
@@ -225,7 +228,8 @@ pub fn read(
     })
 }
 
-/// Checks both signatures of a signed JSON body. Call it before anything in the body is trusted.
+/// Checks the signature inside a signed JSON body, and the one in `header` if it is given. Call this before you trust
+/// anything in the body.
 pub(super) fn check_signatures(body: &[u8], header: Option<&str>, api_key: &str) -> Result<(), ManifestError> {
     let (signed, signature) = cut_signature(body).ok_or_else(|| unsigned(body, header, api_key))?;
     // Both signatures cover nearly the same bytes. The common beginning is hashed once.
@@ -267,7 +271,8 @@ fn read_compact(
     Ok((head, tail, content))
 }
 
-/// The error for a body that does not end in a signature. If the header fits or is absent, the body itself is at fault.
+/// The error for a body that does not end in a signature. It is about the header `X-Signature` if that signature is
+/// wrong, otherwise about the body's own signature.
 fn unsigned(body: &[u8], header: Option<&str>, api_key: &str) -> ManifestError {
     match header {
         Some(header) if !check_body_signature(api_key, body, header) => ManifestError::HeaderSignature,
@@ -275,7 +280,8 @@ fn unsigned(body: &[u8], header: Option<&str>, api_key: &str) -> ManifestError {
     }
 }
 
-/// Cuts `,"signature":"…"` out by its position at the end. The signed bytes are those before it, followed by `}`.
+/// Cuts `,"signature":"…"` out by its position at the end. The signature covers the bytes before this member, followed
+/// by `}`.
 fn cut_signature(body: &[u8]) -> Option<(&[u8], &str)> {
     const OPEN: &[u8] = b",\"signature\":\"";
     let value_len = V1_PREFIX.len() + 64;
@@ -339,7 +345,8 @@ fn check_head(head: &ManifestHead, expected: Expected<'_>) -> Result<(), Manifes
     Ok(())
 }
 
-/// The hash of the rules of event and gates as read. Whole lists and deltas of one version agree in it.
+/// The hash of the rules of the event and its gates, as this version of the code reads them. A whole list and a delta
+/// of the same list version have the same hash.
 fn rules_hash(head: &ManifestHead) -> [u8; 32] {
     Sha256::digest(to_text(head)).into()
 }

@@ -15,10 +15,13 @@ use crate::scan::{Digest, Fact, Form, Stage};
 pub(super) struct Chosen<'a> {
     pub(super) subject: &'a Subject,
     pub(super) fact: Cow<'a, Fact>,
-    /// The highest serial at which the server judged any content of this scan. 0 if it judged none.
+    /// The highest serial of the rules by which the server answered a device that asked about this scan. 0 if none
+    /// asked.
     pub(super) judged_serial: u64,
-    /// Whether other contents have the same id. A claim and its final don't count as two.
+    /// Whether other contents have the same id. A claim and its final don't count as two contents.
     pub(super) reused: bool,
+    /// Whether it is the only content with this id, a claim counted too.
+    pub(super) alone: bool,
 }
 
 impl Chosen<'_> {
@@ -44,7 +47,7 @@ impl Chosen<'_> {
 type Contents<'a> = BTreeMap<Digest, (&'a Subject, Cow<'a, Fact>)>;
 
 /// Takes one content per (device, scan id). A verified content wins over others, then a final over a claim, then an
-/// open door over a shut one, then the smallest digest (spec D2).
+/// open door over a shut one, then the content with the smallest digest (spec D2).
 pub(super) fn choose(facts: &[Resolved]) -> Vec<Chosen<'_>> {
     let mut by_digest: BTreeMap<(&DeviceId, &ScanId), Contents<'_>> = BTreeMap::new();
     for (subject, fact) in facts {
@@ -62,14 +65,15 @@ pub(super) fn choose(facts: &[Resolved]) -> Vec<Chosen<'_>> {
 fn choose_one(contents: Contents<'_>) -> Option<Chosen<'_>> {
     let reused = reused(contents.values().map(|(_, fact)| &**fact));
     let judged_serial = contents.values().filter_map(|(_, fact)| fact.judged).map(|judged| judged.serial).max();
+    let alone = contents.len() == 1;
     let (subject, fact) = contents
         .into_values()
         .min_by_key(|(_, fact)| (!fact.proven(), fact.scan.stage == Stage::Claim, !fact.opened(), fact.digest))?;
-    Some(Chosen { subject, fact, judged_serial: judged_serial.unwrap_or(0), reused })
+    Some(Chosen { subject, fact, judged_serial: judged_serial.unwrap_or(0), reused, alone })
 }
 
-/// Whether one scan id stands for two contents. A claim and its final are one scan by design. A scan of S2's form that
-/// came online and again in a batch is one scan too: only the answer differs (spec D2).
+/// Whether a device used one scan id for two different scans. A claim and its final are one scan. A scan of S2's form
+/// that came online and again in a batch is one scan too, because only the server's answer differs (spec D2).
 fn reused<'a>(contents: impl Iterator<Item = &'a Fact>) -> bool {
     let (mut claims, mut finals, mut s2) = (0, 0, BTreeMap::new());
     for Fact { scan, .. } in contents {

@@ -61,8 +61,8 @@ impl<'a> Findings<'a> {
         self.by_kind.entry(kind).or_default().0.push(scan);
     }
 
-    /// Finds causes about a scan's time compared with its receipt, and about reused ids. It is called for every scan,
-    /// including those that don't count.
+    /// Finds a scan whose time lies after its arrival at the server, and a scan id that was reused. It is called for
+    /// every scan, including scans that don't count.
     pub(super) fn receipt(&mut self, chosen: &Chosen<'_>) {
         let fact = &chosen.fact;
         let ahead = fact.at().since(fact.received_at);
@@ -135,7 +135,7 @@ impl<'a> Findings<'a> {
 }
 
 /// Whether the time intervals of a scan within the limit and of one beyond it overlap. If they do, nobody can say for
-/// sure which was first.
+/// sure which scan was first.
 fn uncertain(scans: &[CauseScan]) -> bool {
     let (losers, winners): (Vec<_>, Vec<_>) = scans.iter().partition(|scan| scan.role == Role::DoubleEntry);
     winners.iter().any(|winner| {

@@ -26,7 +26,7 @@ pub(super) fn shut_out(
 ) -> ScanVerdict {
     let none = BTreeMap::new();
     let scan = Folding::new(chosen, rules, newest, &none);
-    ScanVerdict { left_out: Some(why), count: 0, ..scan.blank() }
+    ScanVerdict { left_out: Some(why), digest: Some(chosen.fact.digest), count: 0, ..scan.blank() }
 }
 
 /// One scan prepared for the fold, which counts persons in and out.
@@ -35,9 +35,9 @@ pub(super) struct Folding<'a> {
     pub(super) at: Timestamp,
     implausible: bool,
     when: When,
-    /// Like `when`, but with the device's knowledge alone, without the knowledge of the server that it asked. The
-    /// event's status is taken from these rules. So an end of the event that the device did not know of, and that came
-    /// after the scan, refuses nobody (spec D17).
+    /// The rules by which the event's status is judged. For everything else `when` holds. The two differ only if the
+    /// device asked the server: `when` includes rules that only the server knew. So an organiser who ends the event
+    /// after the scan causes no refusal (spec D17).
     own_when: When,
     pub(super) kind: ScanKind,
     count: u32,
@@ -46,7 +46,7 @@ pub(super) struct Folding<'a> {
 }
 
 impl<'a> Folding<'a> {
-    /// Prepares a scan. `newest` = the event's newest rules, read once for all scans.
+    /// Prepares a scan. `newest` holds the event's newest rules, which the caller reads once for all scans.
     pub(super) fn new(
         chosen: &'a Chosen<'a>,
         rules: Rules<'_>,
@@ -90,7 +90,7 @@ impl<'a> Folding<'a> {
         ScanVerdict {
             device_id: scan.device_id.clone(),
             scan_id: scan.scan_id.clone(),
-            digest: *digest,
+            digest: (!self.chosen.alone).then_some(*digest),
             at: self.at,
             implausible: self.implausible,
             gate_id: scan.gate_id.clone(),
@@ -150,7 +150,8 @@ pub(super) struct Fold<'a> {
     pub(super) verdicts: Vec<ScanVerdict>,
     /// For each entry in `state`, the index of its verdict.
     entry_verdicts: Vec<usize>,
-    /// How many entries of `state` came before the last moment when nobody was inside.
+    /// How many of the ticket's entries came before the last moment when nobody was inside with it. In the re-entry
+    /// mode `after_exit`, only the entries after them used the limit up.
     left_again: usize,
 }
 
@@ -250,16 +251,17 @@ impl<'a> Fold<'a> {
         gate.is_none_or(|gate| gate.entry_rules.contains(&EntryRule::CheckNotDuplicate))
     }
 
-    /// Whether the same device made the ticket's last entry less than five minutes before or after. S2 calls this a
-    /// double read.
+    /// Whether the ticket's last entry came from the same device and lies less than five minutes before or after this
+    /// scan. S2 calls this a double read.
     fn double_read(&self, scan: &Folding<'_>) -> bool {
         self.state.entries.last().is_some_and(|entry| {
             entry.device_id == scan.chosen.fact.scan.device_id && scan.at.since(entry.at).abs() < limits::DOUBLE_READ_MS
         })
     }
 
-    /// Marks `conflict` on both sides: the scan with persons beyond the limit, and the entries that used the limit up
-    /// (spec D3). If the ticket's uses are all `spent`, every entry is marked, because every entry used some.
+    /// Marks the scan with persons beyond the limit as a `conflict`, and also the entries that used the limit up (spec
+    /// D3). `spent` says that the ticket's limit `uses` is used up. Then every entry is marked, because every entry
+    /// counts against `uses`.
     fn mark_double_entry(&mut self, scan: &Folding<'_>, visit: &Visit<'_>, spent: bool, verdict: &mut ScanVerdict) {
         verdict.conflict = true;
         verdict.conflict_reason = Some(ConflictReason::DoubleEntry);
@@ -273,8 +275,8 @@ impl<'a> Fold<'a> {
         }
     }
 
-    /// Counts persons out: min(n, inside), first those beyond the limit. The other persons of the scan left without an
-    /// entry.
+    /// Counts the persons of an exit out, but no more than are inside, and first those beyond the limit. If the scan
+    /// has more persons, the verdict records that these left without an entry.
     fn exit(&mut self, verdict: &mut ScanVerdict) {
         if !verdict.opened {
             return;

@@ -46,7 +46,7 @@ pub struct Rules<'a> {
 pub struct Entry {
     /// When the entry was.
     pub at: Timestamp,
-    /// Half the width of the interval in which the true time lies, in milliseconds.
+    /// The true time lies at most this far before or after `at`, in milliseconds.
     pub uncertainty_ms: u64,
     /// The device that made the entry's scan.
     pub device_id: DeviceId,
@@ -86,9 +86,9 @@ impl TicketState {
     pub fn inside(&self) -> u32 {
         self.inside_within.saturating_add(self.inside_over)
     }
-    /// The entries that count against the ticket for a scan of this visit at time `at` (spec §4 step 4). The re-entry
-    /// mode in force says which entries count. For a scan of implausible time every entry counts, whatever the gap or
-    /// the day.
+    /// How many persons of earlier entries count against the ticket's limit for a scan at time `at` (spec §4 step 4).
+    /// `visit` names the scan's gate and the rules. The re-entry mode in force says which entries count. For a scan of
+    /// implausible time every entry counts, whatever the gap or the day.
     pub fn standing(&self, visit: &Visit<'_>, at: Timestamp, implausible: bool) -> Standing {
         let measure = visit.measure();
         let used = match measure.re_entry {
@@ -107,8 +107,8 @@ impl TicketState {
         Standing { used, spent: self.within, inside: self.inside_within, last_entry }
     }
     /// Like [`TicketState::standing`], for a person who stands at a door now. If re-entry needs a gap or a new day, the
-    /// newest plausible entry counts even if its time lies ahead. One of the two clocks is then wrong, and the door
-    /// must not treat the gap as passed or the day as unused.
+    /// newest plausible entry counts even if its time lies ahead. Then the clock of this door or of that entry's device
+    /// is wrong, and the door must not treat the gap as passed or the day as unused.
     pub fn standing_at_door(&self, visit: &Visit<'_>, at: Timestamp) -> Standing {
         let event = Some(visit.event);
         let plausible = self.entries.iter().map(|entry| entry.at).filter(|at| !implausible(event, *at));
@@ -121,7 +121,8 @@ impl TicketState {
     }
 }
 
-/// The circumstances by which entries are measured: the event's rules, the ticket's zone and the gate.
+/// Where a scan takes place and under which rules: the event's rules, the ticket's zone and the gate. They decide which
+/// earlier entries count against the ticket's limit.
 #[derive(Debug, Clone, Copy)]
 pub struct Visit<'a> {
     /// The event's rules.
@@ -137,8 +138,8 @@ impl Visit<'_> {
     pub fn measure(&self) -> Measure {
         self.event.measure(self.zone)
     }
-    /// Whether an entry counts against the next one at `at`, without regard to exits. In the mode `after_gap` it does
-    /// if it lies in `(at − gap, at]`. In the mode `daily` it does if it lies on the same day.
+    /// Whether an earlier entry counts against the ticket's limit for a scan at `at`, without regard to exits. In the
+    /// mode `after_gap` it does if it lies in `(at − gap, at]`. In the mode `daily` it does if it lies on the same day.
     pub(super) fn counts(&self, entry: &Entry, at: Timestamp, implausible: bool) -> bool {
         let measure = self.measure();
         let in_time = match measure.re_entry {
@@ -158,15 +159,16 @@ pub struct ScanVerdict {
     pub device_id: DeviceId,
     /// The scan's id.
     pub scan_id: ScanId,
-    /// The digest of the content that was taken.
-    pub digest: Digest,
+    /// The digest of the content that this verdict is about. Absent if the scan counts and only one content came under
+    /// its id.
+    pub digest: Option<Digest>,
     /// The scan's canonical time.
     pub at: Timestamp,
     /// Whether the scan's time lies more than a day outside the event.
     pub implausible: bool,
     /// The gate of the scan.
     pub gate_id: GateId,
-    /// The scan's effect. At a gate that leads out, S1's and S2's scans are exits.
+    /// The kind by which the scan counts. S1's and S2's scans at a gate that leads out count as exits.
     pub kind: ScanKind,
     /// Why the scan does not count. Absent if it counts.
     pub left_out: Option<LeftOut>,
@@ -186,7 +188,7 @@ pub struct ScanVerdict {
     pub exited: u32,
     /// Persons of the scan who left without an entry.
     pub exited_over: u32,
-    /// S1's `conflict`: the scan collides with another one. Both carry the mark (spec D3).
+    /// S1's `conflict`: the scan collides with another scan. Both scans carry the mark (spec D3).
     pub conflict: bool,
     /// The kind of conflict, on the scan that lost. Absent on all others.
     pub conflict_reason: Option<ConflictReason>,
@@ -201,6 +203,15 @@ pub struct ScanVerdict {
     pub headcount: Option<Headcount>,
 }
 
+impl ScanVerdict {
+    /// Whether this verdict is about `fact`, and not about another scan or another content under the same scan id.
+    pub fn is_of(&self, fact: &Fact) -> bool {
+        let Fact { scan, digest, .. } = fact;
+        (&self.scan_id, &self.device_id) == (&scan.scan_id, &scan.device_id)
+            && self.digest.is_none_or(|of| of == *digest)
+    }
+}
+
 /// A scan that still counts, in the form in which other devices need it (spec §5 `changes`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EffectiveScan {
@@ -210,7 +221,7 @@ pub struct EffectiveScan {
     pub scan_id: ScanId,
     /// The scan's canonical time.
     pub at: Timestamp,
-    /// Half the width of the interval in which the true time lies, in milliseconds.
+    /// The true time lies at most this far before or after `at`, in milliseconds.
     pub uncertainty_ms: u64,
     /// Whether the scan's time is implausible. Such scans are sorted after all others.
     pub implausible: bool,
@@ -270,7 +281,7 @@ pub fn implausible(event: Option<&EventRules>, at: Timestamp) -> bool {
     })
 }
 
-/// Merges what two deliveries of one content prove: the better signature, the smaller offset, the earlier receipt.
+/// Merges what two deliveries of one content prove: the better signature, the smaller offset, the earlier arrival.
 pub fn merge_deliveries(into: &mut Fact, other: &Fact) {
     // One delivery that proves authorship is enough. A delivery that proves nothing does not end the withholding (spec
     // D10).

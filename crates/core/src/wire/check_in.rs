@@ -17,7 +17,7 @@ pub struct CheckInAnswer {
     pub outcome: Outcome,
     /// Why the outcome is not `valid`. Absent if it is.
     pub reason: Option<Reason>,
-    /// Whether the guest was let in: the outcome was valid, or the member gave a reason to set it aside.
+    /// Whether the guest was let in: the outcome was valid, or the member set a refusal aside and gave the reason.
     pub opened: bool,
     /// Persons whom this check-in let in. 0 if it was refused.
     pub persons: u32,

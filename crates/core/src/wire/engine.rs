@@ -43,7 +43,8 @@ tagged! { "type" "Input":
     /// Something that happened outside the engine.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub enum Input {
-        /// The first input, given once: what storage holds. Caches follow as [`Input::Cache`], then [`Input::Started`].
+        /// The first input. The page gives it once, with the content of its storage. Then it gives the cached bodies as
+        /// [`Input::Cache`], and at last [`Input::Started`].
         Start {
             /// An id for this session and its monotonic clock.
             session_id: String,
@@ -69,7 +70,8 @@ tagged! { "type" "Input":
             /// The name that staff give to this device.
             name: String,
         },
-        /// Show a code of this phone, for an organiser to approve (spec D11 way (b)).
+        /// Ask the server for a pairing code and show it, so that an organiser can approve this phone (spec D11 way
+        /// (b)).
         AskPairing {
             /// The name that staff give to this device.
             name: String,
@@ -80,8 +82,8 @@ tagged! { "type" "Input":
         Code {
             /// The text exactly as it was read.
             text: String,
-            /// The same code under another keyboard layout. A hardware reader sends keys, and does not say for which
-            /// layout it is set. Absent if both give the same text.
+            /// The text that the reader's keys give under another keyboard layout. A hardware reader sends keys, and
+            /// does not say for which layout it is set. Absent if both give the same text.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             other: Option<String>,
             /// `qr` (camera or hardware scanner) or `manual`.
@@ -97,7 +99,8 @@ tagged! { "type" "Input":
             /// The guest's ticket.
             ticket_id: TicketId,
         },
-        /// Staff say how many of a party go in now. It answers the screen `admit_party` (or `full`).
+        /// Staff say how many of a party go in now. This input answers the question of the screen `admit_party` or
+        /// `full`.
         Count {
             /// The scan asked about.
             scan_id: ScanId,
@@ -128,7 +131,8 @@ tagged! { "type" "Input":
             /// Number of persons to let in.
             count: u32,
         },
-        /// Let in other tickets of a scan's booking, each by a scan of its own.
+        /// Let in the persons of other tickets that belong to the same booking as a scanned ticket. Each ticket gets a
+        /// scan of its own.
         Booking {
             /// The scan of one ticket of the booking, made on this device.
             scan_id: ScanId,
@@ -143,7 +147,8 @@ tagged! { "type" "Input":
             zone: String,
             /// Number of persons. All of them go in.
             party: u32,
-            /// The staff PIN, needed if the number is used up or the event has ended. Empty otherwise.
+            /// The staff PIN, needed if staff have already added as many guests as the event allows, or the event has
+            /// ended. Empty otherwise.
             #[serde(default)]
             pin: String,
         },
@@ -242,22 +247,22 @@ pub enum Effect {
         /// The rows. Their numbers continue the journal's.
         rows: Vec<Row>,
     },
-    /// Store a body in the cache database under a key. Losing it harms no scan. Flush it all the same before later
-    /// effects are carried out. Otherwise, after a crash, the device could find only a list older than one it used. It
-    /// would refuse that list and wait for a network.
+    /// Store a body in the cache database under a key. Losing the body harms no scan. Flush it all the same before you
+    /// carry out later effects. Otherwise, after a crash, the device could find only a list that is older than one it
+    /// used. The device would refuse that list and wait for a network.
     Save {
         /// The key in the cache.
         key: String,
         /// The text to store. Absent: store the body of the answer being handled.
         text: Option<String>,
-        /// Whether it holds guests' names. If so, store it encrypted under a key that cannot be read out of the device
-        /// (spec §5 "names").
+        /// Whether the body holds guests' names. If so, store the body encrypted under a key that cannot be read out of
+        /// the device (spec §5 "names").
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         sealed: bool,
     },
-    /// In one strict (flushed) transaction, after the appends before it: replace the row with this `n`, and remove
-    /// every row with a lower `n`. No input answers it. If it fails, the journal stays unchanged and a later start
-    /// tries again.
+    /// In one strict (flushed) transaction, after the rows of all earlier effects are appended: replace the row with
+    /// this `n`, and remove every row with a lower `n`. No input answers this effect. If the transaction fails, the
+    /// journal stays unchanged and a later start tries again.
     Purge {
         /// The row that sums up all rows up to its `n`.
         row: Row,
@@ -294,7 +299,7 @@ pub enum Effect {
         /// The value of [`Effect::Send::request`].
         request: u64,
     },
-    /// Send [`Input::Tick`] when the monotonic clock reaches this time. It replaces the wake before.
+    /// Send [`Input::Tick`] when the monotonic clock reaches this time. A wake that was set before no longer applies.
     Wake {
         /// The monotonic clock of the wake, in milliseconds.
         at_mono_ms: i64,
@@ -329,16 +334,17 @@ pub enum Effect {
     PinRefused {
         /// Number of tries left before the pause.
         tries_left: u32,
-        /// Until when the device takes no PIN, by the monotonic clock. Absent without a pause.
+        /// Until when the device takes no PIN, by the monotonic clock. Absent if the device takes one now.
         paused_until_mono_ms: Option<i64>,
     },
     /// The PIN of [`Input::Pin`] was right.
     PinOk,
     /// Staff asked for something that could not be done. Nothing was recorded.
     Refused {
-        /// A stable word: `nothing_to_undo`, `not_paired`, `bad_pairing_code`, `no_list`, `no_pin`, `unknown_scan`,
-        /// `unknown_guest`, `no_walk_ins`, `bad_name`, `bad_zone`, `needs_pin`, `bad_count`, `bad_direction`,
-        /// `bad_gate`, `storage_blocked`, `pairing_failed`, or `busy` (too many inputs wait, so try again).
+        /// The reason, as a stable word: `nothing_to_undo`, `not_paired`, `bad_pairing_code`, `no_list`, `no_pin`,
+        /// `unknown_scan`, `unknown_guest`, `no_walk_ins`, `bad_name`, `bad_zone`, `needs_pin`, `bad_count`,
+        /// `bad_direction`, `bad_gate`, `storage_blocked`, `pairing_failed`, or `busy` (too many inputs wait, so try
+        /// again).
         code: String,
         /// The reason in plain words, for staff.
         message: String,
@@ -359,8 +365,8 @@ pub enum Effect {
 pub struct VerdictView {
     /// The screen to show (experience §8).
     pub screen: Screen,
-    /// The scan of the verdict. Absent for `not_a_ticket`, and for `same_ticket` unless its booking offers other
-    /// tickets.
+    /// The scan of the verdict. Absent on the screen `not_a_ticket`, and on `same_ticket` unless the ticket's booking
+    /// offers other tickets.
     pub scan_id: Option<ScanId>,
     /// Entry, exit or revert.
     pub kind: ScanKind,
@@ -384,22 +390,25 @@ pub struct VerdictView {
     pub short_code: String,
     /// The ticket's zone. Absent if the ticket is unknown.
     pub zone: Option<String>,
-    /// The guest's name. Absent if this gate may not know it.
+    /// The guest's name. Absent if devices at this gate may not show it.
     pub name: Option<String>,
-    /// The note for the door. Absent if there is none, or this gate may not know it.
+    /// The note for the door. Absent if there is none, or if devices at this gate may not show it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// The check that staff must make, such as an ID. Absent if there is none, or this gate may not know it.
+    /// The check that staff must make, such as an ID. Absent if there is none, or if devices at this gate may not show
+    /// it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flag: Option<String>,
-    /// The guest's fields that the organiser wants shown. Empty if this gate may not know them.
+    /// The guest's fields that the organiser wants shown. Empty if devices at this gate may not show them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<FieldView>,
     /// For `wrong_place`: the names of the gates that admit the ticket.
     pub right_gates: Vec<String>,
-    /// For `wrong_time`: the first moment at which the ticket admits. Absent without such a bound.
+    /// For the reason `wrong_time`: the first moment at which the ticket admits. Absent if the ticket has no such
+    /// bound.
     pub valid_from: Option<Timestamp>,
-    /// For `wrong_time`: the first moment at which the ticket no longer admits. Absent without such a bound.
+    /// For the reason `wrong_time`: the first moment at which the ticket no longer admits. Absent if the ticket has no
+    /// such bound.
     pub expires_at: Option<Timestamp>,
     /// The entry with which a duplicate collides. Absent otherwise.
     pub last_entry: Option<LastEntryView>,
@@ -449,7 +458,8 @@ pub struct LastEntryView {
     pub at: Timestamp,
     /// The name of the entry's gate.
     pub gate: String,
-    /// The device of the entry. Absent if only the server knows of the entry.
+    /// The device of the entry. Absent if this device knows the entry only from the server's answer to the scan, which
+    /// names no device.
     pub device_id: Option<DeviceId>,
     /// The name that staff use for the device of the entry. Empty if this device does not know the name.
     pub device: String,
@@ -517,7 +527,8 @@ pub struct View {
     pub online: bool,
     /// Whether answers came that were not from Admit, as behind a captive portal.
     pub captive: bool,
-    /// Whether the server holds this device's uploads until the organiser counts them (spec D19). Scanning goes on.
+    /// Whether the server stores this device's scans without counting them, until the organiser counts them (spec D19).
+    /// Scanning goes on.
     #[serde(default)]
     pub suspended: bool,
     /// Scans that no receipt names yet.
@@ -550,7 +561,7 @@ pub struct View {
     /// This device's count of people without a ticket. Absent until it is paired.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headcounts: Option<HeadcountsView>,
-    /// The clock of the event's zone, by which every time is shown. Absent until a list brings it.
+    /// The event's time zone, in which every time is shown. Absent until a list brings it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<ZoneClock>,
     /// Kinds of codes that the camera reads for this event in addition to QR.

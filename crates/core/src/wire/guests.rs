@@ -29,7 +29,8 @@ pub struct FoundGuest {
     /// Number of other tickets of this booking in the list.
     #[serde(default)]
     pub booking: u32,
-    /// Whether the search found another guest of the same booking, and not this one. Such guests follow the one found.
+    /// Whether the search did not find this guest, but another guest of the same booking. This guest then stands in the
+    /// result after that other guest.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub of_booking: bool,
 }
@@ -43,7 +44,8 @@ pub struct WalkInsView {
     pub added: u32,
     /// The most persons that may be added. Absent if there is no limit.
     pub number: Option<u32>,
-    /// Places left in the area behind the gate. Absent if the gate has no capacity, or the count is unknown.
+    /// For how many more persons the area behind the gate has room. Absent if the gate has no capacity, or the count is
+    /// unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub places_left: Option<u32>,
 }
@@ -56,7 +58,8 @@ pub struct Booking {
     pub others: Vec<BookingTicket>,
     /// Number of tickets that are in already.
     pub already_in: u32,
-    /// Number of tickets that need a scan of their own: they are refused here, or staff must check something.
+    /// Number of the booking's other tickets that need a scan of their own: this gate refuses them, or staff must check
+    /// something.
     pub by_themselves: u32,
     /// For how many more persons the area has room. Absent unless these are fewer than the persons who could go in.
     #[serde(default, skip_serializing_if = "Option::is_none")]

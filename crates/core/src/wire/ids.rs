@@ -1,10 +1,11 @@
 //! The JSON form of identifiers, times, hashes and words. Each is a string that is checked as it is read. So an error
-//! names its field.
+//! names the field that is wrong.
 
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
 
-/// Writes a text. Three dozen types share this function, so that the compiler does not repeat its code for each.
+/// Writes a text as a JSON string. Three dozen types share this function, so that the compiler does not repeat its code
+/// for each.
 #[inline(never)]
 pub(super) fn put<S: Serializer>(to: S, text: &str) -> Result<S::Ok, S::Error> {
     to.serialize_str(text)

@@ -50,7 +50,8 @@ tagged! { "t" "Entry":
             serial: u64,
             /// Ranges of `seq`, both ends included.
             seqs: Vec<(u64, u64)>,
-            /// Whether the server holds the scans until the organiser counts them (spec D10, D19).
+            /// Whether the server stores the scans without counting them, until the organiser counts them (spec D10,
+            /// D19).
             #[serde(default)]
             held: bool,
             /// Server time of the receipt, in milliseconds since 1970.
@@ -63,14 +64,16 @@ tagged! { "t" "Entry":
             /// The refused scans, each with its reason.
             items: Vec<RejectedScan>,
         },
-        /// A scan that the server cannot read in any request. It is offered rarely and never dropped.
+        /// A scan that the server cannot read in any request. The device sends it again at long intervals and never
+        /// drops it.
         Poison {
             /// The scan's place in the log.
             seq: u64,
             /// The server's reason.
             reason: String,
         },
-        /// The server began a new epoch. Receipts of older epochs must be confirmed (spec §3).
+        /// The server began a new epoch. The server must confirm again each scan that it received in an older epoch
+        /// (spec §3).
         Epoch {
             /// The new epoch.
             epoch: Epoch,
@@ -85,7 +88,7 @@ tagged! { "t" "Entry":
             #[serde(default, skip_serializing_if = "Vec::is_empty")]
             also: Vec<String>,
         },
-        /// The list by which scans are decided from now on. An older one is never taken again (trust I15).
+        /// The device decides scans by this list from now on, and never uses an older list again (trust I15).
         List {
             /// The event of the list.
             event_id: EventId,
@@ -95,8 +98,8 @@ tagged! { "t" "Entry":
             version: u64,
             /// The list's content hash, as the list names it.
             content_hash: String,
-            /// When the event ends by this list, in milliseconds since 1970. Absent in rows of versions that purged
-            /// nothing. In that case the end is unknown, and the event's scans stay.
+            /// When the event ends by this list, in milliseconds since 1970. Absent in rows of older versions of Admit,
+            /// which purged nothing. Then the device does not know the end and purges no scan of the event.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             ends_at_ms: Option<i64>,
         },
@@ -105,7 +108,7 @@ tagged! { "t" "Entry":
             /// The name of the person who operates the device. Empty if nobody does. Absent if it did not change.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             operator: Option<String>,
-            /// The direction at a gate that leads both ways. Absent if it did not change.
+            /// The direction that staff chose at a gate that leads both ways. Absent if it did not change.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             direction: Option<Direction>,
         },
@@ -135,13 +138,13 @@ tagged! { "t" "Entry":
             /// When the device learned of it, in milliseconds since 1970.
             at_ms: i64,
         },
-        /// The key is erased, because the log is handed over or the server takes no more of it.
+        /// The revoked device erased its key, because the server has the whole log or accepts no more of it.
         KeyErased {
             /// When that was, in milliseconds since 1970.
             at_ms: i64,
         },
-        /// The sum of purged rows. It has the number of the last of them and stands in its place. Only the first row of
-        /// a journal can be a summary.
+        /// The sum of purged rows. This row replaces the last purged row and has its number. Only the first row of a
+        /// journal can be a summary.
         Summary(Box<Summary>),
         /// An empty row, which tests whether storage takes rows again.
         Probe {},
@@ -213,7 +216,7 @@ pub struct Shown {
     /// For how many more persons the area had room. Absent unless these were fewer than the persons who could go in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub places_left: Option<u32>,
-    /// Whether the server was asked first and its answer was shown (spec §5 `POST /api/scans`).
+    /// Whether the device asked the server first and showed the server's answer (spec §5 `POST /api/scans`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub confirmed: bool,
 }
@@ -236,7 +239,7 @@ pub struct Summary {
     /// The newest pairing, with the event and gate assigned since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paired: Option<Paired>,
-    /// The key of the former pairing, kept until a list under the new key is active.
+    /// The key of the former pairing. The device keeps it until it uses a list that is signed with the new key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old_key: Option<String>,
     /// Whether the organiser revoked this device.
@@ -254,7 +257,7 @@ pub struct Summary {
     /// The name of the person who operates the device. Empty if nobody does.
     #[serde(default)]
     pub operator: String,
-    /// The direction at a gate that leads both ways. Absent if none was chosen.
+    /// The direction that staff chose at a gate that leads both ways. Absent if they chose none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub direction: Option<Direction>,
     /// Number of wrong PINs in a row.
@@ -298,7 +301,7 @@ pub struct ListSummary {
     pub epoch: Epoch,
     /// Serial of the last rule change in the list.
     pub version: u64,
-    /// The list's content hash. Absent if only a scan is known to have used the list.
+    /// The list's content hash. Absent if the journal has no row of the list, only a scan that names its version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_hash: Option<String>,
 }
@@ -332,11 +335,11 @@ pub struct CachedPage {
     pub from: String,
     /// The answer's body.
     pub body: String,
-    /// `(index, number of parts)` of a page that is one part of a whole. The parts count only if all are there. Absent
-    /// for a page as the server sent it.
+    /// For a page that the device wrote: `(index, number of parts)`. The device writes all changes that it knows as
+    /// several pages, the parts, and reads the parts only if none is missing. Absent for a page as the server sent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<(u64, u64)>,
-    /// For a part of a whole: the serial of each item's rules.
+    /// For a page that the device wrote: the serial of the rules of each item.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub serials: Vec<u64>,
 }

@@ -33,7 +33,7 @@ pub struct ManifestHead {
     pub manifest_version: u64,
     /// The organisation that the list belongs to.
     pub organization_id: OrganizationId,
-    /// `sha256:` and the hash over all codes. An index made of them must have this hash.
+    /// `sha256:` and the hash over all codes. The index that a device makes of the codes must have this hash.
     pub content_hash: ContentHash,
     /// When the event starts.
     pub starts_at: Timestamp,
@@ -53,7 +53,7 @@ pub struct ManifestHead {
     /// Limits of those zones that have their own. Absent if none has.
     #[serde(default, skip_serializing_if = "ZoneLimits::is_empty")]
     pub limits: ZoneLimits,
-    /// Persons whom staff may add at the doors altogether. Absent if there is no limit.
+    /// The most persons without a ticket whom staff may add at all doors together. Absent if there is no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub walk_ins: Option<u32>,
     /// The clock of the event's zone. Absent if unknown.
@@ -147,7 +147,8 @@ pub struct ManifestGate {
 pub struct AccessRules {
     /// Zones that the gate admits.
     pub zones: Vec<String>,
-    /// Most persons in the gate's area, for advice only. Absent if there is no limit.
+    /// The most persons for whom the area behind the gate has room. This is advice for staff, who may let in more.
+    /// Absent if there is no limit.
     pub max_concurrent: Option<u32>,
     /// The checks that the gate makes.
     pub entry_rules: Vec<EntryRule>,
@@ -277,16 +278,16 @@ pub struct CompactCounts {
     /// Whether there is a column of bookings.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub groups: bool,
-    /// For a delta: the version from which it starts. Absent for a whole list.
+    /// The version of the list to which a device applies this delta. Absent in a whole list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<u64>,
-    /// For a delta: the number of codes that are gone. Absent for a whole list.
+    /// The number of codes that a delta removes from the list. Absent in a whole list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tombstones: Option<u64>,
 }
 
-/// The names part, without what is made for each request. It holds what the door needs of guests, and never their
-/// e-mail or phone (spec §5).
+/// The names part, without the members that the server makes for each request. It holds what the door needs of guests,
+/// and never their e-mail or phone (spec §5).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamesHead {
     /// The event of the names.

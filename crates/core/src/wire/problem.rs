@@ -50,7 +50,8 @@ pub struct Problem {
     /// The fields that are wrong. Empty if the problem is another.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<FieldError>,
-    /// Members that only this code has, such as `kept` and `quota_left` of `device_revoked` (spec D10).
+    /// JSON members that only problems with this `code` have, such as `kept` and `quota_left` of `device_revoked` (spec
+    /// D10).
     #[serde(flatten)]
     pub details: Map<String, Value>,
 }
@@ -98,8 +99,8 @@ fn named<'a, T: Deserialize<'a>>(json: &'a [u8], first: &serde_json::Error) -> F
     }
 }
 
-/// Leaves the field's name out. A phone reads only what the server wrote, and a second reader for every shape would
-/// make the app larger.
+/// Reads JSON with errors that do not name the field. The scanner app is built with this variant: it reads only JSON
+/// that the server wrote, and the code that finds a field's name would make the app larger.
 #[cfg(not(feature = "field-paths"))]
 fn named<'a, T: Deserialize<'a>>(_json: &'a [u8], first: &serde_json::Error) -> FieldError {
     explain("", first)

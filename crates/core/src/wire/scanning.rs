@@ -39,16 +39,16 @@ pub const SERVER_TIME_HEADER: &str = "x-server-time";
 
 // ------------------------------------------------------------------------------------------------ cursor and witness
 
-/// A place in an event's changes: the epoch and the serial, written `epoch.serial` (spec §3). If one serial changed
-/// more tickets than an answer holds, `/` and the id of the last ticket given follow, in hexadecimal.
+/// The point up to which a device knows an event's changes: epoch and serial, written `epoch.serial` (spec §3). If one
+/// serial changed more tickets than an answer holds, `/` and the id of the answer's last ticket follow, in hexadecimal.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cursor {
     /// The epoch to which the serial belongs.
     pub epoch: Epoch,
     /// The device knows everything up to and including this serial.
     pub serial: u64,
-    /// For the serial after `serial`, the device knows only the tickets up to this one. `None` if it knows none of
-    /// them.
+    /// Set if the last answer ended in the middle of the changes of the serial after `serial`: the device knows these
+    /// changes for tickets up to this one. `None` if it knows none of them.
     pub after: Option<TicketId>,
 }
 
@@ -161,7 +161,7 @@ pub struct SyncRequest {
     pub device_id: DeviceId,
     /// The idempotency key of the batch (spec D2).
     pub sync_batch_id: BatchId,
-    /// Absent or 1 for items in S1's form, 2 for ours.
+    /// Absent or 1 for items in S1's form, 2 for Admit's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<u8>,
     /// When this attempt was made, by the device's corrected clock (spec D13).
@@ -170,10 +170,10 @@ pub struct SyncRequest {
     /// S1: server time minus device time, in seconds. It is not content (spec D2).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset_seconds: Option<i64>,
-    /// Our form: the sender's own log. Absent in S1's form.
+    /// Admit's form: the sender's own log. Absent in S1's form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_id: Option<LogId>,
-    /// Our form: the highest `seq` of that log. Absent in S1's form.
+    /// Admit's form: the highest `seq` of that log. Absent in S1's form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<u64>,
     /// The scans. Reading stops if there are too many.
@@ -186,12 +186,12 @@ fn scans<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<Box<RawValue>>, D::
 }
 
 impl SyncRequest {
-    /// Whether the items have our form.
+    /// Whether the items have Admit's form.
     pub fn is_ours(&self) -> bool {
         self.format == Some(2)
     }
-    /// Checks the members around the scans, and the number of scans against the limits in force: `most_v1` in S1's
-    /// form, `most_v2` in ours.
+    /// Checks the request's other members and the number of its scans, but not the scans. At most `most_v1` scans in
+    /// S1's form are allowed, or `most_v2` in Admit's own.
     pub fn check(&self, most_v1: usize, most_v2: usize) -> Result<(), FieldError> {
         if !matches!(self.format, None | Some(1 | 2)) {
             return Err(FieldError::new("format", "must be 1 or 2"));
@@ -343,7 +343,8 @@ pub struct PairRequest {
     pub pairing_token: String,
     /// The device's own id, which stays the same when it is paired again.
     pub device_id: DeviceId,
-    /// The secret of the device's own request. Absent if the token came from an organiser's screen.
+    /// The secret that belongs to the device's own pairing request. Absent if the token came from an organiser's
+    /// screen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim_secret: Option<String>,
     /// The name that staff give to the device. Absent if they gave none.
@@ -375,8 +376,8 @@ pub struct PairAnswer {
     pub gate_id: GateId,
     /// The server's epoch.
     pub epoch: Epoch,
-    /// The name that staff use for the device. It is the one asked for, or the gate's name with the next free number,
-    /// if another device took that name first.
+    /// The name that staff use for the device. It is the name that the device asked for. If another device took that
+    /// name first, it is the gate's name with the next free number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
@@ -408,7 +409,7 @@ pub struct PairingAsk {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PairingTicket {
-    /// The token that the device shows as a QR code. Alone it gives no access.
+    /// The token that the device shows as a QR code. The token alone gives no access.
     pub pairing_token: String,
     /// The secret that the device shows to nobody.
     pub claim_secret: String,
@@ -461,7 +462,8 @@ pub struct HeartbeatRequest {
     /// The figures that only the device can measure. Absent from clients that measure none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figures: Option<Figures>,
-    /// The gate that staff chose on the device. It is sent until an answer names it. Absent if they chose none.
+    /// The gate that staff chose on the device. The device sends it until the server's answer names this gate. Absent
+    /// if they chose none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate_id: Option<GateId>,
 }
@@ -487,7 +489,7 @@ pub struct HeartbeatAnswer {
     /// capacity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub area_inside: Option<u32>,
-    /// Persons added at all doors of the event. Absent if this gate adds none.
+    /// Persons without a ticket whom staff added at all doors of the event. Absent if staff at this gate may add none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub walk_ins: Option<u32>,
     /// When an organiser looked for this device, if that was within two minutes. The device then rings.
@@ -495,7 +497,8 @@ pub struct HeartbeatAnswer {
     pub rung_at: Option<Timestamp>,
 }
 
-/// `GET /api/scanning/time`: the second and third of the four timestamps of a clock exchange, by the database's clock.
+/// The answer to `GET /api/scanning/time`: when the request arrived and when the answer left, by the database's clock.
+/// By these times a device measures the offset of its own clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TimeAnswer {
@@ -547,8 +550,8 @@ pub struct ChangesAnswer {
     pub cursor: Cursor,
     /// Whether there is more. If so, ask again at once.
     pub more: bool,
-    /// Whether the request's cursor belongs to another epoch. If so, fetch the list again, drop the changes that came
-    /// before, and go on from `cursor`.
+    /// Whether the request's cursor belongs to another epoch. If so, the device fetches the list again, drops the
+    /// changes that it received before, and continues from `cursor`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub resync: bool,
     /// The server's time.

@@ -1,4 +1,5 @@
-//! `/api/scans` and `/api/scans/sync`: scans in S2's form, asked of the server or uploaded later (S2 §3–§5; spec §5).
+//! `/api/scans` and `/api/scans/sync`: scans in S2's form. A device asks the server about a scan before the door opens,
+//! or uploads scans later (S2 §3–§5; spec §5).
 
 use std::collections::BTreeSet;
 
@@ -45,8 +46,8 @@ impl ScanS2 {
         scan.sent = unknown.then(|| String::from_utf8_lossy(json).into_owned());
         Ok(scan)
     }
-    /// The texts to look up for the code, in order. The first known one wins (spec D12). Fails if the text cannot be a
-    /// code: over 512 bytes, empty, with control characters.
+    /// The texts to look up for the code, in order. The server takes the first one that a ticket ever held (spec D12).
+    /// Fails if the text cannot be a code, because it is empty, has more than 512 bytes or has control characters.
     pub fn spellings(&self) -> Result<Vec<String>, FieldError> {
         candidates(&self.ticket_code).map_err(|error| FieldError::new("ticket_code", error))
     }
@@ -108,17 +109,18 @@ impl ScanS2 {
 
 // ------------------------------------------------------------------------------------------------------------ online
 
-/// A request to `POST /api/scans`: one scan in S2's form, or a claim in ours.
+/// A request to `POST /api/scans`: one scan in S2's form, or a claim in Admit's own.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OnlineRequest {
     /// A scan in S2's form.
     S2(ScanS2),
-    /// A claim in our form, and its [`Evidence`]: the signature and other parts that are no content (spec §5).
+    /// A claim in Admit's own form, and its [`Evidence`]: the signature and other parts that are no content (spec §5).
     Claim(Box<(Scan, Evidence)>),
 }
 
 impl OnlineRequest {
-    /// Reads a body. A body with neither `stage` nor `scan_id` has S2's form. Any other must be a signed claim in ours.
+    /// Reads a body. A body with neither `stage` nor `scan_id` has S2's form. Any other body must be a signed claim in
+    /// Admit's own form.
     pub fn read(json: &[u8]) -> Result<Self, FieldError> {
         let keys: Keys = problem::read(json)?;
         if keys.stage.is_none() && keys.scan_id.is_none() {
@@ -197,7 +199,8 @@ pub struct ScansSyncRequest {
 }
 
 impl ScansSyncRequest {
-    /// Reads a batch and makes the checks of S2 §5 step 9. The error names the field.
+    /// Reads a batch. Fails if it has no scan, if `batch_size` is not the number of its scans, or if a code is
+    /// malformed (S2 §5 step 9). The error names the field.
     pub fn read(json: &[u8]) -> Result<Self, FieldError> {
         let mut unknown = BTreeSet::new();
         let mut batch: Self = problem::read_noting(json, |path| unknown.extend(scan_of(path)))?;
@@ -217,7 +220,8 @@ impl ScansSyncRequest {
         batch.keep_as_sent(json, &unknown)?;
         Ok(batch)
     }
-    /// Keeps the text of each scan whose index is in `unknown`. Nearly every batch has none, and is not read again.
+    /// Keeps the text of each scan that has a field which this version does not know. `unknown` has the indices of
+    /// these scans. In nearly every batch it is empty, and the batch is not read again.
     fn keep_as_sent(&mut self, json: &[u8], unknown: &BTreeSet<usize>) -> Result<(), FieldError> {
         #[derive(Deserialize)]
         struct Texts<'a> {
@@ -257,7 +261,7 @@ pub struct ScansSyncAnswer {
     pub error_count: u64,
     /// The numbers of scans by kind.
     pub summary: Summary,
-    /// The scans that S2 would not have inserted. Admit stores them all the same, so each entry is a receipt.
+    /// The scans that a server of S2 would not store. Admit stores them all the same, so each item is also a receipt.
     pub errors: Vec<ScanError>,
     /// The times of the oldest and the newest scan.
     pub timestamp_range: [Timestamp; 2],

@@ -1,5 +1,5 @@
-//! The JSON of facts and findings, as stores and other shapes hold it. It loses nothing, and every field has the name
-//! it has in the model. A value that is read back equals what was written.
+//! The JSON in which stores keep the types of the model, such as scans, verdicts and causes. It has every field, under
+//! the field's name in the model. A value that is read back equals what was written.
 
 mod rules;
 
@@ -276,7 +276,8 @@ json_of! {
     "ScanVerdict" = ScanVerdict {
         device_id: DeviceId,
         scan_id: ScanId,
-        digest: Digest,
+        #[serde(default, skip_serializing_if = "none")]
+        digest: Option<Digest>,
         at: Timestamp,
         implausible: bool,
         gate_id: GateId,
@@ -368,7 +369,8 @@ impl<'de> Deserialize<'de> for Subject {
     }
 }
 
-/// A cause's subject as an object. Identifiers may hold any punctuation, so the key alone could not be read back.
+/// A cause's subject as an object. Identifiers may contain any punctuation, so nobody could split the subject's text
+/// key into its identifiers again.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum SubjectJson {

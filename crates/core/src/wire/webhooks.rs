@@ -74,8 +74,8 @@ pub struct GuestMessage {
     /// The row as it was. It is read only for a deleted row.
     #[serde(default)]
     pub old_record: Option<Cells>,
-    /// The place of this change in the sender's outbox, which rises with every change of a row. Absent if the sender
-    /// has none.
+    /// The number of this change in the sender's outbox. A later change has a higher number. Absent if the sender has
+    /// none.
     #[serde(default)]
     pub sequence: Option<u64>,
 }
@@ -98,13 +98,14 @@ pub struct WebhookColumns {
     /// The column of the number of persons.
     #[serde(default = "party_size")]
     pub party_size: Option<String>,
-    /// The column of the guest list's name. A list that does not exist yet is created.
+    /// The column with the name of the row's guest list. The server creates a list that does not exist yet.
     #[serde(default = "guest_list")]
     pub guest_list: Option<String>,
     /// The column of the entry type's name or id.
     #[serde(default = "entry_type")]
     pub entry_type: Option<String>,
-    /// The column of the time when the row last changed, in RFC 3339. A change older than the one known is ignored.
+    /// The column with the time of the row's last change, in RFC 3339. The server ignores a change that is older than
+    /// the row's newest known change.
     #[serde(default = "updated_at")]
     pub updated_at: Option<String>,
 }

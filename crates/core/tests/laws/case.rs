@@ -46,7 +46,7 @@ pub fn unknown(code: &str) -> Subject {
     Subject::Unknown(BarcodeHash::of(code))
 }
 
-/// Builds a verified scan in our form, by a device whose list is version 1. `.build()` makes the fact.
+/// Builds a verified scan in Admit's form, by a device whose list is version 1. `.build()` makes the fact.
 #[derive(Clone)]
 pub struct Scanned(Fact);
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use admit_core::event::ReEntry;
-use admit_core::incident::{Cause, IncidentKind, Subject};
+use admit_core::incident::{Cause, CauseScan, IncidentKind, Subject};
 use admit_core::judgement::{self, Judgement};
 use admit_core::occupancy::Occupancy;
 use admit_core::reduce::{ConflictReason, Reduced, ScanVerdict, TicketState, merge_deliveries};
@@ -248,7 +248,7 @@ fn only_a_double_read_of_s2s_form_folds_an_opened_door_away() {
         let contents = contents(&case);
         for (_, reduced) in case.reduce_all() {
             for verdict in counted(&reduced) {
-                let fact = case.facts.iter().find(|fact| fact.digest == verdict.digest).unwrap();
+                let fact = case.facts.iter().find(|fact| verdict.is_of(fact)).unwrap();
                 if verdict.opened || fact.scan.stage == Stage::Claim || !fact.scan.opened {
                     continue;
                 }
@@ -520,7 +520,8 @@ fn a_double_entry_names_both_sides() {
             for double in doubles {
                 assert!(double.over > 0 && double.conflict);
                 let cause = reduced.causes.iter().find(|cause| cause.kind == IncidentKind::DoubleEntry).unwrap();
-                assert!(cause.scans.iter().any(|scan| scan.digest == double.digest && scan.over == double.over));
+                let this = |scan: &&CauseScan| (&scan.device_id, &scan.scan_id) == (&double.device_id, &double.scan_id);
+                assert_eq!(cause.scans.iter().find(this).map(|scan| scan.over), Some(double.over));
                 // The other side of the conflict is within the limit, unless a change lowered the limit to nothing.
                 let winner = reduced.verdicts.iter().any(|v| v.conflict && v.within > 0 && v.kind == ScanKind::Entry);
                 let lowered = reduced.state.within == 0 || double.within > 0;
@@ -538,7 +539,7 @@ fn contents_that_were_not_taken_change_nothing_but_the_incident() {
     for_all(|rng, History { case, .. }| {
         let taken: Vec<_> = case.reduce_all().iter().flat_map(|(_, r)| r.verdicts.clone()).collect();
         let beside: Vec<usize> = (0..case.facts.len())
-            .filter(|i| !taken.iter().any(|verdict| verdict.digest == case.facts[*i].digest))
+            .filter(|i| !taken.iter().any(|verdict| verdict.is_of(&case.facts[*i])))
             .filter(|i| case.facts[*i].judged.is_none())
             .collect();
         if beside.is_empty() {

@@ -50,8 +50,8 @@ impl Hub {
         let events = self.lock();
         events.iter().filter(|(_, event)| event.sender.receiver_count() > 0).map(|(key, _)| key.clone()).collect()
     }
-    /// Reports that an event's head is at `serial`. If its listeners got no hint with so high a serial yet, they get
-    /// one that anything may have changed.
+    /// Reports that an event's head is at `serial`. If the event's listeners have not got a hint with this or a higher
+    /// serial, they get a hint that anything may have changed.
     pub fn stands_at(&self, organization_id: &OrganizationId, event_id: &EventId, serial: u64) {
         let told =
             self.lock().get(&(organization_id.clone(), event_id.clone())).is_none_or(|event| event.told >= serial);

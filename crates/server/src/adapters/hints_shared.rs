@@ -42,7 +42,8 @@ impl Hints for SharedHints {
     }
 }
 
-/// Starts to publish and to listen, until `shutdown`. `node` is the name that marks this process's own hints.
+/// Publishes this node's hints and listens for those of other nodes, until `shutdown`. `node` is the name that marks
+/// this process's own hints.
 pub fn share(hub: Arc<Hub>, link: Arc<Link>, node: String, shutdown: CancellationToken) -> SharedHints {
     let (others, waiting) = mpsc::channel(QUEUE);
     let publishing = publish(link.clone(), node.clone(), waiting);
@@ -137,7 +138,7 @@ fn from_text(node: &str, text: &str) -> Option<Hint> {
     })
 }
 
-/// Re-reads the heads of the watched events every two seconds, until `shutdown`. For nodes that share a database.
+/// Re-reads the heads of the watched events every two seconds, until `shutdown`. Nodes that share a database need this.
 pub async fn look(store: Arc<dyn Store>, hub: Arc<Hub>, shutdown: CancellationToken) {
     let mut tick = tokio::time::interval(LOOK);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);

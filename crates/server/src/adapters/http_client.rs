@@ -9,7 +9,8 @@ pub fn builder() -> reqwest::ClientBuilder {
     reqwest::Client::builder()
 }
 
-/// Installs the provider for a library that makes its own client, such as `object_store`.
+/// Installs ring as the process's cryptography provider, for a library that makes its own client, such as
+/// `object_store`.
 pub fn install_crypto() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {

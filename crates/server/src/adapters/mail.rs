@@ -44,7 +44,7 @@ impl Mail for Smtp {
     }
 }
 
-/// The meaning of a refusal of a letter to `to`, for that letter and for all others.
+/// Classifies a refusal of a letter to `to`: never send this letter, send it later, or send no letter for now.
 fn meaning(refusal: &Refusal, to: &str) -> Unsent {
     let (stage, error) = match refusal {
         Refusal::TooSlow => return Unsent::Stopped("the mail server takes too long".to_owned()),
@@ -68,8 +68,8 @@ fn meaning(refusal: &Refusal, to: &str) -> Unsent {
     }
 }
 
-/// The server's message without the guest's address. Members of all organisations may read a message about the whole
-/// server.
+/// The mail server's message without the guest's address. If the server refuses all letters, members of every
+/// organisation can read the message.
 fn without(words: &str, address: &str) -> String {
     if address.is_empty() { words.to_owned() } else { words.replace(address, "…") }
 }

@@ -2,8 +2,8 @@
 //! account and the server, so that every other letter would be refused too.
 //!
 //! The stage of the conversation, the code, and the enhanced status code (RFC 3463) decide. The text decides only
-//! without such a code. A refusal that is not known to be about the address counts as about the account. A lane that
-//! waits loses nothing, but a run that gives up loses a guest's pass.
+//! without such a code. A refusal that is not known to be about the address counts as about the account. That mistake
+//! only delays letters. The opposite mistake would make a run give up, and a guest would get no pass.
 
 /// How far the conversation had come when the server refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,8 +45,8 @@ pub fn about(stage: Stage, code: u16, text: &str) -> About {
     }
 }
 
-/// Subject and detail of the enhanced status code in the text, such as `5.1.1`, `#5.1.1` or `(5.1.1)`. `None`: there
-/// is none of this code's class.
+/// Subject and detail of the enhanced status code in the text, such as `5.1.1`, `#5.1.1` or `(5.1.1)`. `None` if the
+/// text has no such code of the class of `code` (4 or 5).
 fn status(code: u16, text: &str) -> Option<(u16, u16)> {
     text.split_whitespace().find_map(|word| {
         let word = word.trim_matches(|c: char| !c.is_ascii_digit());
@@ -73,7 +73,8 @@ impl Said {
     fn of_the_address(&self) -> About {
         if self.is_permanent { About::Address } else { About::Letter }
     }
-    /// Whether the text names our own account. The status alone may be about the sender's mailbox or the recipient's.
+    /// Whether the text is about the account with which Admit sends. The enhanced status code does not tell the
+    /// sender's mailbox from the recipient's.
     fn names_the_sender(&self) -> bool {
         self.has(&["sender", "submission", "your account", "you have"])
     }

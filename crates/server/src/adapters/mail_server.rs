@@ -1,7 +1,8 @@
 //! Connections to a mail server: lettre's protocol over sockets of our own.
 //!
 //! After an accepted letter its connection is reused for the next letter; after a letter that was given up it is never
-//! reused. Such a connection has an answer outstanding, which the next letter would read as its own.
+//! reused. The server may still answer the letter that was given up, and the next letter would take that answer for its
+//! own.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -115,7 +116,7 @@ impl MailServer {
         Self { limit, ..self }
     }
 
-    /// Sends a letter. Once the server accepted it, a later failure of the connection does not count.
+    /// Sends a letter. Once the server accepted the letter, a later failure of the connection is no error.
     pub async fn send(&self, message: &Message) -> Result<(), Refusal> {
         let _last = Last(self);
         let waits = Waits::new(&self.waiting);
@@ -244,8 +245,8 @@ async fn converse(connection: &mut AsyncSmtpConnection, envelope: &Envelope, let
     said.map(|_| ())
 }
 
-/// When dropped, closes the idle connections if no letter waits. A letter holds it until it is sent, refused or given
-/// up.
+/// When dropped, closes the idle connections if no letter waits. The sending of a letter holds this value until the
+/// letter is sent, refused or given up.
 struct Last<'a>(&'a MailServer);
 
 impl Drop for Last<'_> {

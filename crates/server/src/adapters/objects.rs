@@ -123,8 +123,8 @@ async fn in_time<T>(work: impl Future<Output = T>) -> Result<T, Unable> {
     tokio::time::timeout(limit, work).await.map_err(|_| Unable::Later("the object store takes too long".to_owned()))
 }
 
-/// Turns an error of the object store into a reason to retry later. A person can correct each of them: the store, its
-/// rights, a full disk.
+/// Turns an error of the object store into a reason to retry later. No error is final, because a person can correct its
+/// cause: a missing store, missing rights, a full disk.
 fn meaning(error: &Error) -> Unable {
     Unable::Later(format!("the object store did not take it: {error}"))
 }

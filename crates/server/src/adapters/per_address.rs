@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 use admit_core::limits::{PAIRING_TOKEN_MS, PASS_GUESSERS};
 
-/// The most pairing requests from one network address within [`PAIRING_ASKS_MS`]. One address must not take all the
-/// places for waiting requests.
+/// The most pairing requests from one network address within [`PAIRING_ASKS_MS`]. The server keeps a limited number of
+/// waiting requests, and one address must not use them all up.
 pub const PAIRING_ASKS: u32 = 100;
 /// How long a pairing request is counted, in milliseconds: the life of its token, and as long again while its device
 /// may still ask for the result.
@@ -28,7 +28,8 @@ pub struct PerAddress {
     by_address: Mutex<BTreeMap<IpAddr, Count>>,
 }
 
-/// The address to count by. For IPv6 it is the network, because a client that has one address of it has them all.
+/// The address to count by. For IPv6 it is the network of 64 bits, because a client with one address of such a network
+/// usually has all of them.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(six) => {

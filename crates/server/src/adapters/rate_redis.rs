@@ -8,8 +8,9 @@ use redis::Script;
 
 use super::redis_link::Link;
 
-/// Removes times that left the window and adds this sync if there is room. Else it returns the time that must leave
-/// first. A time more than a window ahead comes from a clock that was set back since, so that log is discarded.
+/// Removes times that left the window and adds this sync if there is room. If there is none, returns the time that must
+/// leave the window before the next sync. A time more than a window ahead comes from a clock that was set back since,
+/// so the script discards the log.
 const TAKE: &str = r"
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)

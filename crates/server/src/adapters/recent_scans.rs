@@ -1,8 +1,9 @@
-//! A cache of recent entries: hot in this process, warm in Redis (S2 §4 "Cache Layers", steps 13, 14, 22, 23).
+//! A cache of recent entries in two tiers, which S2 calls hot (the memory of this process) and warm (Redis) (S2 §4
+//! "Cache Layers", steps 13, 14, 22, 23).
 //!
-//! S2 lets these caches decide what a duplicate is. Here the database decides (law 15), and the caches are filled
-//! after the commit. They only count scans of codes that were let in less than five minutes before (S2 §11). Redis
-//! stores a code's hash, and this process eight bytes of a hash of that. So no text that opens a door is in a cache.
+//! S2 lets these caches decide what a duplicate is. Here the database decides (law 15), and the caches are filled after
+//! the commit. They only count scans of codes that were let in less than five minutes before (S2 §11). Redis stores a
+//! code's hash. This process stores eight bytes of a hash of that hash. So no cache holds a code that opens a door.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{BuildHasher as _, RandomState};
@@ -27,8 +28,8 @@ const CHUNK: usize = 250;
 /// The most chunks that wait for Redis. Further ones are dropped.
 const QUEUE: usize = 256;
 
-/// The shortened form of a code of an organisation, or of a scan. The probability that two of 200,000 are equal is one
-/// in a thousand million, and then a figure is wrong by one. Full texts would take some 60 MB.
+/// The shortened form of a code of an organisation, or of a scan. The probability that two of 200,000 short forms are
+/// equal is one in a thousand million. Two equal forms make one metric wrong by one. Full texts would take some 60 MB.
 type Short = u64;
 
 /// The recent entries of this process. Every scan is added once and removed once. So the cost of a scan hardly grows
@@ -89,7 +90,7 @@ impl RecentScans {
         });
         Self { hot: Mutex::default(), warm, metrics }
     }
-    /// Adds a scan to the tier of this process. Returns whether another scan of its code was remembered.
+    /// Adds a scan to the tier of this process. Returns whether the tier already had another scan of the same code.
     fn heat(&self, organization_id: &OrganizationId, scan: &RecentScan, now: Instant) -> bool {
         let mut hot = self.hot.lock().unwrap_or_else(PoisonError::into_inner);
         hot.note((organization_id, &scan.barcode_hash), &scan.scan_id, now)

@@ -11,7 +11,8 @@ use super::http_client::install_crypto;
 
 /// The longest wait for an answer of Redis.
 const WAIT: Duration = Duration::from_millis(50);
-/// The pause after a failure, so that a slow Redis does not slow every request.
+/// The time after a failure in which no request goes to Redis, so that a slow Redis does not slow every request to the
+/// server.
 const PAUSE: Duration = Duration::from_secs(1);
 /// The longest wait for a connection.
 const CONNECT: Duration = Duration::from_secs(2);
@@ -45,8 +46,8 @@ impl Link {
         let (paused_until, gone) = (AtomicU64::new(0), AtomicBool::new(false));
         Ok(Self { client, connection, started: Instant::now(), paused_until, gone })
     }
-    /// Sends a request to Redis. `None`: there was no answer in time, or the link is in its pause. The caller then
-    /// continues without an answer.
+    /// Sends a request to Redis. `None`: there was no answer in time, or no request is sent because Redis failed less
+    /// than [`PAUSE`] ago. The caller then continues without an answer.
     pub async fn ask<T, F>(&self, work: impl FnOnce(ConnectionManager) -> F) -> Option<T>
     where
         F: Future<Output = RedisResult<T>>,

@@ -109,7 +109,8 @@ impl Hand {
             self.metrics.runs_under_way.inc();
         }
     }
-    /// Takes due runs. Gives the time until the next take is useful, in milliseconds; 0 if there may be more now.
+    /// Takes due runs. Returns after how many milliseconds the runner should take runs again; 0 if more runs may be due
+    /// now.
     async fn take(&mut self) -> i64 {
         // Runs that this node cannot begin soon are left to other nodes.
         let most = JOBS_TAKEN.min(self.at_once() * 4);

@@ -14,7 +14,7 @@ const SWEEP_FROM: usize = 4_096;
 
 type Logs = BTreeMap<(OrganizationId, DeviceId), SlidingLog>;
 
-/// Counts the syncs of every device, at both sync endpoints together.
+/// Counts the syncs of every device, at `/api/scanning/sync` and `/api/scans/sync` together.
 ///
 /// This node always keeps its own log, so the limit also holds while Redis is unreachable or was emptied. Redis adds
 /// the syncs that other nodes allowed.

@@ -1,8 +1,12 @@
-//! Limits how many uploads are read and judged at a time. After an outage hundreds of phones come back at the same
-//! moment, each with a thousand scans in one body (trust §5 row 40). When all bodies were read at once they took 1.3
-//! GB, and the last phones gave up after 20 s and sent the same again. So an upload without room waits with its body
-//! unread. After some time the server refuses it and tells its phone when to come back. These moments are spread out,
-//! at the pace at which uploads are finished.
+//! Limits how many uploads are read and judged at a time.
+//!
+//! *Room* is memory for bodies, counted in KiB. A body takes room while it is read and waits to be judged, and other
+//! room while it is judged. Small bodies don't wait for room to be read.
+//!
+//! After an outage hundreds of phones come back at the same moment, each with a thousand scans in one body (trust §5
+//! row 40). When all bodies were read at once they took 1.3 GB, and the last phones gave up after 20 s and sent the
+//! same again. So an upload without room waits with its body unread. After some time the server refuses it and tells
+//! its phone when to come back. These moments are spread out, at the pace at which uploads are finished.
 
 use std::collections::VecDeque;
 use std::pin::pin;
@@ -17,15 +21,16 @@ use tokio::time::{timeout, timeout_at};
 const PACE_MS: i64 = 4_000;
 /// The assumed pace until it is measured, in KiB per second.
 const PACE_KIB: i64 = 4_096;
-/// A body that fills at most this fraction of the room is small and is read at once. It holds the fresh scans of an
-/// online phone.
+/// A body that fills at most this fraction of the room is small and is read at once. Such a body has the newest scans
+/// of an online phone.
 const SMALL_PART: usize = 128;
 /// A waiting upload checks the room this many times within its patience.
 const LOOKS: u32 = 100;
 /// Slow bodies have this many times the normal room, in addition to it.
 const SLOW: usize = 8;
 
-/// The room for uploads. It decides which bodies may be read and which may be judged. All weights are in KiB.
+/// Limits the total weight of the bodies that are read at a time, and of those that are judged at a time. All weights
+/// are in KiB.
 #[derive(Debug)]
 pub struct UploadRoom {
     reading: Arc<Semaphore>,
@@ -50,7 +55,7 @@ impl Default for UploadRoom {
     }
 }
 
-/// The right to read a body; `None` inside for a small body. Dropping it frees the room.
+/// The right to read a body. It holds `None` for a small body, which takes no room. Dropping the right frees its room.
 #[derive(Debug)]
 pub struct Reading(Option<OwnedSemaphorePermit>);
 
@@ -82,7 +87,7 @@ struct Line {
     full_since_ms: i64,
     /// The finished uploads of the last [`PACE_MS`]: time in milliseconds and weight in KiB.
     done: VecDeque<(i64, i64)>,
-    /// The last moment that was given to an upload to come back, in milliseconds.
+    /// The latest of the moments that refused clients got for their next try, in milliseconds.
     booked_ms: i64,
 }
 
@@ -111,8 +116,8 @@ impl Line {
             self.done.pop_front();
         }
     }
-    /// The pace in KiB per second. It includes what is judged now, because a slow server may have finished nothing
-    /// yet.
+    /// The pace at which uploads are finished, in KiB per second. It includes the uploads that are judged now, because
+    /// a slow server may have finished nothing yet.
     fn pace(&mut self, now_ms: i64) -> i64 {
         self.forget(now_ms);
         let busy_ms = (now_ms - self.full_since_ms).min(PACE_MS);
@@ -122,8 +127,9 @@ impl Line {
         let done: i64 = self.done.iter().map(|(_, weight)| weight).sum();
         ((done + self.full) * 1_000 / busy_ms).max(1)
     }
-    /// Milliseconds until an upload of this weight should come back. The moment lies after half of the present work is
-    /// expected to be done, and after every moment that was given out before.
+    /// Milliseconds until the client of a refused upload of this weight should send it again. The moment lies after
+    /// half of the present work is expected to be done, so that the server has no pause if the work is faster than
+    /// expected. It also lies after every moment that was given out before.
     fn book(&mut self, weight: i64, now_ms: i64) -> i64 {
         let pace = self.pace(now_ms);
         let soonest = now_ms + self.waiting.max(0) * 1_000 / pace / 2;
@@ -134,8 +140,9 @@ impl Line {
 }
 
 impl UploadRoom {
-    /// Room for `read_kib` of bodies as sent, of which `judged_kib` are judged at a time. An upload is refused if it
-    /// may not be read within `patience`, or not judged within one and a half times `patience` after it came.
+    /// The bodies that are read at a time weigh at most `read_kib` together. Those that are judged at a time weigh at
+    /// most `judged_kib`. An upload is refused if it may not be read within `patience`, or not judged within one and a
+    /// half times `patience` after it came.
     pub fn new(read_kib: u32, judged_kib: u32, patience: Duration) -> Self {
         let small = (judged_kib / 4).max(read_kib.div_ceil(SMALL_PART as u32));
         Self {
@@ -150,8 +157,8 @@ impl UploadRoom {
             line: Arc::new(Mutex::new(Line { full: i64::from(judged_kib), ..Line::default() })),
         }
     }
-    /// Waits for the right to read a body of so many bytes; judging it weighs `times` as much. The error is the number
-    /// of milliseconds after which the client should come back.
+    /// Waits for the right to read a body of so many bytes; judging the body takes `times` as much room. The error is
+    /// the number of milliseconds after which the client should come back.
     pub async fn read(&self, bytes: usize, times: usize) -> Result<Reading, i64> {
         if self.is_small(bytes) {
             return Ok(Reading(None));

@@ -1,6 +1,6 @@
-//! Authentication of devices, by API key as bearer. The middleware around every device route authenticates. It checks
-//! the witness that the device brought before the handler runs, and adds the newest witness to the answer (spec §3
-//! "Epoch and witness").
+//! Authentication of devices, by API key as bearer. The middleware around every device route authenticates. Before the
+//! handler runs, it checks the witness that the device sent. Afterwards it adds the newest witness to the answer (spec
+//! §3 "Epoch and witness").
 
 use admit_app::caller::DeviceCaller;
 use admit_app::error::Error;
@@ -42,8 +42,8 @@ pub struct WitnessOf(pub EventId);
 #[derive(Debug, Clone)]
 struct Newest(Witness);
 
-/// Records that a handler left the event at this head, or read it there. The answer's witness is made of this head, so
-/// the server need not read the head again.
+/// Records the event's head as a handler wrote or read it. The server makes the answer's witness of this head and need
+/// not read the head again.
 pub fn tell_newest(state: &AppState, event_id: &EventId, head: &Head, response: &mut Response) {
     response.extensions_mut().insert(Newest(epochs::witness_of(&state.app, event_id, head)));
 }

@@ -131,7 +131,7 @@ impl Depth {
     }
 }
 
-/// Parses a decoded body. Refuses text with a NUL: no name, note or id has one, and the two databases treat it
+/// Parses a decoded body. Refuses text with a NUL: no name, note or id has one, and SQLite and PostgreSQL treat it
 /// differently.
 pub fn document<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, FieldError> {
     if bytes.iter().all(u8::is_ascii_whitespace) {

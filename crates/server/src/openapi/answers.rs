@@ -1,5 +1,5 @@
-//! The answers that all operations have in common: those of the middleware, the extractors and the credentials. They
-//! are added here by rule, so that no route can forget them.
+//! The answers that all operations have in common: those of the middleware, the extractors and the credentials. This
+//! module adds them to every operation, so that no route can forget them.
 
 use admit_core::access::{Action, Role, can};
 use serde_json::{Value, json};
@@ -44,7 +44,8 @@ pub fn complete(document: &mut OpenApi) {
     }
 }
 
-/// Adds the roles to an operation, so that a reader of the document does not need the table of rights.
+/// Adds to an operation the roles whose members may call it, so that a reader of the document does not need the table
+/// of rights.
 fn name_roles(operation: &mut Operation) {
     let Some(actions) = actions(operation) else { return };
     let may = |role: &Role| actions.is_empty() || actions.iter().any(|action| can(*role, *action));
@@ -53,7 +54,7 @@ fn name_roles(operation: &mut Operation) {
     operation.extensions.get_or_insert_default().merge(roles);
 }
 
-/// Names the credentials of an operation with roles: a session's cookie and an API token.
+/// Adds to an operation for members the two credentials that it accepts: a session's cookie and an API token.
 fn name_credentials(operation: &mut Operation) {
     if operation.security.is_none() && actions(operation).is_some() {
         let named = |name: &str| SecurityRequirement::new::<_, [&str; 0], &str>(name, []);

@@ -15,7 +15,8 @@ use utoipa::openapi::path::Parameter;
 use utoipa::openapi::schema::{ArrayItems, KnownFormat, Object, SchemaFormat, SchemaType, Type};
 use utoipa::openapi::{OpenApi, RefOr, Schema};
 
-/// Shape, member and its words. If the member is an array, the words are those of its items.
+/// The name of a shape, the name of one of its members, and the words that this member allows. For an array they are
+/// the words of its items.
 const MEMBERS: &[(&str, &str, &[&str])] = &[
     ("EventView", "status", EventStatus::WORDS),
     ("EventView", "re_entry", ReEntry::WORDS),

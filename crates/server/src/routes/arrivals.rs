@@ -44,7 +44,8 @@ pub(super) struct ArrivalView {
     persons: u32,
     /// `entry`, `exit` or `refused`.
     kind: &'static str,
-    /// Why the server refuses the scan, as a stable word. Null if the server agrees that the door opened.
+    /// Why the server's rules refuse the scan, as a stable word, even if the device opened the door. Null if they let
+    /// the persons in.
     reason: Option<&'static str>,
     /// The device's name.
     device: String,

@@ -72,7 +72,7 @@ impl From<AuditRecord> for AuditView {
     }
 }
 
-/// A ledger line in this API's form, for files that use the same names.
+/// A ledger line in this API's form, for commands that write ledger lines with the same names.
 pub fn as_json(record: AuditRecord) -> serde_json::Result<Value> {
     serde_json::to_value(AuditView::from(record))
 }

@@ -31,8 +31,8 @@ struct CheckInRequest {
     gate_id: GateId,
     /// Number of persons, 1 to 10,000.
     count: u32,
-    /// The reason for letting the guest in although the rules refuse them, at most 2,000 characters. If absent, a
-    /// refused guest stays out.
+    /// The reason for letting the guest in although the rules refuse them, at most 2,000 characters. If absent, the
+    /// check-in of a refused guest lets nobody in.
     override_reason: Option<String>,
 }
 
@@ -51,7 +51,7 @@ struct CheckInView {
     persons: u32,
     /// When the ticket last let somebody in before this check-in. Null if it never did.
     last_at: Option<Timestamp>,
-    /// The name of the gate of that earlier entry. Null if there was none.
+    /// The name of the gate at which the ticket last let somebody in before this check-in. Null if it never did.
     last_gate: Option<String>,
 }
 

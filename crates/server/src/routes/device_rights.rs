@@ -37,7 +37,7 @@ struct CountedView {
     id: String,
     /// Number of scans that count now.
     counted: usize,
-    /// Number of scans that still wait, because nothing proves that the device made them.
+    /// Number of scans that still wait for review, because nothing proves that the device made them.
     waiting: usize,
 }
 
@@ -57,7 +57,7 @@ struct ResumedView {
     state: &'static str,
     /// Number of held scans that count now.
     counted: usize,
-    /// Number of scans that still wait, because nothing proves that the device made them.
+    /// Number of scans that still wait for review, because nothing proves that the device made them.
     waiting: usize,
 }
 
@@ -90,7 +90,7 @@ struct ImportedLogView {
     /// Number of proven scans of the file that do not count until a person accepts them. Import the file again with
     /// `accept=1` to accept them.
     waiting: usize,
-    /// Number of waiting scans of the file that nothing proves. They stay in the review queue.
+    /// Number of waiting scans of the file without a proof that their device made them. They stay in the review queue.
     unproven: usize,
     /// Number of scans that count because of this import.
     counted: usize,
@@ -149,8 +149,8 @@ struct RingView {
 
 /// Makes a device ring, so that staff find it.
 ///
-/// The device sounds, vibrates and shows that an organiser looks for it. While it is online, it learns of this within
-/// 30 seconds.
+/// The device sounds, vibrates and shows that an organiser looks for it. It learns of this by its next heartbeat,
+/// within 30 seconds while it is online. If no heartbeat comes within two minutes, the device does not ring.
 #[utoipa::path(post, path = "/api/scanning/devices/{id}/ring", tag = "organisers",
     params(("id" = String, Path, description = "Device")), extensions(("x-actions" = json!(["manage_devices"]))), responses(
     (status = 200, description = "The device will ring", body = RingView),

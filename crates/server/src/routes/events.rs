@@ -47,7 +47,7 @@ struct EventView {
     has_staff_pin: bool,
     /// Number of persons who may be inside at once; the live page shows it. Null without one.
     capacity: Option<u32>,
-    /// The most persons whom staff may add at all gates together. Null for no limit.
+    /// The most persons without a ticket whom staff may add at all gates together. Null for no limit.
     walk_ins: Option<u32>,
     /// Days after the event's end until its guests' personal data is erased, 1–3,650. Null keeps the data.
     retention_days: Option<u32>,
@@ -126,7 +126,7 @@ struct EventRequest {
     staff_pin: Option<String>,
     /// Number of persons who may be inside at once; the live page shows it. No number if null or absent.
     capacity: Option<u32>,
-    /// The most persons whom staff may add at all gates together. No limit if null or absent.
+    /// The most persons without a ticket whom staff may add at all gates together. No limit if null or absent.
     walk_ins: Option<u32>,
     /// Days after the event's end until its guests' personal data is erased, 1–3,650. The data is kept if null or
     /// absent.
@@ -137,8 +137,8 @@ struct EventRequest {
     /// Kinds of codes that cameras read in addition to QR. None if absent: each further kind makes reading slower.
     #[serde(default)]
     barcode_kinds: Vec<BarcodeKind>,
-    /// Names of the event's first gates. `["Main entrance"]` if absent, `[]` for none. Every entry type may pass them,
-    /// in and out.
+    /// Names of the event's first gates. `["Main entrance"]` if absent, `[]` for none. They admit tickets of every
+    /// entry type, in and out.
     gates: Option<Vec<String>>,
 }
 
@@ -164,7 +164,7 @@ struct EventPatchRequest {
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<u32>)]
     capacity: Option<Option<u32>>,
-    /// The most persons whom staff may add at all gates together. Null for no limit.
+    /// The most persons without a ticket whom staff may add at all gates together. Null for no limit.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<u32>)]
     walk_ins: Option<Option<u32>>,

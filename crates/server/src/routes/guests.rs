@@ -101,7 +101,7 @@ pub(super) struct StandingGuestView {
     inside: u32,
     /// When somebody of the guest's party was last let in. Null if nobody was.
     last_at: Option<Timestamp>,
-    /// The name of the gate of that entry. Null if nobody was let in.
+    /// The name of the gate at which somebody of the guest's party was last let in. Null if nobody was.
     last_gate: Option<String>,
     /// The number of the order that the guest's ticket belongs to. Null if there is none.
     order_id: Option<String>,
@@ -484,8 +484,8 @@ async fn update(
 
 /// Sends a guest's pass again, at most once a minute.
 ///
-/// If the pass still waits to be mailed, the server tries it at once, and the answer is its run. For a guest without
-/// e-mail the pass is only made, and its link can be shared.
+/// If the pass still waits to be mailed, the server tries it at once, and the answer is its run. For a guest with
+/// neither e-mail nor phone the server only makes the pass, and a member can share its link.
 #[utoipa::path(post, path = "/api/guests/{id}/resend", tag = "organisers",
     params(("id" = String, Path, description = "Guest")), extensions(("x-actions" = json!(["manage_guests", "manage_own_guests"]))), responses(
     (status = 202, description = "The run that sends the pass", body = RunView),

@@ -53,8 +53,8 @@ struct ImportResult {
     export: Option<&'static str>,
     /// The file's columns, in order.
     columns: Vec<ColumnView>,
-    /// The mapping that was used: that of this request, or that of the last file with this header. Send it again to
-    /// keep it.
+    /// The mapping that was used: that of this request, or that of the last file with this header. Send it with the
+    /// next request to use the same mapping.
     #[schema(value_type = Object)]
     mapping: Mapping,
     /// Number of rows that created a ticket.
@@ -67,10 +67,10 @@ struct ImportResult {
     unchanged: usize,
     /// Number of rows that repeat another row. Their guest is created once.
     joined: usize,
-    /// Number of rows whose ticket a person voided or refunded here, while the file says that it is valid. The person's
-    /// decision stays.
+    /// Number of rows whose ticket a person voided or refunded in Admit, while the file says that it is valid. The
+    /// person's decision stays.
     kept: usize,
-    /// Number of rows that were not imported because of their content, such as declined guests and totals.
+    /// Number of rows that were not imported because of their content, such as declined guests and lines with totals.
     left_out: usize,
     /// The reasons for these rows, with their numbers.
     left_out_because: Vec<LeftOutView>,
@@ -202,7 +202,7 @@ struct ImportError {
     message: String,
 }
 
-/// The result of an import in this API's form, for commands that use the same names.
+/// The result of an import in this API's form, for commands that print it with the same names.
 pub fn as_json(report: ImportReport) -> serde_json::Result<serde_json::Value> {
     serde_json::to_value(ImportResult::from(report))
 }

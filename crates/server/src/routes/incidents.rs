@@ -103,8 +103,9 @@ struct ResolveManyRequest {
     /// The ids of 1–500 incidents of the event.
     #[schema(value_type = Vec<String>, min_items = 1, max_items = 500)]
     ids: Vec<IncidentId>,
-    /// The decision, as for one incident. `accept` and `exclude` decide about scans with the role `double_entry`.
-    /// Without such scans they decide about all.
+    /// The decision, as for one incident. If an incident has scans that let persons in beyond the ticket's limit,
+    /// `accept` and `exclude` are about these scans only. The incident's other scans were within the limit. For every
+    /// other incident they are about all its scans.
     decision: String,
     /// A note about the decision. Empty if absent.
     note: Option<String>,

@@ -32,8 +32,8 @@ struct MemberView {
     /// Sign-in e-mail. Null for callers who do not manage members.
     email: Option<String>,
     name: String,
-    /// `owner`, `manager`, `promoter`, `door` or `viewer`. Null for callers who give members neither guest lists nor
-    /// rights.
+    /// `owner`, `manager`, `promoter`, `door` or `viewer`. Null if the caller may neither manage members nor give them
+    /// guest lists.
     role: Option<String>,
     created_at: Timestamp,
 }
@@ -71,8 +71,8 @@ struct RoleRequest {
 
 /// Members of the organisation, oldest first.
 ///
-/// Callers who manage members see e-mails and roles. Callers who give guest lists to members see their roles. Others
-/// see names only.
+/// A caller who may manage members sees e-mails and roles. A caller who may give guest lists to members sees roles.
+/// Other callers see names only.
 #[utoipa::path(get, path = "/api/members", tag = "organisers", extensions(("x-actions" = json!([]))), responses(
     (status = 200, description = "All members", body = List<MemberView>),
 ))]

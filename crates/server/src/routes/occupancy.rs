@@ -86,7 +86,8 @@ struct RecountView {
     inside: u32,
     /// Number of persons inside at that time by scans and headcounts alone.
     counted: i64,
-    /// Number of persons inside now: `inside`, plus those who went in since, minus those who went out.
+    /// Number of persons inside now: `inside`, plus those who came in after the recount, minus those who went out after
+    /// it.
     now: i64,
 }
 
@@ -103,7 +104,7 @@ struct GateOccupancy {
     entered: i64,
     /// Number of persons let out here so far.
     exited: i64,
-    /// Number of people without a ticket: those who came in here minus those who went out.
+    /// Number of people without a ticket: those who came in by this gate minus those who went out by it.
     without_ticket: i64,
 }
 

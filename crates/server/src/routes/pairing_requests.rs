@@ -66,7 +66,8 @@ impl From<PairingRequest> for PairingRequestView {
     }
 }
 
-/// The place where an approved device will scan. For a known device both may be absent: it keeps its event and gate.
+/// The place where an approved device will scan. For a known device, event and gate may be absent: the device then
+/// keeps those that it has.
 #[derive(Default, Deserialize, ToSchema)]
 struct ApproveRequest {
     /// The event to scan for. Absent only for a known device.

@@ -38,11 +38,11 @@ pub(super) struct RunView {
     step: Option<String>,
     /// Number of failed tries of this step.
     tries: u32,
-    /// Why this step failed last, in plain words. Null if it did not fail.
+    /// Why the step in `step` failed last, in plain words. Null if no step failed.
     problem: Option<String>,
     /// A remark about a run that is done, such as why nothing was mailed. Null without one.
     note: Option<String>,
-    /// When the server tries this step again. Null if it does not try by itself.
+    /// When the server tries the step in `step` again. Null if it does not try by itself.
     next_at: Option<Timestamp>,
     created_at: Timestamp,
     updated_at: Timestamp,

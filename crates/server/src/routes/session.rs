@@ -104,7 +104,8 @@ async fn create(
     response
 }
 
-/// Ends the session that a browser had before it signed in again. Nobody could sign it out any more.
+/// Ends the session that a browser had before it signed in again. The new cookie replaces the old one, so nobody could
+/// sign the former session out any more.
 async fn end_former(state: &AppState, headers: &HeaderMap) -> Result<()> {
     let Some(secret) = session::read(&state.settings, headers) else { return Ok(()) };
     match sessions::authenticate(&state.app, &secret).await {
@@ -159,8 +160,8 @@ struct NewPassword {
 
 /// Changes the password of the signed-in user, who must give the present one.
 ///
-/// All sessions of the user end, and the answer sets a new one. API tokens stay valid. A wrong present password counts
-/// as a failed sign-in.
+/// All sessions of the user end, and the answer begins a new session. API tokens stay valid. A wrong present password
+/// counts as a failed sign-in.
 #[utoipa::path(post, path = "/api/session/password", tag = "organisers", request_body = NewPassword,
     extensions(("x-actions" = json!([]))), security(("session" = [])), responses(
     (status = 200, description = "Changed; `Set-Cookie` holds a fresh session", body = Session),

@@ -71,7 +71,7 @@ pub fn flag(name: &str, text: Option<&str>) -> Result<bool> {
 }
 
 /// The search text `?q=`, trimmed; `None` if it is empty. Fails for a text of more than `most` characters, the length
-/// of the longest value that it could match. The two databases have different limits for longer texts.
+/// of the longest value that it could match. SQLite and PostgreSQL have different limits for longer texts.
 pub fn sought(q: Option<String>, most: usize) -> Result<Option<String>> {
     sought_in("q", q, most)
 }

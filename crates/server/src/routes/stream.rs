@@ -183,7 +183,8 @@ impl Drop for OpenStream {
 /// One client's view of one event.
 struct Live {
     state: AppState,
-    /// The headers of the request. The client's right is checked again from time to time.
+    /// The headers of the request, which name the client. With them the server checks the client's right again at each
+    /// heartbeat.
     headers: HeaderMap,
     organization_id: OrganizationId,
     event_id: EventId,
@@ -217,8 +218,8 @@ impl Live {
         Some(Message { event: "batch", id, data: data.to_string() })
     }
 
-    /// Reads the uploads since the last read from the store. Hints do not matter for the result. A lost hint delays
-    /// it, and a wrong one shows nobody another device's batch.
+    /// Reads the uploads since the last read from the store. Hints do not matter for the result. A lost hint delays the
+    /// result, and a hint with a wrong device shows nobody that device's batch.
     async fn batches(&mut self) -> AppResult<Reading> {
         let (event_id, after) = (self.event_id.clone(), self.told);
         let device_id = match &self.viewer {

@@ -116,8 +116,8 @@ pub(super) struct CodeView {
     barcode: Option<String>,
     /// The hash of the code: `sha256:` and 64 hexadecimal digits.
     barcode_hash: Option<String>,
-    /// The code as people read it out, such as `K7QF-2M9D`. It can be typed into a scanner. Null if the code has no
-    /// such form.
+    /// The code as people read it out, such as `K7QF-2M9D`. It can be typed into a scanner. Null if the ticket has no
+    /// code.
     short_code: Option<String>,
 }
 
@@ -238,10 +238,11 @@ pub(super) struct GuestRequest {
     external_id: Option<String>,
     /// The guest's list. None if absent.
     guest_list_id: Option<GuestListId>,
-    /// The entry type of the guest's ticket. If absent, the event's first type. Ignored inside a ticket, which has its
-    /// own.
+    /// The entry type of the guest's ticket. If absent, the event's first type. Ignored if the guest is given as the
+    /// holder of a new ticket, because the ticket has this field too.
     pub(super) entry_type_id: Option<EntryTypeId>,
-    /// The order number of the guest's ticket, at most 64 characters. Ignored inside a ticket, which has its own.
+    /// The order number of the guest's ticket, at most 64 characters. Ignored if the guest is given as the holder of a
+    /// new ticket, because the ticket has this field too.
     pub(super) order_id: Option<String>,
 }
 

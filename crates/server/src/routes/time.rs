@@ -1,5 +1,5 @@
-//! `GET /api/scanning/time`: the two timestamps of the server by which a device measures the offset of its clock (spec
-//! §4 "Time", §5).
+//! `GET /api/scanning/time`: two of the four timestamps by which a device measures the offset of its clock (spec §4
+//! "Time", §5).
 
 use admit_core::wire::scanning::TimeAnswer;
 use axum::Json;
@@ -15,10 +15,11 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(time))
 }
 
-/// The times when the request arrived and when the answer left, by the database's clock.
+/// The times when the request arrived and when the server answered, by the database's clock.
 ///
-/// No key is needed, because a device asks before it is paired. A device also notes its own clock before and after.
-/// From the four times it computes its clock's offset and the offset's uncertainty.
+/// They are the second and third of the four timestamps of a clock exchange. A device takes the first when it asks, and
+/// the fourth when it gets the answer, by its own clock. From the four it computes its clock's offset and the offset's
+/// uncertainty. No key is needed, because a device asks before it is paired.
 #[utoipa::path(get, path = "/api/scanning/time", tag = "devices", responses(
     (status = 200, description = "The server's times", body = super::scanning::doc::TimeAnswer),
 ))]

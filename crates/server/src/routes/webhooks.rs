@@ -36,7 +36,7 @@ struct GuestMessageDoc {
     /// The row's former values. Required for `DELETE`.
     #[schema(value_type = Option<Object>)]
     old_record: Option<serde_json::Value>,
-    /// The place of this change in the sender's outbox. A change with a lower place than one already received is
+    /// The number of this change in the sender's outbox. A change with a lower number than one already received is
     /// ignored.
     #[schema(minimum = 0)]
     sequence: Option<u64>,

@@ -46,8 +46,8 @@ pub fn advice(name: &str, kind: &str, known: &[&str]) -> String {
 }
 
 /// The known name that was probably meant; `None` if there is none. The same name in other case or separators comes
-/// first, then a usual synonym, then a name that differs by a typing slip. Last comes a name that contains it or is
-/// contained in it.
+/// first, then a usual synonym, then a name that differs by a typing slip. Last comes a known name that contains `name`
+/// or is contained in it.
 fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let folded = fold(name);
     if folded.is_empty() {

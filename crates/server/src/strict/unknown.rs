@@ -17,8 +17,8 @@ pub struct Unknown {
 }
 
 impl Unknown {
-    /// Describes `name` under the path `parent`. `kind` is the kind of name (field or parameter); `known` are the
-    /// known names there.
+    /// Describes `name` under the path `parent`. `kind` is the kind of name (field or parameter); `known` are the names
+    /// that are known under `parent`.
     pub fn new(parent: &str, name: &str, kind: &str, known: &[&str]) -> Self {
         let name: String = name.chars().take(REPEATED_CHARS).collect();
         let path = if parent.is_empty() { name.clone() } else { format!("{parent}.{name}") };

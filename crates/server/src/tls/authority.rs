@@ -106,7 +106,8 @@ fn authority_params() -> Result<CertificateParams, rcgen::Error> {
     Ok(params)
 }
 
-/// Writes both files, the key last. So a process that finds the key finds a complete authority.
+/// Makes an authority and writes the files of its certificate and of its key, the key last. So a process that finds the
+/// key finds a complete authority.
 fn make((key_path, cert_path): &(PathBuf, PathBuf)) -> std::io::Result<()> {
     let failed = |error: rcgen::Error| std::io::Error::other(error.to_string());
     let key = KeyPair::generate().map_err(failed)?;

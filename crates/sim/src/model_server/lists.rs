@@ -40,7 +40,7 @@ impl Org {
     }
 
     /// The list's large part: the whole list, or the changes since a version. It is made once per version, because its
-    /// content depends only on that (spec §5).
+    /// content depends only on the version (spec §5).
     fn large(&mut self, since: Option<u64>) -> Option<(Timestamp, Rc<Large>)> {
         if self.lists.version != self.version {
             self.lists = Lists { version: self.version, made: BTreeMap::new() };

@@ -139,7 +139,8 @@ impl ModelServer {
         &self.state.orgs[caller.org].devices[&caller.device_id]
     }
 
-    /// Checks the witness of a request. A valid witness that the ledger lacks proves a roll-back (spec §3).
+    /// Checks the witness of a request. A valid witness about a line that the ledger does not have proves that the
+    /// database was put back to an older copy (spec §3).
     fn check_witness(&mut self, now_ms: i64, org: usize, request: &Request) {
         let Some(Ok(witness)) = request.header(WITNESS_HEADER).map(str::parse::<Witness>) else { return };
         let org = &self.state.orgs[org];

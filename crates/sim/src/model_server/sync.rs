@@ -6,7 +6,7 @@ use admit_core::idempotency::batch_digest;
 use admit_core::ids::{BatchId, DeviceId, ScanId};
 use admit_core::incident::Subject;
 use admit_core::reduce::merge_deliveries;
-use admit_core::scan::{Digest, Fact, Scan, SignatureState};
+use admit_core::scan::{Fact, Scan, SignatureState};
 use admit_core::sign;
 use admit_core::time::Timestamp;
 use admit_core::wire::problem;
@@ -162,7 +162,7 @@ impl ModelServer {
         }
     }
 
-    /// The answer to a revoked device: the kept scans, and how many more may come (spec D10).
+    /// The answer to a revoked device: the scans that the server kept, and how many more it will keep (spec D10).
     pub(super) fn revoked(&mut self, caller: &Caller, kept: Vec<ScanId>, rejected: Vec<Rejected>) -> Response {
         let org = &mut self.state.orgs[caller.org];
         if let Some(device) = org.devices.get_mut(&caller.device_id) {
@@ -239,9 +239,8 @@ impl Org {
             uncertainty_ms: 0,
             count: verdict.count,
         };
-        let sent: BTreeSet<Digest> = facts.iter().map(|fact| fact.digest).collect();
         let lost = reduced.verdicts.iter().filter_map(|verdict| Some((verdict, verdict.conflict_reason?)));
-        lost.filter(|(verdict, _)| sent.contains(&verdict.digest))
+        lost.filter(|(verdict, _)| facts.iter().any(|fact| verdict.is_of(fact)))
             .map(|(verdict, conflict_reason)| {
                 let (result, severity) = Conflict::words(conflict_reason);
                 let entries = reduced.verdicts.iter().filter(|it| it.conflict && it.conflict_reason.is_none());

@@ -26,7 +26,7 @@ fn named<T>(made: std::result::Result<T, admit_core::ids::IdError>) -> Result<T>
 
 impl RealServer {
     /// Makes an organisation with its event, gates and tickets. Every organisation starts the same stream of random
-    /// ids, so all their ids collide.
+    /// ids, so all their ids are the same on purpose.
     pub(super) fn found(&mut self, seed: u64, org: u64, config: &Config) -> Result<Owner> {
         let at = self.app.clock.now();
         self.serve(at.ms(), org as usize);

@@ -1,4 +1,4 @@
-//! Sends a request of level 2 over HTTP. The simulator sees only the answer.
+//! The client of a level 2 run: it sends requests to the server over HTTP. The simulator sees only the answers.
 
 use admit_core::wire::scanning::{ChangesAnswer, PairAnswer, PairingTicket, SyncAnswer};
 

@@ -1,5 +1,5 @@
 //! The layer before the use cases: none at level 1, the HTTP server at level 2. The program that runs the simulator
-//! provides it.
+//! provides that server.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,11 +10,12 @@ use crate::server::{Reply, Request};
 
 /// The HTTP part of a server, from one start of its process to its end.
 pub trait HttpServer {
-    /// Answers a request. [`Reply::Hold`]: a long poll is held back; the caller gives it up and asks again later.
+    /// Answers a request. [`Reply::Hold`]: the server holds a long poll back. The caller then gives the request up and
+    /// sends it again later.
     fn ask(&mut self, request: &Request) -> Reply;
 }
 
-/// Makes the HTTP part around use cases, once for each start of the process.
+/// Makes the HTTP part around use cases, once for each start of the simulated server's process.
 pub type Open = Arc<dyn Fn(App) -> Box<dyn HttpServer> + Send + Sync>;
 
 /// The knowledge from the answers over HTTP.

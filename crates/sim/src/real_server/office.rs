@@ -1,7 +1,8 @@
-//! The office: rows come in by webhook and passes go out by mail, without any phone (I21, I22). Two workers carry out
-//! runs. They are paused anywhere outside the store, lose their lease, or are killed. The sender repeats its messages
-//! and has its own clock. Mail server and object store refuse, accept, and lose their answers. Then all faults end,
-//! everything is finished, and the result is checked ([`check`](self::check)).
+//! The office: an organiser's table sends its rows by webhook, and the server mails passes, without any phone (I21,
+//! I22). Two workers carry out runs. The simulator pauses them anywhere outside the store, lets their leases end, or
+//! kills them. The sender of the rows repeats its messages and has its own clock. Mail server and object store refuse,
+//! accept, and lose their answers. Then all faults end, the workers finish every run, and the simulator checks the
+//! result ([`check`](self::check)).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -55,7 +56,7 @@ struct Message {
 struct TakenRun {
     run_id: String,
     taken_ms: i64,
-    /// How often the run had been taken by then. Only the last taker may store how the run ended.
+    /// How often workers had taken the run when this worker took it. Only the last taker may store how the run ended.
     taking: u64,
     /// Whether this worker sent a letter for the run.
     mailed: bool,
@@ -91,7 +92,8 @@ struct Office {
     workers: Vec<Worker>,
     /// How often each run was taken.
     takings: BTreeMap<String, u64>,
-    /// For each run, how often a worker mailed and could not store that it had. Each such case may add one more letter.
+    /// For each run, how often a worker sent a letter and then did not store that the run was done. After each such
+    /// case the next worker may send one more letter.
     cut_short: BTreeMap<String, usize>,
     trace: Trace,
     coverage: Coverage,
@@ -189,7 +191,8 @@ impl Office {
         }
     }
 
-    /// Adds, changes, touches or deletes a row of the table. Mostly its message is sent at once.
+    /// Adds, changes or deletes a row of the sender's table, or stores it again unchanged. Mostly the sender sends the
+    /// row's message at once.
     fn row_changes(&mut self) {
         let row = self.rng.below(ROWS);
         let n = self.messages.len() as u64;
@@ -215,7 +218,7 @@ impl Office {
         }
     }
 
-    /// Sends a message again, because its sender got no answer, or although it did.
+    /// Sends a message again: its sender got no answer, or got one and repeats the message anyway.
     fn repeat(&mut self) {
         let n = self.rng.below(self.messages.len() as u64) as usize;
         if n < self.messages.len() {
@@ -252,7 +255,8 @@ impl Office {
         }
     }
 
-    /// Sends another body under a used id. It must be refused, and nothing may change.
+    /// Sends another body under a webhook id that an answered message has used. The server must refuse it and change
+    /// nothing.
     fn same_id_other_body(&mut self) {
         let Some(message) = self.messages.iter().rev().find(|message| message.answer.is_some()) else { return };
         let (id, body) = (message.id.clone(), message.body.replace("Guest", "Ghost") + " ");
@@ -295,7 +299,8 @@ impl Office {
         said
     }
 
-    /// Takes due runs. A worker that still has one of them was slower than its lease.
+    /// Takes due runs for a worker. Another worker may still carry out one of these runs, if its lease ended before its
+    /// work did.
     fn take(&mut self, worker: usize) {
         self.server.serve(self.now_ms, 0);
         let limit = 1 + self.rng.below(3) as usize;
@@ -322,7 +327,7 @@ impl Office {
         self.look_for_death(Some(worker));
     }
 
-    /// Continues one of the taken runs, until it ends or pauses outside of the store.
+    /// Continues one of the taken runs, until the run ends or waits for a service outside of the store.
     fn work(&mut self, worker: usize) {
         let taken_runs = self.workers[worker].taken_runs.len() as u64;
         if taken_runs == 0 {
@@ -352,7 +357,7 @@ impl Office {
         self.look_for_death(Some(worker));
     }
 
-    /// Handles an injected fault at a statement or commit, which is the death of a worker's process or of the server.
+    /// Handles an injected fault at a statement or commit: a worker's process dies, or the server does.
     fn look_for_death(&mut self, worker: Option<usize>) {
         if self.server.machine.died.load(Ordering::Relaxed) > 0 {
             match worker {
@@ -365,7 +370,8 @@ impl Office {
     fn everybody_dies(&mut self) {
         (0..self.workers.len()).for_each(|worker| self.die(worker));
     }
-    /// A worker's process dies and starts again. Its runs become due at once, if that statement succeeds.
+    /// A worker's process dies and starts again. In half of the cases the new process then frees its old runs, so that
+    /// they are due at once.
     fn die(&mut self, worker: usize) {
         let taken_runs = std::mem::take(&mut self.workers[worker].taken_runs);
         self.note(format_args!("worker {worker} dies with {}", taken_runs.len()));
@@ -380,7 +386,8 @@ impl Office {
         }
     }
 
-    /// A taken run ends without having stored that it is done. If it had mailed, the run must mail again.
+    /// A worker gives up a taken run without having stored that the run is done. If it had mailed, the next worker must
+    /// mail again.
     fn let_go(&mut self, taken: TakenRun) {
         if taken.mailed {
             *self.cut_short.entry(taken.run_id).or_default() += 1;

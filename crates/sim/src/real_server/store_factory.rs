@@ -1,4 +1,5 @@
-//! The store of levels 1 and 2: the embedded store in memory, or another store, to compare the results.
+//! The store of levels 1 and 2: the embedded store in memory, or another store that the caller provides. So a test can
+//! compare the results of both.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -23,7 +24,8 @@ pub struct Hooks {
     pub before_statement: StatementHook,
 }
 
-/// The hooks of a store that stays open from seed to seed. They call those of the present world.
+/// The hooks of a store that stays open from seed to seed. They pass each call on to the hooks of the world that runs
+/// now.
 #[derive(Clone)]
 pub struct Handed(Arc<Mutex<Hooks>>);
 
@@ -62,7 +64,7 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The store of one seed, with its disk. It runs in place, so its futures are ready at once.
+/// The store of one seed, with its disk. It runs on the calling thread, so its futures are ready at once.
 pub trait StoreBehind {
     /// The store.
     fn store(&self) -> Arc<dyn Store>;
@@ -80,7 +82,7 @@ pub trait StoreBehind {
 pub type Build<'a> = &'a (dyn Fn(Hooks) -> Result<Box<dyn StoreBehind>> + Sync);
 
 /// The embedded store in memory. It stays open from seed to seed. Opening a store and preparing its statements took a
-/// fourth of a small world's time.
+/// fourth of the time of a small simulated world.
 struct Embedded {
     held: Option<(Sqlite, Handed)>,
     image: Option<Vec<u8>>,

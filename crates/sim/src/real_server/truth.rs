@@ -31,8 +31,8 @@ impl RealServer {
         Ok(truth)
     }
 
-    /// I6, right after a death: a batch, its scans, their derived rows and its ledger line are stored together, or
-    /// none of them is.
+    /// I6, checked right after the server's process died: a batch, its scans, their derived rows and its ledger line
+    /// are stored together, or none of them is.
     pub(super) fn look_for_torn(&mut self, org: usize) -> Result<()> {
         let owner = &self.owners[org];
         let event_id = owner.event_id.clone();

@@ -1,4 +1,4 @@
-/** The pages of the app, each a script of its own. What was not needed at first is fetched when the browser has time. */
+/** The pages of the app, each in a script of its own. The browser fetches further scripts when it is idle. */
 import { places } from "./places";
 
 export const pages = {
@@ -9,7 +9,7 @@ export const pages = {
   palette: () => import("../ui/Palette.svelte"),
 };
 
-/** Fetches every page in quiet moments: the app then goes from page to page without the network too. */
+/** Fetches every page's script while the browser is idle. After that the pages open without a network too. */
 export function prefetch(): void {
   const waiting = [pages.event, pages.events, ...Object.values(places), pages.palette, pages.organisation];
   const next = (): void => {

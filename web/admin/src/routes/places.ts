@@ -1,10 +1,10 @@
-/** The pages of an event, each a script of its own. */
+/** The pages of an event, each in a script of its own. */
 import type { Component } from "svelte";
 import type { EventView } from "../../../shared/api/types";
 import type { Desk } from "../state/desk.svelte";
 import type { Place } from "../state/places";
 
-/** What every page of an event is given. */
+/** A page of an event, with the properties that each gets. */
 type OfEvent = Component<{ desk: Desk; event: EventView }>;
 
 export const places: Record<Place, () => Promise<{ default: OfEvent }>> = {

@@ -1,20 +1,20 @@
-/** Lines of an audit ledger in words: who did what, and to which of the things that have a name. */
+/** Texts for the lines of an audit ledger: who did what, and to which named thing. */
 import type { AuditAction, AuditView } from "../../../shared/api/types";
 import { words } from "../../../shared/words/organiser/index.ts";
 
 const { audit: said } = words.organisation;
 
-/** Names by id: of members, tokens, webhooks, phones. What is gone has none. */
+/** Names of members, tokens, webhooks and phones, by id. Removed ones are missing. */
 export type Names = Readonly<Record<string, string>>;
 type Line = Pick<AuditView, "action" | "entity_id" | "user_id" | "device_id">;
 
-/** `known`: the names were read, so who has none is no member any more. */
+/** The name of who did it. `known`: the names were read, so a person without a name is no longer a member. */
 export function whoOf(line: Line, names: Names, known: boolean): string {
   if (line.user_id === null) return line.device_id === null ? said.server : (names[line.device_id] ?? said.phone);
   return names[line.user_id] ?? (known ? said.formerMember : words.frame.none);
 }
 
-/** What was done, and to what; whoever did it to themselves is named once. A word of another version is told as it is. */
+/** The text of what was done and to what. If a person changed themselves, they are named only once. An unknown action is shown by the server's word. */
 export function whatOf(line: Line, names: Names): string {
   const own = line.action.replaceAll("_", " ");
   const done = said.actions[line.action as AuditAction] ?? own.charAt(0).toLocaleUpperCase() + own.slice(1);
@@ -22,14 +22,14 @@ export function whatOf(line: Line, names: Names): string {
   return [done, itself ? undefined : names[line.entity_id]].filter(Boolean).join(" · ");
 }
 
-/** What is recorded in the organisation's own ledger. All else is recorded in an event's. */
+/** The actions that the organisation's own ledger records. An event's ledger records all others. */
 const OWN: ReadonlySet<string> = new Set<AuditAction>([
   "api_token_created", "api_token_revoked", "device_mismatch", "event_ledgers_anchored", "key_rotated", "letterhead_updated", "mail_template_updated",
   "member_created", "member_removed", "member_updated", "organization_created", "password_changed", "run_retried", "signed_in", "signed_out",
   "webhook_endpoint_created", "webhook_endpoint_updated", "webhook_id_reused", "webhook_secret_rotated",
 ]);
 
-/** The actions that a ledger may have, by their words. */
+/** The actions that a ledger may have, sorted by their texts. */
 export function actionsOf(ledger: "organisation" | "event"): { id: AuditAction; name: string }[] {
   const all = Object.entries(said.actions).map(([id, name]) => ({ id: id as AuditAction, name }));
   return all.filter(({ id }) => OWN.has(id) === (ledger === "organisation")).sort((a, b) => a.name.localeCompare(b.name));

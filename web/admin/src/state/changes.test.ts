@@ -33,6 +33,6 @@ test("what is typed while a save is under way stays typed, and is not called sav
   const typed = { ...sent, venue: "Pier" };
   expect(afterSave(sent, typed, held)).toEqual({ name: "Night", venue: "Pier", capacity: 12 });
   expect(savedWords(sent, typed)).toMatch(/changed more since then: save again/);
-  // And the next save sends it.
+  // The next save sends the field that was changed during the first.
   expect(changes(held, afterSave(sent, typed, held))).toEqual({ venue: "Pier" });
 });

@@ -1,22 +1,22 @@
-/** Forms send what was changed in them: what somebody else changed meanwhile stays theirs. */
+/** Forms send only the fields that were changed in them. So a save keeps what somebody else changed in other fields. */
 import type { EventView } from "../../../shared/api/types";
 import { words } from "../../../shared/words/organiser/index.ts";
 import { fromZoneInput, toZoneInput } from "./zone.ts";
 
-/** The fields of a form that differ from how it began. */
+/** The fields of a form that differ from its first values. */
 export function changes<Form extends object>(before: Form, after: Form): Partial<Form> {
   const names = (Object.keys(after) as (keyof Form)[]).filter((name) => after[name] !== before[name]);
   return Object.fromEntries(names.map((name) => [name, after[name]])) as Partial<Form>;
 }
 
-/** A form after its save: as it is held now, and over that what was typed while the save was under way. */
+/** A form after its save: the saved values, and over them the fields that a person changed while the save was under way. */
 export const afterSave = <Form extends object>(sent: Form, typed: Form, held: Form): Form => ({ ...held, ...changes(sent, typed) });
 
-/** What is said after a save: no more is called saved than was sent. */
+/** The message after a save. It says so if the person has changed more since the form was sent. */
 export const savedWords = <Form extends object>(sent: Form, typed: Form): string =>
   Object.keys(changes(sent, typed)).length === 0 ? words.frame.saved : words.frame.savedInPart;
 
-/** An event as its form has it: its times are those of its zone. */
+/** The values of an event's form. Its times are in the event's time zone. */
 export const eventForm = (event: EventView) => ({
   name: event.name,
   venue: event.venue,
@@ -32,7 +32,7 @@ export const eventForm = (event: EventView) => ({
 });
 type EventForm = ReturnType<typeof eventForm>;
 
-/** What a save of an event sends. In another zone the same figures are other moments, so both go with it. */
+/** The fields that a save of an event sends. A new time zone makes the same times other moments, so both times are sent with it. */
 export function changedEvent(before: EventForm, after: EventForm): Partial<EventForm> {
   const changed = changes(before, after);
   for (const field of ["starts_at", "ends_at"] as const) {

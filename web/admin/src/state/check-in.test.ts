@@ -13,12 +13,12 @@ test("an answer says who was let in, or why nobody was", () => {
   expect(answered(answer(duplicate), "Main", at)).toBe("Not let in: already in");
   const before = { last_at: "2026-06-07T19:12:00Z", last_gate: "North" };
   expect(answered(answer({ ...duplicate, ...before }), "Main", at)).toBe("Not let in: already in, 19:12 at North");
-  // The entry before explains a duplicate alone.
+  // The text names the earlier entry only for a duplicate.
   expect(answered(answer({ outcome: "invalid", reason: "ticket_voided", opened: false, ...before }), "Main", at)).toBe("Not let in: voided ticket");
   expect(answered(answer({ outcome: "expired", reason: "event_ended", opened: false }), "Main", at)).toBe("Not let in: the event has ended");
-  // A reason that this page does not know yet is told by its outcome.
+  // For an unknown reason the text names the outcome.
   expect(answered(answer({ outcome: "gate_access_denied", reason: "of_tomorrow", opened: false }), "Main", at)).toBe("Not let in: wrong gate");
-  // Let in with a reason: that is what happened, whatever the rules said.
+  // The guest was let in by an override. The text says so, whatever the rules said.
   expect(answered(answer({ outcome: "duplicate", reason: "already_scanned" }), "Main", at)).toBe("1 person let in at Main.");
 });
 

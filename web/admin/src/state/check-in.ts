@@ -1,21 +1,21 @@
-/** A guest checked in from the office: what is asked of the server, and its answer in words. Pure: the drawer only shows it. */
+/** Checks a guest in from the office: the requests to the server, and texts for its answers. The drawer shows them. */
 import type { CheckInAnswer, EventView, GateView, ShownGuest } from "../../../shared/api/types.ts";
 import { words } from "../../../shared/words/organiser/index.ts";
 
 const { guest, live } = words;
 const { desk: said } = guest;
 
-/** The author of scans from the office, where the server names devices. */
+/** The device id that the server gives for scans from the office. */
 export const OFFICE = "admit:office";
 
 /** Gates that a check-in can count for. */
 export const entryGates = (gates: readonly GateView[]): GateView[] => gates.filter((gate) => gate.direction !== "out");
 
-/** Whether the drawer offers it: doors were opened, and there is a ticket to scan. */
+/** Whether the drawer offers a check-in: the doors were opened, and the guest has a ticket. */
 export const offered = (shown: Pick<ShownGuest, "ticket">, event: Pick<EventView, "status">): boolean =>
   shown.ticket !== null && event.status === "live";
 
-/** How many persons the form begins with: those of the party who are still to come, at least one. */
+/** The first number of persons in the form: those of the party who are still to come, but at least one. */
 export const persons = (shown: Pick<ShownGuest, "party_size" | "actual_count">): number => Math.max(1, shown.party_size - shown.actual_count);
 
 export interface Ask {
@@ -24,7 +24,7 @@ export interface Ask {
   override_reason: string | null;
 }
 
-/** A check-in that got no answer is sent again under its own id, so that it counts once; another one gets a new id. */
+/** Gives each check-in its scan id. If no answer came, the same check-in is sent again under the same id, so that it counts once. */
 export class Asking {
   #last: { id: string; of: string } | null = null;
 
@@ -34,16 +34,16 @@ export class Asking {
     if (this.#last?.of !== of) this.#last = { id: newId(), of };
     return { scan_id: this.#last.id, ...ask };
   }
-  /** The server answered: the next check-in is another one, even if it asks for the same. */
+  /** The server answered. So the next check-in gets a new id, even if it is for the same guest and number. */
   answered(): void {
     this.#last = null;
   }
 }
 
-/** 128 random bits; `randomUUID` is missing where the page did not come by HTTPS. */
+/** 128 random bits. `randomUUID` is not used, because browsers offer it only to pages that came over HTTPS. */
 const newId = (): string => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
-/** What the drawer says of an answer. `at` writes a moment. */
+/** The drawer's text for an answer. `at` formats a moment. */
 export function answered(answer: CheckInAnswer, gate: string, at: (moment: string) => string): string {
   if (answer.opened) return said.done(answer.persons, gate);
   const why = live.reasons[answer.reason ?? ""] ?? guest.outcomes[answer.outcome] ?? guest.moments.refusedPlain;

@@ -16,7 +16,7 @@ test("where people come again nobody is said to be still to come", () => {
 test("inside is a range where phones are silent, scans are missing or tickets were overdrawn, and says which", () => {
   const phone = (change: Partial<DeviceView>) => ({ state: "active", last_seen_at: "2026-11-22T19:59:30Z", pending: 0, missing_count: 0, ...change }) as DeviceView;
   const counted = { inside: 812, inside_over: 0 };
-  // A phone that is heard sends what it holds in a moment.
+  // An online phone sends its unsent scans in a moment, so they do not widen the range.
   expect(insideRange(counted, [phone({ pending: 9 })], NOW)).toMatchObject({ low: 812, high: 812 });
   const silent = phone({ pending: 24, last_seen_at: "2026-11-22T19:40:00Z" });
   const range = insideRange({ inside: 812, inside_over: 2 }, [silent, phone({ missing_count: 9 })], NOW);
@@ -38,7 +38,7 @@ test("a ticket that was used again is not told as more persons than it admits", 
 
 test("a guest's figure is who came, or who is inside where people come again", () => {
   expect(inWordsOf(never, { actual_count: 0, inside: 0, party_size: 1 })).toBe("–");
-  // A party says its size before anybody of it came.
+  // For a party its size is shown even before anybody of it came.
   expect(inWordsOf(never, { actual_count: 0, inside: 0, party_size: 3 })).toBe("0 of 3");
   expect(inWordsOf(exits, { actual_count: 0, inside: 0, party_size: 3 })).toBe("0 of 3");
   expect(inWordsOf(never, { actual_count: 2, inside: 2, party_size: 3 })).toBe("2 of 3");

@@ -1,19 +1,19 @@
 /**
- * What was decided at an event, the newest first, as the server orders it. What is shown grows at its end and is read anew
- * as a whole: a decision made meanwhile comes on top and leaves no hole.
+ * The decisions of an event, the newest first. Each reading fetches all shown decisions again, not only a further page. So a
+ * decision that was made meanwhile comes first, and none is missing.
  */
 import type { IncidentView } from "../../../shared/api/types";
 import { latest } from "./latest.ts";
 import { allOf } from "./whole-list.ts";
 
-/** So many are shown at first, and so many more each time somebody asks. */
+/** The number of decisions that are shown at first, and that each "more" adds. */
 export const STEP = 50;
 
 export class Decided {
   items = $state.raw<IncidentView[]>([]);
-  /** There are more than are shown. */
+  /** Whether there are more decisions than are shown. */
   more = $state(false);
-  /** Whether the list was read: an empty one is only then a fact. */
+  /** Whether the list was read. Only then does an empty list mean that there are no decisions. */
   known = $state(false);
   failure = $state("");
   #wanted = STEP;

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Decided, STEP } from "./decided.svelte.ts";
 
-/** What the server holds, in its order, and how it was asked. */
+/** The decisions of the test's server in its order, and the requests that it got. */
 let held: string[] = [];
 let asked: URLSearchParams[] = [];
 let status = 200;
-/** More than two requests give together. */
+/** More decisions than two requests give together. */
 const MANY = 1_234;
 
 beforeEach(() => {

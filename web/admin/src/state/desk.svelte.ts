@@ -1,4 +1,4 @@
-/** One event while somebody works on it: its details, gates, live numbers and the decision that can still be undone. */
+/** The state of one event that somebody works on: details, gates, live numbers, and the decision that can still be undone. */
 import { api, Problem } from "../../../shared/api/client";
 import type { EventView, GateView, Listed } from "../../../shared/api/types";
 import { words } from "../../../shared/words/organiser";
@@ -11,20 +11,20 @@ export class Desk {
   event = $state.raw<EventView | null>(null);
   gates = $state.raw<GateView[]>([]);
   failure = $state("");
-  /** The server has no such event, or none that this person may see. */
+  /** Whether the server has no such event, or none that this person may see. */
   missing = $state(false);
   readonly live: Live;
   readonly hold: Hold;
   /** Whether this role may read the event's numbers at all. */
   readonly watches: boolean;
-  /** Gates that were asked for: one that the server names and does not list is asked for once. */
+  /** Unknown gates for which the list of gates was already read again. It is read once for each of them. */
   #askedFor = new Set<string>();
   #ends: () => void;
 
   constructor(readonly eventId: string) {
     const role = session.current?.role;
     this.watches = role !== "promoter";
-    // Door staff see how full it is; phones and cases are not theirs to read.
+    // Door staff may read the counts of persons, but neither phones nor cases.
     this.live = new Live(eventId, role === "door" ? ["occupancy"] : undefined);
     this.hold = new Hold(() => this.live.refreshNow());
     this.#ends = beforeSignOut(() => this.hold.flush());
@@ -35,7 +35,7 @@ export class Desk {
     return Desk.base(this.eventId);
   }
   static base = (eventId: string): string => `/api/events/${encodeURIComponent(eventId)}`;
-  /** What `load` reads, for whoever begins to read it before there is a desk. */
+  /** The paths that `load` reads. The app reads them early, before there is a desk. */
   static paths = (eventId: string): [event: string, gates: string] => [Desk.base(eventId), `${Desk.base(eventId)}/gates`];
 
   async load(): Promise<void> {
@@ -54,13 +54,13 @@ export class Desk {
     }
   }
 
-  /** What a save answered is shown, also where it can't be read again. */
+  /** Shows the event that a save answered, and reads it again. If that fails, the answer stays. */
   async changed(saved?: EventView): Promise<void> {
     if (saved) this.event = saved;
     await this.load();
   }
 
-  /** Reads the gates again where the numbers name one that was made meanwhile. */
+  /** Reads the gates again if the counts name a gate that is not in the list. */
   lookForGates(): void {
     if (!this.event) return;
     const news = unknownGates(this.gates, this.live.occupancy, this.live.devices).filter((id) => !this.#askedFor.has(id));
@@ -68,7 +68,7 @@ export class Desk {
     if (news.length > 0) void this.load();
   }
 
-  /** Cases that wait for a person, without those decided here a moment ago. */
+  /** The cases that wait for a person, without those that were just decided in this app. */
   get toReview(): { count: number; words: string } {
     const count = this.live.incidents.filter((one) => this.hold.waits(one)).length;
     return { count, words: `${words.counting.number(count)}${this.live.moreIncidents ? "+" : ""}` };

@@ -1,10 +1,10 @@
-/** What an organiser reads off phones and their gates. */
+/** Texts and states of phones and their gates for organisers. */
 import type { DeviceView, GateOccupancy, GateView } from "../../../shared/api/types.ts";
 import { words } from "../../../shared/words/organiser/index.ts";
 
-/** A phone that scans is heard every few seconds: after this silence it has no network. */
+/** A phone counts as offline if the server heard nothing of it for this long, milliseconds. An online phone reports every 30 s. */
 export const SILENT_MS = 120_000;
-/** Below this a phone does not last the evening, in percent. */
+/** Below this battery level, in percent, a phone needs charging during the evening. */
 export const LOW_BATTERY = 20;
 
 export type Standing = "online" | "offline" | "never" | "suspended" | "revoked";
@@ -15,28 +15,28 @@ export function standing(device: Pick<DeviceView, "state" | "last_seen_at">, now
   return now - Date.parse(device.last_seen_at) > SILENT_MS ? "offline" : "online";
 }
 
-/** Whether a person should look at it. */
+/** Whether a person should look at the phone. */
 export const needsLook = (device: DeviceView): boolean =>
   device.state === "suspended" || device.waiting > 0 || device.missing_count > 0 || device.code_reused_at !== null || lowBattery(device);
 
 export const lowBattery = (device: Pick<DeviceView, "battery" | "state">): boolean =>
   device.state === "active" && device.battery !== null && device.battery < LOW_BATTERY;
 
-/** Phones in the order in which somebody looks for one: by gate and name. How they stand does not move a row. */
+/** Phones sorted by gate and name. Their states do not change the order, so rows do not move. */
 export function inOrder<Device extends Pick<DeviceView, "name" | "gate_id">>(devices: readonly Device[], gateName: (id: string) => string): Device[] {
   const compare = new Intl.Collator(words.locale, { numeric: true }).compare;
   return [...devices].sort((a, b) => compare(gateName(a.gate_id), gateName(b.gate_id)) || compare(a.name, b.name));
 }
 
-/** Whether what was typed stands in the phone's name or its gate's. */
+/** Whether the phone's name or its gate's name contains the typed text. */
 export const found = (device: Pick<DeviceView, "name" | "gate_id">, text: string, gateName: (id: string) => string): boolean =>
   text.trim().toLocaleLowerCase().split(/\s+/).every((word) => `${device.name} ${gateName(device.gate_id)}`.toLocaleLowerCase().includes(word));
 
-/** Gates at which nobody can be admitted: no phone is paired there. */
+/** Gates without a paired phone. Nobody can be admitted there. */
 export const unstaffed = <Gate extends Pick<GateView, "id">>(gates: readonly Gate[], devices: readonly Pick<DeviceView, "gate_id" | "state">[]): Gate[] =>
   gates.filter((gate) => !devices.some((device) => device.gate_id === gate.id && device.state === "active"));
 
-/** How far a phone's own clock is from the server's, as it last said: server time minus its own. */
+/** A text about the difference between a phone's clock and the server's. `offsetMs`: server time minus phone time, as the phone last said. */
 export function clockWords(offsetMs: number | null): string {
   const { devices } = words;
   if (offsetMs === null) return devices.clockUnknown;
@@ -45,13 +45,13 @@ export function clockWords(offsetMs: number | null): string {
   return offsetMs > 0 ? devices.clockSlow(seconds) : devices.clockFast(seconds);
 }
 
-/** The first places in its logs that are missing: "3, 7–9". */
+/** The first missing places of a log: "3, 7–9". */
 export function gaps(ranges: readonly (readonly [number, number])[]): string {
   const named = ranges.slice(0, 4).map(([from, to]) => (from === to ? `${from}` : `${from}–${to}`));
   return named.join(", ") + (ranges.length > 4 ? " …" : "");
 }
 
-/** Gates that the counts or a phone speak of and the list does not: it was read before they were made. */
+/** Gates that counts or phones name and the list lacks, because they were made after the list was read. */
 export function unknownGates(
   gates: readonly Pick<GateView, "id">[],
   occupancy: { gates: readonly Pick<GateOccupancy, "gate_id">[] } | null,

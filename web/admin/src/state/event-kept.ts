@@ -1,4 +1,4 @@
-/** The event that the frame is about, while somebody is on a page of the organisation; over a reload too. Each tab has its own. */
+/** Stores the event that a person came from while they are on a page of the organisation, also over a reload. Each tab has its own. */
 const KEY = "admit.event";
 let kept = read();
 
@@ -20,6 +20,6 @@ export function keepEvent(id: string | null): void {
     if (id === null) sessionStorage.removeItem(KEY);
     else sessionStorage.setItem(KEY, id);
   } catch {
-    // A browser that stores nothing keeps it until the next reload.
+    // The browser stores nothing. The event is then known until the next reload.
   }
 }

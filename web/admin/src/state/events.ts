@@ -1,16 +1,16 @@
-/** Events in the order in which somebody looks for one. */
+/** The states and the order of events in lists. */
 import type { EventView, ListedEvent } from "../../../shared/api/types";
 import { words } from "../../../shared/words/organiser/index.ts";
 
 export type Group = "live" | "coming" | "past";
 
-/** Whether the doors are open beyond the event's end. */
+/** Whether the event is live although its end has passed. */
 export const overdue = (event: { status: string; ends_at: string }, now: number): boolean => event.status === "live" && Date.parse(event.ends_at) < now;
 
-/** Whether an event's time went by without its doors ever being opened. */
+/** Whether an event's end has passed and its doors were never opened. */
 const missed = (event: { status: string; ends_at: string }, now: number): boolean => event.status === "draft" && Date.parse(event.ends_at) < now;
 
-/** How an event stands, in the words of its pill. Doors that are open past the event's end are said to be that, wherever it is named. */
+/** The text and colour of an event's label. It says so if the doors are open although the event's end has passed. */
 export function stateOf(event: Pick<EventView, "status" | "ends_at">, now: number): { words: string; tone: "ok" | "warn" | "still" } {
   const { frame } = words;
   if (overdue(event, now)) return { words: frame.overdue, tone: "warn" };
@@ -18,13 +18,13 @@ export function stateOf(event: Pick<EventView, "status" | "ends_at">, now: numbe
   return { words: frame.statuses[event.status], tone: event.status === "live" ? "ok" : "still" };
 }
 
-/** Open doors first; drafts that are still to come; what is over, and drafts whose time went by. */
+/** The group of an event in the list: open doors, drafts that are still to come, or past events with drafts that were never opened. */
 export const groupOf = (event: Pick<ListedEvent, "status" | "ends_at">, now: number): Group =>
   event.status === "live" ? "live" : event.status === "draft" && !missed(event, now) ? "coming" : "past";
 
 const RANK: Record<Group, number> = { live: 0, coming: 1, past: 2 };
 
-/** The next first; of what is over the latest first. Whose end has passed is behind the others with open doors. */
+/** Sorts events: the next first, and of past events the latest first. Open events past their end come after other open ones. */
 export const ordered = <Event extends Pick<ListedEvent, "status" | "starts_at" | "ends_at">>(events: readonly Event[], now: number): Event[] =>
   [...events].sort((a, b) => {
     const [one, other] = [groupOf(a, now), groupOf(b, now)];
@@ -37,13 +37,13 @@ export const ordered = <Event extends Pick<ListedEvent, "status" | "starts_at" |
 
 const folded = (text: string): string => text.normalize("NFKD").replace(/\p{M}/gu, "").toLocaleLowerCase();
 
-/** Whether each word that was typed stands in the event's name or place. */
+/** Whether the event's name or place contains each typed word. */
 export function matches(event: Pick<ListedEvent, "name" | "venue">, text: string): boolean {
   const hay = folded(`${event.name} ${event.venue}`);
   return folded(text).split(/\s+/).every((word) => hay.includes(word));
 }
 
-/** The first times of a new event, as a form holds them: the coming Saturday from eight in the evening, for six hours. */
+/** The suggested times of a new event, in the form of the fields: the coming Saturday from 20:00, for six hours. */
 export function firstTimes(today: string): { starts: string; ends: string } {
   const day = new Date(`${today}T00:00:00Z`);
   day.setUTCDate(day.getUTCDate() + ((6 - day.getUTCDay() + 7) % 7 || 7));
@@ -54,7 +54,7 @@ export function firstTimes(today: string): { starts: string; ends: string } {
 
 const WALL = /^\d{4}-\d\d-\d\dT\d\d:\d\d$/;
 
-/** The end that follows a start that was moved: the event stays as long as it was. Both are a form's own times. */
+/** The new end after a person moved the start, so that the event stays as long as before. All times are in the form of the fields. */
 export function movedEnd(before: string, after: string, ends: string): string {
   if (![before, after, ends].every((value) => WALL.test(value))) return ends;
   const read = (value: string): number => Date.parse(`${value}:00Z`);

@@ -1,9 +1,9 @@
-/** What the server holds of the scans and tickets that incidents speak of: read once for each incident as it stands. */
+/** Reads the scans and tickets that incidents name, once for each version of an incident. */
 import { api } from "../../../shared/api/client";
 import type { IncidentView, Listed, ScanView, TicketView } from "../../../shared/api/types";
 import { scanKey } from "./review";
 
-/** How many pages of one device's scans are looked through for a scan of no ticket. */
+/** The most pages of a device's scans that are searched for a scan without a ticket. */
 const PAGES = 4;
 
 export class Facts {
@@ -13,7 +13,7 @@ export class Facts {
 
   constructor(readonly eventId: string) {}
 
-  /** Failures are left to the next reading: a card without them says less, and nothing wrong. */
+  /** Reads the facts of these incidents. After a failure the next reading tries again. Until then a card has less detail, but nothing wrong. */
   async of(incidents: readonly IncidentView[]): Promise<void> {
     for (const incident of incidents) {
       if (this.#read.get(incident.id) === incident.updated_at) continue;
@@ -28,7 +28,7 @@ export class Facts {
 
   async #one(incident: IncidentView): Promise<void> {
     if (incident.ticket_id) {
-      // Whose ticket it is stands in the incident; without a guest its code names it.
+      // The incident names the ticket's guest. Without a guest the card shows the ticket's code, which must be read.
       if (!incident.guest) this.tickets[incident.ticket_id] = await api.get<TicketView>(`/api/tickets/${encodeURIComponent(incident.ticket_id)}`);
       await this.#look({ ticket_id: incident.ticket_id }, incident);
     }

@@ -1,6 +1,6 @@
 /**
- * The decision that was made last, held for a few seconds so that it can be taken back. It belongs to the event's page and
- * not to a tab of it: a session that ended must not lose it, nor a sign-out.
+ * Holds the last decision for a few seconds before it is sent, so that Undo can take it back. It belongs to the event and not to
+ * one of its pages. So neither the end of a session nor a sign-out loses it.
  */
 import { api, Problem } from "../../../shared/api/client";
 import type { IncidentView } from "../../../shared/api/types";
@@ -8,38 +8,38 @@ import { words } from "../../../shared/words/organiser";
 import { type Decision, decidedScans } from "./review";
 import { onceSignedIn, session } from "./session.svelte";
 
-/** A decision is sent when this has passed, or at the next one, or on leaving: until then it is taken back by Undo. */
+/** A held decision is sent after this time, at the next decision, or when the page is left, milliseconds. Until then Undo takes it back. */
 export const UNDO_MS = 8_000;
 
 export interface Held {
   incident: IncidentView;
   decision: Decision;
-  /** What was chosen, as its button says it. */
+  /** The text of the button that was pressed. */
   words: string;
-  /** What the case is, as its row says it. */
+  /** The title of the case in its row. */
   title: string;
   note: string;
 }
 
 export class Hold {
   held = $state.raw<Held | null>(null);
-  /** Those the session ended under: they are sent when the same person is back. */
+  /** Decisions that could not be sent because the session was over. They are sent when the same person signs in again. */
   unsent = $state.raw<Held[]>([]);
   failure = $state("");
-  /** Sent, as it stood then, and not yet gone from what the stream last said. */
+  /** Sent decisions: from an incident's id to its `updated_at` at that time. Incidents with that version no longer wait. */
   #sent = $state<Record<string, string>>({});
   #going = new Set<Promise<boolean>>();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(readonly sentOne: () => Promise<void>) {}
 
-  /** Whether a card is still to be decided. */
+  /** Whether an incident still waits for a decision. */
   waits(incident: IncidentView): boolean {
     const mine = [this.held, ...this.unsent].some((one) => one?.incident.id === incident.id);
     return !mine && this.#sent[incident.id] !== incident.updated_at;
   }
 
-  /** Holds a decision; the one before it is sent. */
+  /** Holds a decision, and sends the one before it. */
   decide(decision: Held): void {
     this.failure = "";
     void this.send();
@@ -53,7 +53,7 @@ export class Hold {
     this.held = null;
   }
 
-  /** Nothing is decided that nobody saw: an incident that changed while its decision was held is shown again. */
+  /** Cancels the held decision if its incident has changed since. The incident is shown again, because nobody has seen the change. */
   look(open: readonly IncidentView[]): void {
     const held = this.held;
     const now = held && open.find((one) => one.id === held.incident.id);
@@ -62,7 +62,7 @@ export class Hold {
     this.failure = words.review.changedSince(held.words, held.title);
   }
 
-  /** Sends what is held; whether nothing was lost. */
+  /** Sends the held decision. Gives whether it was recorded. */
   async send(): Promise<boolean> {
     clearTimeout(this.#timer);
     const one = this.held;
@@ -73,7 +73,7 @@ export class Hold {
     return going.finally(() => this.#going.delete(going));
   }
 
-  /** Sends what is held and waits for what is on its way; fails where something could not be recorded. */
+  /** Sends the held decision, and waits for all that are being sent. Fails if one could not be recorded. */
   async flush(): Promise<void> {
     void this.send();
     const recorded = await Promise.all(this.#going);
@@ -81,7 +81,7 @@ export class Hold {
   }
 
   async #record(one: Held): Promise<boolean> {
-    // Whoever signs in next may be another: it is not recorded in their name.
+    // Another person may sign in next, and the decision must not be recorded in their name.
     if (session.lost) {
       this.#keep(one);
       return false;

@@ -47,7 +47,7 @@ test("questions of one kind with one answer are asked once, and an answered one 
   mapping = withAnswer(mapping, words, "empty");
   expect(mapping).toEqual({ statuses: { Transferred: "voided" }, empty_words_in_names: "empty" });
   expect(openOf(asked, mapping)).toBe(1);
-  // The server asks no more about the first two, and nobody has a missing code with other columns.
+  // The server no longer asks about the first two. With other columns no row lacks a code.
   const then = questionsOf(asked, asks({ about: "Pending?", rows: 1 }), mapping);
   expect(then.map((one) => [one.key, answerTo(mapping, one)])).toEqual([
     ["status Transferred", "voided"],

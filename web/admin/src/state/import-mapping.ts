@@ -1,9 +1,9 @@
-/** What a person says about a file of guests: what each column is, and answers to what the file leaves open. */
+/** A person's statements about a file of guests: the meaning of each column, and answers to questions. */
 import type { ImportColumn, ImportMapping, ImportQuestion, ImportResult, QuestionKind } from "../../../shared/api/types";
 
 /** A column that is not read. */
 export const IGNORE = "ignore";
-/** A field of the guest; several columns may be one. Its name may stand behind it: `field:Table`. */
+/** The meaning "a field of the guest's own". Several columns may have it. The field's name may follow: `field:Table`. */
 export const FIELD = "field";
 const NAMED = `${FIELD}:`;
 /** Longest name of a field, in characters. */
@@ -19,43 +19,43 @@ const ALL: readonly Group[] = [
   { id: "ticket", meanings: ["barcode", "entry_type", "status", "valid_from", "expires_at", "zone", "gate_ids"] },
   { id: "order", meanings: ["guest_list", "order_id", "position", "external_id"] },
 ];
-/** What a promoter's file may not say. It may say who is not to come in. */
+/** Meanings that columns of a promoter's file may not have. */
 const ORGANISERS: ReadonlySet<string> = new Set(["flag", FIELD, "barcode", "entry_type", "valid_from", "expires_at", "zone", "gate_ids", "guest_list"]);
 
 /** What a column can become, in groups. */
 export const groupsFor = (promoter: boolean): readonly Group[] =>
   promoter ? ALL.map((group) => ({ ...group, meanings: group.meanings.filter((one) => !ORGANISERS.has(one)) })).filter((group) => group.meanings.length > 0) : ALL;
 
-/** The name of a column in a mapping: by its place, from 0, as two may have the same header. */
+/** The name of a column in a mapping: `#` and its number. `place` counts from 0. Headers are not used, since two may be the same. */
 const placed = (place: number): string => `#${place + 1}`;
 
-/** What the reader of the page sees of a column: what was said last, else what the server makes of it. */
+/** The meaning of a column on the page: what the person last said, or else what the server found. */
 export const meaningOf = (mapping: ImportMapping, place: number, column: ImportColumn): string =>
   mapping.columns?.[placed(place)] ?? column.becomes ?? IGNORE;
 
-/** The kind of a meaning: a field whatever its name. */
+/** The kind of a meaning: `FIELD` for each field, whatever its name is. */
 export const kindOf = (meaning: string): string => (meaning.startsWith(NAMED) ? FIELD : meaning);
 
-/** The name of the field that a column is: as a person or the server said, else its header. */
+/** The name of a column's field: as a person or the server said, or else the column's header. */
 export const fieldName = (meaning: string, header: string): string =>
   meaning.startsWith(NAMED) ? meaning.slice(NAMED.length) : [...header.trim()].slice(0, FIELD_NAME_CHARS).join("").trim();
 
-/** A field of this name; without one its header names it. */
+/** The meaning for a field with this name. Without a name, the column's header names it. */
 export const field = (name: string): string => (name.trim() === "" ? FIELD : NAMED + name.trim());
 
-/** Says what a column is. Another of which a person said the same is not read any more: a meaning belongs to one column, but for fields. */
+/** Sets the meaning of a column. If a person gave another column the same meaning, that column is ignored from now on, except for fields. */
 export function withColumn(mapping: ImportMapping, place: number, meaning: string): ImportMapping {
   const others = Object.entries(mapping.columns ?? {}).map(([name, said]) => [name, said === meaning && kindOf(meaning) !== FIELD ? IGNORE : said]);
   return { ...mapping, columns: { ...Object.fromEntries(others), [placed(place)]: meaning } };
 }
 
-/** A question as the page asks it: one about several texts where one answer holds for all. */
+/** A question on the page. It may join several of the server's questions that have one answer. */
 export interface Asked {
   key: string;
   kind: QuestionKind;
-  /** The texts of the file that it is about. */
+  /** The texts of the file that the question is about. */
   about: readonly string[];
-  /** The first line that waits, and how many do; as it was when it is answered. */
+  /** The first line that waits for the answer. After the answer it keeps its last value. */
   line: number;
   rows: number;
 }
@@ -63,8 +63,8 @@ export interface Asked {
 const keyOf = (question: ImportQuestion): string => (question.kind === "status" ? `status ${question.about ?? ""}` : question.kind);
 
 /**
- * The questions of a file: those that were asked before stay, with their answer, so that it can be changed; one that no row
- * waits for and nobody answered is gone.
+ * The questions of a file. An answered question stays, so that the answer can be changed. A question goes away if no row waits for
+ * it and nobody answered it.
  */
 export function questionsOf(before: readonly Asked[], result: ImportResult, mapping: ImportMapping): Asked[] {
   const now = new Map<string, Asked>();
@@ -78,7 +78,7 @@ export function questionsOf(before: readonly Asked[], result: ImportResult, mapp
   return [...stay, ...[...now.values()].filter((one) => !before.some((old) => old.key === one.key))];
 }
 
-/** Answers to a question, in the order in which they are offered. */
+/** The possible answers to each kind of question, in the order of the page. */
 export const answersTo: Readonly<Record<QuestionKind, readonly string[]>> = {
   missing_codes: ["make", "leave_out"],
   status: ["active", "voided"],
@@ -89,7 +89,7 @@ export const answersTo: Readonly<Record<QuestionKind, readonly string[]>> = {
 /** Questions that nobody answered. */
 export const openOf = (asked: readonly Asked[], mapping: ImportMapping): number => asked.filter((one) => answerTo(mapping, one) === null).length;
 
-/** The answer that was given; `null` where there is none. */
+/** The answer to a question. `null`: nobody answered it. */
 export function answerTo(mapping: ImportMapping, question: Pick<Asked, "kind" | "about">): string | null {
   if (question.kind === "status") return mapping.statuses?.[question.about[0] ?? ""] ?? null;
   const said = mapping[question.kind];
@@ -110,7 +110,7 @@ export function withAnswer(mapping: ImportMapping, question: Pick<Asked, "kind" 
   }
 }
 
-/** Another sheet or encoding has other columns and other questions. */
+/** The mapping for another sheet or encoding. It has no columns and answers, because those of the old one do not apply. */
 export function readAnew(mapping: ImportMapping, how: Pick<ImportMapping, "encoding" | "sheet">): ImportMapping {
   const { columns: _, ...rest } = mapping;
   return { ...rest, ...how };

@@ -1,11 +1,11 @@
-/** What the server says about a file, in the words of the page. */
+/** The page's texts for the server's answer about a file. */
 import type { ImportError, ImportProgress, ImportResult, ImportRow, RowFate } from "../../../shared/api/types";
 import { words } from "../../../shared/words/organiser/index.ts";
 import { goesOn, named, sentence } from "./problems.ts";
 
 const { importing: said, locale } = words;
 
-/** Lines that a sentence names. */
+/** How many lines a sentence names. */
 const LINES = 3;
 
 /** "1,212 rows · looks like a Luma export · UTF-8, commas". */
@@ -26,8 +26,8 @@ export function aboutFile(name: string, result: ImportResult): string {
 const same = (a: string, b: string): boolean => a.trim().toLowerCase() === b.trim().toLowerCase();
 
 /**
- * What stands under a column: what its words and codes mean. Words that come in are told only where nobody of the file is
- * known yet: of those who are, a status that keeps out is a change.
+ * The note under a column that says what its status words and codes mean. It lists the words that admit guests only if the event
+ * has none of the file's guests yet. For a guest whom the event has, a word that keeps guests out is a change.
  */
 export function noteOf(meaning: string, samples: readonly string[], result: ImportResult): string {
   const { columns } = said;
@@ -62,7 +62,7 @@ export function noteOf(meaning: string, samples: readonly string[], result: Impo
   }
 }
 
-/** Whether the file names types that the event lacks, or somebody said what becomes of them. */
+/** Whether to ask about entry types: the file names types that the event lacks, or a person has answered already. */
 export const asksForTypes = (result: ImportResult, answered: boolean): boolean =>
   answered || result.new_entry_types.length > 0 || result.unknown_types.length > 0 || result.left_out_because.some((one) => one.reason === "entry_type");
 
@@ -70,7 +70,7 @@ export const asksForTypes = (result: ImportResult, answered: boolean): boolean =
 export const leftOutWords = (result: ImportResult): string =>
   result.left_out_because.map((one) => said.who.reasons[one.reason](one.rows, one.about ?? "")).join(", ");
 
-/** The lines with errors: which, and what to do where a spreadsheet did it. */
+/** Texts about the lines with errors: which lines they are, and what to do if a spreadsheet damaged them. */
 export function wrongWords(result: ImportResult): { title: string; text: string } {
   const lines = [...new Set(result.errors.map((error) => error.line))];
   const which = said.who.lines(lines.slice(0, LINES), result.wrong_lines);
@@ -92,20 +92,20 @@ export const rowDetail = (row: ImportRow): string =>
     .join(" · ");
 export const rowName = (row: ImportRow): string => row.name || row.email || row.barcode || said.rows.noName;
 
-/** The rows of a kind; those that wait may be told by their question. */
+/** The rows with this fate. `messages`: only rows that wait for these questions. */
 export const rowsOf = (result: ImportResult, fate: RowFate, messages?: readonly string[]): ImportRow[] =>
   result.rows.filter((row) => row.becomes === fate && (messages === undefined || messages.includes(row.why ?? "")));
 
 const quoted = (text: string): string => `"${(/^[=+\-@\t]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
 
-/** The errors as a file for a spreadsheet; a text that would be a formula there is guarded. */
+/** The errors as CSV. A text that a spreadsheet would take for a formula is guarded. */
 export function errorsCsv(errors: readonly ImportError[]): string {
   const { csv } = said.rows;
   const rows = errors.map((error) => [String(error.line), said.columns.names[error.field] ?? error.field, errorWords(error)]);
   return `\u{feff}${[[csv.line, csv.column, csv.wrong], ...rows].map((row) => row.map(quoted).join(",")).join("\r\n")}\r\n`;
 }
 
-/** "11 December 2026" and "12 November 2026" of 11/12/2026: the day first, and the month first; `null` of any other text. */
+/** Both readings of a date such as 11/12/2026: "11 December 2026" (day first), "12 November 2026" (month first). `null`: no such date. */
 export function bothWays(example: string): { day: string; month: string } | null {
   const [, first, second, year] = /^\s*(\d{1,2})\D(\d{1,2})\D(\d{2,4})/.exec(example) ?? [];
   if (!first || !second || !year) return null;
@@ -115,7 +115,7 @@ export function bothWays(example: string): { day: string; month: string } | null
   return { day: text(first, second), month: text(second, first) };
 }
 
-/** What is under way, and its share from 0 to 1; `null` where it is not known. */
+/** A text about the progress, and the share that is done, from 0 to 1. `null`: not known. */
 export function progressWords(progress: ImportProgress | null): { text: string; share: number | null } {
   const share = progress && progress.of > 0 ? Math.min(1, progress.done / progress.of) : null;
   if (progress === null || share === null || progress.stage === "reading") return { text: said.who.reading, share: null };

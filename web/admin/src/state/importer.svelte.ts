@@ -1,6 +1,6 @@
 /**
- * A file on its way into an event: read by the server with what is said about it, again after each change, and then
- * imported. The file itself is never read here.
+ * Imports a file of guests. The server reads the file with the person's mapping, again after each change, and then imports it. The
+ * browser never reads the file's content.
  */
 import { api, Problem } from "../../../shared/api/client";
 import type { ImportMapping, ImportProgress, ImportResult, Listed } from "../../../shared/api/types";
@@ -11,45 +11,45 @@ import { readAgain } from "./session.svelte";
 
 const { importing: said } = words;
 
-/** A choice that follows another this soon is sent with it, in milliseconds. */
+/** Choices that follow each other within this time are sent together, in milliseconds. */
 const SETTLES_MS = 250;
-/** How often the server is asked how far it is, in milliseconds. */
+/** How often the app asks the server for the progress, in milliseconds. */
 const ASKS_MS = 300;
 
-/** A file as it was when it was chosen: what was shown is what is imported, also where a program saves it anew meanwhile. */
+/** Copies the chosen file. So the app imports what it showed, even if a program saves the file again meanwhile. */
 const kept = async (file: File): Promise<File> => new File([await file.arrayBuffer()], file.name, { type: file.type });
 
-/** A word for one request, by which the server is asked how far it is. */
+/** A random key of one request, by which the app asks for its progress. */
 const key = (): string => Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("");
 
 export class Importer {
   file = $state.raw<File | null>(null);
-  /** What is said about the file: by the reader of the page, else what the server remembers of the last file like it. */
+  /** The mapping: what the person said, or else what the server remembers of the last file with the same header. */
   mapping = $state.raw<ImportMapping>({});
-  /** Part of it was said about an earlier file. */
+  /** Whether a part of the mapping was remembered from an earlier file. */
   remembered = $state(false);
-  /** What importing would do, as the newest choices have it unless `checking`. */
+  /** The result of a dry run. While `checking` is true, it does not contain the newest choices. */
   preview = $state.raw<ImportResult | null>(null);
   asked = $state.raw<Asked[]>([]);
-  /** The sheets of the workbook, in the order in which they were named first. */
+  /** The sheets of the workbook, in the order in which the server first named them. */
   sheets = $state.raw<string[]>([]);
   checking = $state(false);
   importing = $state(false);
   progress = $state.raw<ImportProgress | null>(null);
   failure = $state("");
-  /** What may go better when it is done again: the server was not reached. */
+  /** The action to offer again after the server was not reached or failed. */
   again = $state<"check" | "import" | null>(null);
-  /** No column was recognised: nothing comes in until somebody says what one of them is. */
+  /** Whether no column was recognised. Then nothing is imported until a person says what a column is. */
   unrecognised = $state(false);
-  /** What the import did. */
+  /** The result of the import. Null before it. */
   done = $state.raw<ImportResult | null>(null);
   listId = $state("");
-  /** Whether passes are mailed: only where somebody says so. */
+  /** Whether the import mails passes. A person must choose that. */
   mails = $state(false);
   #said = false;
-  /** A person said something about this file. */
+  /** Whether a person said something about this file. */
   #edited = false;
-  /** The header was refused as it came. */
+  /** Whether the server refused the file's header, so that the app reads the first column as the name. */
   #nameless = false;
   #version = 0;
   #read = 0;
@@ -59,7 +59,7 @@ export class Importer {
   /** `base` is the event's address in the API. */
   constructor(readonly base: string) {}
 
-  /** Takes a file and has it read. */
+  /** Takes a file, and lets the server read it. */
   async choose(chosen: File): Promise<void> {
     this.clear();
     const mine = ++this.#version;
@@ -73,7 +73,7 @@ export class Importer {
     }
   }
 
-  /** Puts the file away, with all that was said about it. */
+  /** Forgets the file and its mapping. */
   clear(): void {
     this.#version += 1;
     clearTimeout(this.#timer);
@@ -85,7 +85,7 @@ export class Importer {
     this.checking = this.mails = this.unrecognised = this.remembered = this.#said = this.#edited = this.#nameless = false;
   }
 
-  /** What a person said about the file is lost if the page is left now. */
+  /** Whether leaving the page now loses what a person said about the file. */
   get unsaved(): boolean {
     return this.#edited && this.file !== null && this.done === null && !this.importing;
   }
@@ -112,7 +112,7 @@ export class Importer {
     this.unrecognised = this.#nameless = false;
     this.#say(readAnew(this.mapping, how));
   }
-  /** Forgets what was said about this file and about earlier ones like it. */
+  /** Removes the mapping: what was said about this file, and what was remembered of earlier ones. */
   forget(): void {
     this.asked = [];
     this.remembered = this.#nameless = false;
@@ -129,7 +129,7 @@ export class Importer {
     this.check(SETTLES_MS);
   }
 
-  /** Has the file read with all that was said by now. Each change in the meantime is waited for: only the newest counts. */
+  /** Lets the server read the file with the present mapping. If the mapping changes meanwhile, the file is read again; only the newest answer counts. */
   check(settles = 0): void {
     this.#version += 1;
     this.checking = true;
@@ -139,7 +139,7 @@ export class Importer {
   }
 
   async #readAll(): Promise<void> {
-    // One reading at a time: a large file takes seconds of the server, and the newest question is asked when it ends.
+    // One request at a time, since the server needs seconds for a large file. The loop sends the newest mapping afterwards.
     if (this.#reading) return;
     this.#reading = true;
     while (this.file && this.checking && this.#read !== this.#version) {
@@ -158,7 +158,7 @@ export class Importer {
   #show(result: ImportResult): void {
     this.preview = result;
     if (!this.#said) {
-      // A mapping that is sent replaces the remembered one: the first change must say all of it again.
+      // A sent mapping replaces the remembered one. So the first change must send all of the remembered mapping with it.
       this.mapping = result.mapping;
       this.remembered = Object.values(result.mapping).some((one) => typeof one !== "object" || Object.keys(one).length > 0);
     }
@@ -169,8 +169,8 @@ export class Importer {
   }
 
   /**
-   * The server refuses a header of which it knows no column. To show the columns all the same, the file is read once more with
-   * the first of them as the name; what that gives is never offered for import.
+   * Handles a refusal. The server refuses a header if it recognises no column. To show the columns in spite of that, the app lets
+   * the file be read once more with the first column as the name. It never offers that result for import.
    */
   #refused(error: unknown): void {
     const header = error instanceof Problem && error.field("header") !== undefined;
@@ -190,7 +190,7 @@ export class Importer {
     if (header && this.preview && this.#nameless) this.failure = said.columns.unrecognised;
   }
 
-  /** Imports what was shown; `true` when it is done. */
+  /** Imports the file as shown. Gives `true` if that succeeded. */
   async run(): Promise<boolean> {
     if (!this.preview || this.checking || this.importing || this.unrecognised) return false;
     this.importing = true;
@@ -224,7 +224,7 @@ export class Importer {
       over = true;
     }
   }
-  /** Asks how far it is until it is over. What the server does not know yet, or no more, is no news. */
+  /** Asks for the progress until the request is over. Answers without this request's key are ignored. */
   async #follow(mine: string, over: () => boolean): Promise<void> {
     const pause = () => new Promise((then) => setTimeout(then, ASKS_MS));
     for (await pause(); !over(); await pause()) {
@@ -250,7 +250,7 @@ export class Importer {
     if (during === "check") readAgain(error, async () => this.check());
   }
 
-  /** The page is left: an import that is under way goes on, nothing is read any more. */
+  /** Ends the dry runs, because the page is left. An import that is under way goes on. */
   close(): void {
     this.#version += 1;
     clearTimeout(this.#timer);

@@ -1,4 +1,4 @@
-// A file that is read again with each choice: one request at a time, the newest choice counts, and nothing is mailed unasked.
+// The file is read again after each choice: one request at a time, and the newest choice counts. Passes are mailed only if a person chose it.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Importer } from "./importer.svelte";
 
@@ -45,7 +45,7 @@ afterEach(() => {
   vi.useRealTimers();
   vi.unstubAllGlobals();
 });
-/** Lets what is due happen. */
+/** Advances the clock, and lets due timers and promises run. */
 const settle = (milliseconds = 0): Promise<unknown> => vi.advanceTimersByTimeAsync(milliseconds);
 const last = (): Sent => sent.at(-1) as Sent;
 async function chosen(): Promise<Importer> {
@@ -103,7 +103,7 @@ test("choices in quick succession are sent together, and an answer to an older o
   await settle(250);
   expect(sent).toHaveLength(2);
   expect(last().mapping).toEqual({ columns: { "#1": "email", "#2": "name" } });
-  // Another choice while that is being read: it waits for its turn.
+  // A further choice waits while the server reads the file.
   importer.setColumn(1, "note");
   await settle(1_000);
   expect(sent).toHaveLength(2);

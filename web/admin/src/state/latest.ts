@@ -1,4 +1,4 @@
-/** Readings that overlap, as two searches typed quickly: only the one begun last may be shown, whichever answers last. */
+/** Handles overlapping requests, such as two quick searches. Only the answer to the last request may be shown, whichever comes last. */
 export function latest(): () => () => boolean {
   let last = 0;
   return () => {

@@ -1,16 +1,16 @@
 /**
- * Forms whose changes are not saved: whoever would leave one is asked first. A page's form is left by a link, by the way
- * back and by closing the window; a drawer's and a dialog's by closing it too.
+ * Asks a person before they leave a form with unsaved changes. They leave a page's form by a link, by going back or by closing the
+ * window, and a form in a drawer or dialog also by closing that.
  */
 
-/** Each says whether it has changes that are not saved. */
+/** The watched forms. Each function says whether its form has unsaved changes. */
 const forms = new Set<() => boolean>();
 
-/** What is asked about: what happens when the changes are discarded, `null` while nothing is asked; and of which form. */
+/** The open question. `then` runs if the person discards the changes; `null` while there is no question. */
 export const leaving = $state<{ then: (() => void) | null }>({ then: null });
 let about: (() => boolean) | null = null;
 
-/** Counts a form among those that are asked about, until the answer is called. */
+/** Watches a form. The returned function ends that. */
 export function watchForm(dirty: () => boolean): () => void {
   forms.add(dirty);
   return () => forms.delete(dirty);
@@ -18,7 +18,7 @@ export function watchForm(dirty: () => boolean): () => void {
 
 export const unsaved = (): boolean => [...forms].some((dirty) => dirty());
 
-/** Leaves at once where nothing is lost, else once a person says so. `form` narrows the question to one that is watched. */
+/** Calls `then` at once if nothing is lost, or else once the person agrees. `form`: only this form is about to be left. */
 export function leave(then: () => void, form?: () => boolean): void {
   if (!(form ?? unsaved)()) return then();
   about = form ?? null;
@@ -30,7 +30,7 @@ export function stay(): void {
   leaving.then = null;
 }
 
-/** The changes are not wanted: what was asked about asks no more, and without a question no form does. */
+/** Discards the changes of the form in question, or of all forms if the question was about all. */
 export function discard(): void {
   if (about) forms.delete(about);
   else forms.clear();

@@ -19,7 +19,7 @@ test("a form without changes is left at once; one with changes once a person say
   leave(() => left.push("discarded"));
   discard();
   expect(left).toEqual(["clean", "discarded"]);
-  // The form is on its way out: it asks no second time.
+  // The form is being left, so nobody is asked a second time.
   expect(unsaved()).toBe(false);
   end();
 });

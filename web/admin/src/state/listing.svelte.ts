@@ -1,13 +1,13 @@
 /**
- * A list that the server gives by pages: the answer that was asked for last is shown, its next page is of the same
- * question, and an empty list is a fact only once it was read.
+ * A list that the server gives in pages. It shows the answer to the last request, and a further page belongs to the same request.
+ * An empty list means that there are no items only after it was read.
  */
 import { api } from "../../../shared/api/client";
 import type { Listed } from "../../../shared/api/types";
 import { latest } from "./latest";
 import { readAgain } from "./session.svelte";
 
-/** Rows of one page. */
+/** The number of rows of one page. */
 const PAGE = 50;
 
 export class Listing<Item> {
@@ -23,14 +23,14 @@ export class Listing<Item> {
     this.#path = path;
   }
 
-  /** Reads the first page of what is asked for; entries without a value are left out. */
+  /** Reads the first page for this query. Parts of the query without a value are left out. */
   async load(query: Record<string, string>): Promise<void> {
     this.#asked = new URLSearchParams({ limit: String(PAGE) });
     for (const [name, value] of Object.entries(query)) if (value !== "") this.#asked.set(name, value);
     await this.#read(false);
   }
 
-  /** Reads again what is shown, as many rows as are shown. */
+  /** Reads the shown rows again. */
   async again(): Promise<void> {
     const limit = Math.min(500, Math.max(PAGE, this.items.length));
     this.#asked.set("limit", String(limit));

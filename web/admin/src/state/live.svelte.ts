@@ -1,6 +1,6 @@
 /**
- * The live view of one event: a snapshot, then the server's stream of whole snapshots. Nothing is added up here, so
- * nothing can drift; what is old is said to be old.
+ * The live view of one event. The server's stream says which data has changed, and this class reads that data as a whole. It adds
+ * nothing up itself, so its numbers cannot drift. It says so if the numbers are old.
  */
 import { api } from "../../../shared/api/client";
 import type { ArrivalView, DeviceView, IncidentView, Listed, Occupancy, Statistics } from "../../../shared/api/types";
@@ -9,53 +9,53 @@ import { gravestFirst } from "./review";
 import { ask as askServer, heard as heardServer } from "./server.svelte";
 import { loadSession, session } from "./session.svelte";
 
-/** Silence after which the numbers are no longer called live. The server speaks at least every 15 s. */
+/** If the stream sends nothing for this long, the numbers are no longer called live, milliseconds. The server sends something every 15 s. */
 const SILENCE_MS = 20_000;
-/** At most two redraws a second. */
+/** Changes are gathered for this long, so that the page reads at most twice a second, milliseconds. */
 const GATHER_MS = 500;
-/** How often it is looked whether the stream still speaks. */
+/** How often the class checks that the stream still sends, milliseconds. */
 const LOOK_MS = 2_000;
-/** A reading that failed is tried again after this. */
+/** The pause before a failed reading is repeated, milliseconds. */
 const RETRY_MS = 6_000;
-/** The longest pause between two tries to open the stream. */
+/** The longest pause between two tries to open the stream, milliseconds. */
 const LONGEST_MS = 60_000;
-/** A page that nobody sees lets go of its stream after this: a browser has six connections for all its tabs. */
+/** A hidden page closes its stream after this time, milliseconds. A browser has only six connections to a server for all tabs. */
 const HIDDEN_MS = 60_000;
-/** Open incidents that are read at most: whoever has more begins with the gravest of these. */
+/** The most open incidents that are read. */
 const INCIDENTS = 2_000;
 
 type Topic = "occupancy" | "incidents" | "devices" | "arrivals";
 const ALL: readonly Topic[] = ["occupancy", "devices", "incidents", "arrivals"];
-/** So many of the newest at the gates are read. */
+/** How many of the newest arrivals are read. */
 const ARRIVALS = 20;
 
-/** The pause before the stream is tried again, after so many tries in a row that heard nothing. */
+/** The pause before the next try to open the stream, after this many tries in a row without a message. */
 export const pause = (tries: number): number => Math.min(LONGEST_MS, LOOK_MS * 2 ** Math.max(0, tries - 1));
 
 export class Live {
   occupancy = $state<Occupancy | null>(null);
   statistics = $state<Statistics | null>(null);
   devices = $state<DeviceView[]>([]);
-  /** Those that wait for a person, the gravest first. */
+  /** The incidents that wait for a person, the most severe first. */
   incidents = $state.raw<IncidentView[]>([]);
-  /** The newest at the gates; `null` until they are read. */
+  /** The newest arrivals at the gates. `null` until they are read. */
   arrivals = $state.raw<ArrivalView[] | null>(null);
-  /** There are more than were read. */
+  /** Whether there are more incidents than were read. */
   moreIncidents = $state(false);
-  /** Whether the lists above were read at all: an empty list is only then a fact. */
+  /** Whether the devices were read. Only then does an empty list mean that there are none. */
   devicesKnown = $state(false);
   incidentsKnown = $state(false);
-  /** When the server last said anything. */
+  /** When the stream last sent something. */
   heardAt = $state(0);
   connected = $state(false);
   failure = $state("");
   #stream: EventSource | null = null;
-  /** The tab shown lives by the stream. */
+  /** Whether the shown page needs the stream. */
   #followed = false;
   #over = false;
-  /** Since when nobody sees the page; 0 while somebody does. */
+  /** Since when the page is hidden. 0 while it is visible. */
   #hiddenAt = 0;
-  /** When the stream was last tried, and how often since it last spoke. */
+  /** When the class last tried to open the stream. */
   #triedAt = 0;
   #tries = 0;
   #stale = new Set<Topic>();
@@ -64,13 +64,13 @@ export class Live {
   #gathering: ReturnType<typeof setTimeout> | undefined;
   #watch: ReturnType<typeof setInterval> | undefined;
 
-  /** `topics` are what this role may read. */
+  /** `topics`: the kinds of data that this role may read. */
   constructor(
     readonly eventId: string,
     readonly topics: readonly Topic[] = ALL,
   ) {}
 
-  /** Begins: everything is read once, and from then on what the stream says went stale. */
+  /** Reads everything once. From then on, only data that the stream reports as changed is read. */
   open(): void {
     this.#refresh(this.topics);
     if (document.visibilityState !== "visible") this.#hiddenAt = Date.now();
@@ -87,7 +87,7 @@ export class Live {
     document.removeEventListener("visibilitychange", this.#shown);
   }
 
-  /** Whether the tab shown lives by the stream; the others are read when somebody comes back to these. */
+  /** Says whether the shown page needs the stream. Without it the stream is closed, and everything is read when such a page is shown again. */
   follow(yes: boolean): void {
     if (yes === this.#followed) return;
     this.#followed = yes;
@@ -107,11 +107,11 @@ export class Live {
     if (this.#followed && !this.#stream && !session.lost) this.#connect();
   };
 
-  /** Every two seconds: does the stream speak, is something unread? */
+  /** Runs every two seconds. Opens a dead stream again, and reads data that is still stale. */
   #look(): void {
     const now = Date.now();
     if (this.#hiddenAt > 0 && now - this.#hiddenAt > HIDDEN_MS) this.#hangUp();
-    // Without a session nothing is answered; with the next one it goes on at once.
+    // Without a session the server refuses everything. After the next sign-in the stream is opened again.
     if (session.lost) return this.#hangUp();
     if (this.#stale.size > 0 && !this.#gathering && now - this.#failedAt > RETRY_MS) void this.#read();
     const stream = this.#stream;
@@ -124,7 +124,7 @@ export class Live {
     }
     const silent = now - Math.max(this.heardAt, this.#triedAt) > SILENCE_MS;
     if (silent) this.connected = false;
-    // After a laptop's sleep a stream may look open and be dead; the browser itself tries one that is connecting.
+    // After a laptop slept, a dead stream may look open. If the stream is connecting, the browser itself tries.
     const dead = stream.readyState === EventSource.CLOSED || (silent && stream.readyState !== EventSource.CONNECTING);
     if (dead && now - this.#triedAt >= pause(this.#tries)) this.#connect();
   }
@@ -148,7 +148,7 @@ export class Live {
       this.#tries = 0;
     };
     stream.addEventListener("open", () => {
-      // What was said while it was away was not heard.
+      // Changes may have been missed while the stream was closed.
       this.#refresh(this.topics);
       heard();
     });
@@ -157,16 +157,16 @@ export class Live {
     for (const topic of this.topics) {
       stream.addEventListener(topic, () => {
         heard();
-        // Whoever changed the counts stood at a gate.
+        // A change of the counts means that somebody arrived at a gate.
         this.#refresh(topic === "occupancy" && this.topics.includes("arrivals") ? ["occupancy", "arrivals"] : [topic]);
       });
     }
     stream.addEventListener("resync", () => this.#refresh(this.topics));
     stream.addEventListener("error", () => {
       this.connected = false;
-      // Whether the server is gone, or this stream alone: what it said last is shown as that old at once.
+      // Finds out whether the server is gone or only this stream. If the server is gone, the app shows at once how old the numbers are.
       void askServer();
-      // A stream can't say why it was refused: whether the session is over is asked. A failure says nothing of it.
+      // A stream can't say why it was refused, so the app asks whether the session is over. A failed request leaves that open.
       if (stream.readyState === EventSource.CLOSED && !session.lost) void loadSession().catch(() => {});
     });
   }
@@ -179,13 +179,13 @@ export class Live {
     }, GATHER_MS);
   }
 
-  /** One reading at a time: what was asked earlier never lands on what was asked later. */
+  /** Reads the stale data. Only one reading runs at a time, so an older answer never replaces a newer one. */
   #read(): Promise<void> {
     this.#reading ??= this.#readAll().finally(() => (this.#reading = null));
     return this.#reading;
   }
 
-  /** Reads what is stale until nothing is, but for what still gathers. What failed stays stale. */
+  /** Reads until nothing is stale, or until changes are being gathered again. Data that could not be read stays stale. */
   async #readAll(): Promise<void> {
     while (this.#stale.size > 0 && !this.#gathering) {
       const topics = [...this.#stale];
@@ -225,7 +225,7 @@ export class Live {
     }
   }
 
-  /** Everything anew, right after an act of this page, so that its effect shows at once. */
+  /** Reads everything at once after an action on this page, so that its effect shows immediately. */
   async refreshNow(): Promise<void> {
     if (this.#over) return;
     for (const topic of this.topics) this.#stale.add(topic);

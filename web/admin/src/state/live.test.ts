@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Live, pause } from "./live.svelte.ts";
 import { loadSession, session } from "./session.svelte.ts";
 
-/** The browser's stream, as far as we can tell: opened, silent, closed. */
+/** A replacement for the browser's `EventSource`. A test opens it, leaves it silent, or closes it. */
 class Stream extends EventTarget {
   static readonly CONNECTING = 0;
   static readonly OPEN = 1;
@@ -23,7 +23,7 @@ class Stream extends EventTarget {
 }
 let streams: Stream[] = [];
 let page: EventTarget & { visibilityState: string };
-/** What the server says to a path; a promise is answered when the test says so. */
+/** The server's answer to a path. A test can give a promise and resolve it later. */
 let answer: (path: string) => Promise<Response> | Response;
 let asked: string[] = [];
 const json = (value: unknown): Response => new Response(JSON.stringify(value));
@@ -66,7 +66,7 @@ test("a stream that looks open and says nothing is opened anew, each time after 
   expect(live.connected).toBe(false);
   expect(streams.length).toBe(2);
   expect(streams[0]?.closed).toBe(true);
-  // What was said in between was not heard: it is read.
+  // Changes in between were missed, so everything is read.
   const before = times("/occupancy");
   streams[1]?.says("open");
   await pass(1_000);

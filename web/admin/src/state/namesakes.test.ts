@@ -23,7 +23,7 @@ test("without addresses, whoever may not see them too, by order, phone, list, ty
   expect(undecided(alike)).toEqual(["t1", "t2"]);
   expect(Object.fromEntries(tellApart(alike, { t1: "7F3K", t2: "Q2ZD" }))).toEqual({ a: "Ticket …7F3K", b: "Ticket …Q2ZD" });
   expect(undecided([guest("b", "Ana", { order_id: "4", ticket_id: "t1" }), guest("c", "Ana", { order_id: "5", ticket_id: "t2" })])).toEqual([]);
-  // One of them has nothing of their own: a type that both have is no sign.
+  // One of the guests has no sign of their own, because both have the same entry type.
   const mixed = [guest("a", "Ana", { entry_type: "General", ticket_id: "t1" }), guest("b", "Ana", { entry_type: "General", phone: "0170 7654321", ticket_id: "t2" })];
   expect([undecided(mixed), told(...mixed)]).toEqual([["t1", "t2"], { b: "Phone …4321" }]);
   expect(Object.fromEntries(tellApart(mixed, { t1: "7F3K" }))).toEqual({ a: "Ticket …7F3K", b: "Phone …4321" });

@@ -1,19 +1,19 @@
-/** Guests of one name in a list: the least of each that tells them apart at a glance, of what the caller may see. */
+/** Finds for guests with the same name in a list a short text that tells them apart, from the data that the caller may see. */
 import type { GuestView } from "../../../shared/api/types";
 import { words } from "../../../shared/words/organiser/index.ts";
 
 type Named = Pick<GuestView, "id" | "name" | "email" | "phone" | "order_id" | "guest_list" | "entry_type" | "external_id" | "ticket_id">;
 
-/** As many figures of a number or an id are told apart by a person. */
+/** How many last digits of a phone number are shown. */
 const END = 4;
 const folded = (name: string): string => name.normalize("NFKC").trim().replace(/\s+/g, " ").toLocaleLowerCase();
 const local = (email: string): string => email.split("@")[0] ?? email;
 
-/** The ends of tickets' codes that were asked for, by ticket. */
+/** The ends of codes that were read from the server, by ticket id. */
 type Ends = Readonly<Record<string, string>>;
 type Sign = (guest: Named, ends: Ends) => string;
 
-/** What may tell them apart, the plainest first; empty where a guest has none of it. */
+/** The signs that may tell guests apart, the simplest first. A sign is empty if the guest lacks it. */
 const SIGNS: readonly Sign[] = [
   ({ email }) => (email ? words.guests.apart.email(local(email)) : ""),
   ({ email }) => email ?? "",
@@ -32,11 +32,11 @@ function namesakes(guests: readonly Named[]): Named[][] {
   return [...byName.values()].filter((same) => same.length > 1);
 }
 
-/** By guest: what stands under the name. Whose name nobody shares is not in it. */
+/** From a guest's id to the text under the name. Guests whose name nobody shares are left out. */
 export function tellApart(guests: readonly Named[], ends: Ends = {}): Map<string, string> {
   const out = new Map<string, string>();
   for (const same of namesakes(guests)) {
-    // One kind of sign for all of them where one will do: two signs of different kinds can't be compared.
+    // If one kind of sign tells them all apart, it is used for all, because people can't compare signs of different kinds.
     const sign = SIGNS.find((of) => new Set(same.map((guest) => of(guest, ends))).size === same.length && same.every((guest) => of(guest, ends) !== ""));
     for (const guest of same) {
       const own = sign ? sign(guest, ends) : firstOwn(guest, same, ends);
@@ -46,14 +46,14 @@ export function tellApart(guests: readonly Named[], ends: Ends = {}): Map<string
   return out;
 }
 
-/** Without such a kind, the first sign that is nobody else's: what several share tells nobody apart. */
+/** Used if no kind of sign tells all apart. Gives the first sign of the guest that no other of them has. */
 function firstOwn(guest: Named, same: readonly Named[], ends: Ends): string {
   const others = same.filter((one) => one !== guest);
   const signs = SIGNS.map((of) => [of, of(guest, ends)] as const).filter(([, text]) => text !== "");
   return signs.find(([of, text]) => others.every((one) => of(one, ends) !== text))?.[1] ?? "";
 }
 
-/** Tickets whose codes' ends are needed to tell their guests apart: nothing else that is known differs. */
+/** The tickets of guests whom no known sign tells apart. The ends of their codes must be read. */
 export function undecided(guests: readonly Named[]): string[] {
   const told = tellApart(guests);
   return namesakes(guests).flatMap((same) => (same.every(({ id }) => told.has(id)) ? [] : same.flatMap(({ ticket_id }) => ticket_id ?? [])));

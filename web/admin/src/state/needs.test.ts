@@ -26,7 +26,7 @@ test("a silent phone says for how long, what it holds and where to go", () => {
   expect(told({ devices: [silent] })).toEqual([
     ["North 2 has been silent for 11 min", "North gate · about 24 scans not received · last seen 19:20 with 31 % battery"],
   ]);
-  // After the event silence is what phones do.
+  // After the event silent phones are normal.
   expect(told({ devices: [silent], event: { status: "ended", time_zone: "Europe/Berlin", ends_at: "2026-11-27T18:25:00Z" } })).toEqual([]);
 });
 

@@ -1,4 +1,4 @@
-/** What needs a person right now, the gravest first: a sentence, what it means, and where it is dealt with. */
+/** The things that need a person now, the most urgent first: each with a sentence, its meaning, and the page where a person deals with it. */
 import type { DeviceView, EventView, GateView, IncidentView, Occupancy } from "../../../shared/api/types";
 import { words } from "../../../shared/words/organiser/index.ts";
 import { LOW_BATTERY, lowBattery, standing } from "./devices.ts";
@@ -16,13 +16,13 @@ export interface Need {
   to: { place: "review" | "devices" | "gates"; query: string };
 }
 
-/** Cases that are named one by one; the rest is a number. */
+/** The number of cases that are named one by one. The others are only counted. */
 const CASES = 3;
-/** From so many silent phones on they are one thing: it is the network, not each of them. */
+/** From this many silent phones on they are shown as one row, because the network is the likely cause. */
 const MANY = 3;
-/** Names that are told of those. */
+/** How many of these phones are named. */
 const NAMED = 3;
-/** A hall that is as full as this is said, in percent. */
+/** From this share of the capacity on, the app says that the venue is nearly full. */
 const NEARLY_FULL = 0.95;
 
 export interface Known {
@@ -40,7 +40,7 @@ export function needs(known: Known): Need[] {
   return [...ending(known), ...cases(known), ...phones(known), ...hall(known)];
 }
 
-/** Doors that are open beyond the event's end: phones go on admitting until somebody ends it. */
+/** The row about an event that is live past its end. Phones go on admitting until somebody ends the event. */
 function ending({ event, context: { now } }: Known): Need[] {
   const { needs: said } = words;
   if (!overdue(event, now)) return [];

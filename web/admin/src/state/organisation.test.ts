@@ -22,7 +22,7 @@ test("a token is valid, ends soon, has expired or was revoked", () => {
 
 test("a first password is four groups of letters that nobody mistakes, each as likely as another", () => {
   expect(drawPassword()).toMatch(/^[a-hjkmnp-z2-9]{4}(-[a-hjkmnp-z2-9]{4}){3}$/);
-  // A byte that would favour the first letters is drawn anew.
+  // A random byte that would make the first letters more likely is not used.
   let round = 0;
   const drawn = drawPassword((bytes) => bytes.fill((round += 1) === 1 ? 255 : 0));
   expect(drawn).toBe("aaaa-aaaa-aaaa-aaaa");

@@ -1,4 +1,4 @@
-/** Rows that were ticked in a list, by id, or all that the list's search finds, also those that are not shown yet. */
+/** The ticked rows of a list: by id, or all rows that the list's search finds, even those that are not shown yet. */
 
 interface Row {
   id: string;
@@ -6,14 +6,14 @@ interface Row {
 
 export class Picks {
   ids = $state.raw<ReadonlySet<string>>(new Set());
-  /** Everything that is found is ticked. */
+  /** Whether all rows that the search finds are ticked. */
   all = $state(false);
   readonly any = $derived(this.all || this.ids.size > 0);
 
   has(id: string): boolean {
     return this.all || this.ids.has(id);
   }
-  /** Ticks a row, or not. Where everything was ticked, the rows that are shown stay so. */
+  /** Ticks or unticks a row. If all rows were ticked, the other shown rows stay ticked. */
   toggle(id: string, yes: boolean, shown: readonly Row[]): void {
     const next = new Set(this.all ? shown.map((row) => row.id) : this.ids);
     if (yes) next.add(id);

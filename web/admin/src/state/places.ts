@@ -1,4 +1,4 @@
-/** The pages of an event in the order of the work, and who sees which. The server refuses what a role may not read. */
+/** The pages of an event in the order of the work, and the roles that see them. The server itself refuses what a role may not read. */
 import type { Role } from "../../../shared/api/types";
 
 export type Place = "overview" | "live" | "review" | "guests" | "tickets" | "passes" | "import" | "gates" | "devices" | "report";
@@ -6,7 +6,7 @@ export type Place = "overview" | "live" | "review" | "guests" | "tickets" | "pas
 const EVERYONE: readonly Role[] = ["owner", "manager", "viewer"];
 const MANAGERS: readonly Role[] = ["owner", "manager"];
 
-/** `time`: whether a page is of every day, of the time before doors, or of the time after the event. */
+/** `time`: when the page is used: `now` at any time, `before` the doors open, or `after` the event. */
 export const PLACES: readonly { id: Place; roles: readonly Role[]; time: "now" | "before" | "after" }[] = [
   { id: "overview", roles: EVERYONE, time: "now" },
   { id: "live", roles: [...EVERYONE, "door"], time: "now" },
@@ -20,12 +20,12 @@ export const PLACES: readonly { id: Place; roles: readonly Role[]; time: "now" |
   { id: "report", roles: EVERYONE, time: "after" },
 ];
 
-/** The tabs at the bottom of a phone; what a role does not see is not among them. */
+/** The preferred tabs at the bottom of a phone. */
 const TABS: readonly Place[] = ["live", "review", "guests", "devices"];
 
 export const placesOf = (role: Role) => PLACES.filter((place) => place.roles.includes(role));
 
-/** Up to four tabs: those of every day, and where a role sees fewer, the first of what it sees. */
+/** Up to four tabs. If a role sees fewer of the preferred ones, the first other pages that it sees follow. */
 export function tabsOf(role: Role): Place[] {
   const seen = placesOf(role).map((place) => place.id);
   const daily = TABS.filter((id) => seen.includes(id));
@@ -37,7 +37,7 @@ export interface Address {
   place: Place;
 }
 
-/** The event of an address, whoever may see it; `null` where it names none. */
+/** The event id in an address, without a check of rights. `null`: the address names none. */
 export function eventOf(path: string): string | null {
   const id = /^\/events\/([^/]+)/.exec(path)?.[1];
   if (id === undefined) return null;
@@ -48,7 +48,7 @@ export function eventOf(path: string): string | null {
   }
 }
 
-/** The event and page of an address; its first page where it names none; `null` where it leads nowhere this role sees. */
+/** The event and page of an address. Without a page it is the role's first page. `null`: there is no such page for this role. */
 export function readAddress(path: string, role: Role): Address | null {
   const [known, named] = /^\/events\/[^/]+(?:\/([a-z]+))?$/.exec(path) ?? [];
   const seen = placesOf(role);

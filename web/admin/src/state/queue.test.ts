@@ -15,11 +15,11 @@ test("what is new waits where it would move what is seen, and is appended where 
     ["abc", "anbmc", "abc|nm"],
     ["abc", "abcn", "abcn|"],
     ["abc", "nabcm", "abcm|n"],
-    // Decided elsewhere: the rest stays in its order.
+    // A case that was decided elsewhere is gone. The others keep their order.
     ["abc", "ac", "ac|"],
-    // A case that became graver stays where it is looked at.
+    // A case that became more severe keeps its place while it is shown.
     ["abc", "cab", "abc|"],
-    // Nothing of what was seen is left: what is new is all there is.
+    // No shown case is left, so the new ones are shown at once.
     ["abc", "nm", "nm|"],
   ] as const) {
     expect(told(seen, open), `${seen} → ${open}`).toBe(becomes);

@@ -1,19 +1,19 @@
-/** The queue as somebody looks at it: what is new never moves what is under their finger. */
+/** The order of the review queue on the page. A new case never moves a case that somebody is about to tap. */
 
 interface Ordered {
   id: string;
 }
 
 export interface Steady<Case> {
-  /** In the order in which they came to be seen. */
+  /** The shown cases, in the order in which they appeared. */
   shown: Case[];
-  /** New, and waiting to be shown: each would stand before something that is seen. */
+  /** New cases that are not shown yet, because each would stand before a shown one. */
   fresh: Case[];
 }
 
 /**
- * `seen` are the cases shown so far, in their order; `open` are all of them in the order in which they should be; `settled`
- * are those that somebody else settled while they were shown: they keep their places.
+ * `seen`: the ids shown so far, in their order. `open`: all open cases in the proper order. `settled`: cases that somebody else
+ * settled while they were shown; they keep their places.
  */
 export function steady<Case extends Ordered>(seen: readonly string[], open: readonly Case[], settled: readonly Case[] = []): Steady<Case> {
   const byId = new Map([...settled, ...open].map((one) => [one.id, one]));
@@ -24,14 +24,14 @@ export function steady<Case extends Ordered>(seen: readonly string[], open: read
   const fresh: Case[] = [];
   open.forEach((one, at) => {
     if (known.has(one.id)) return;
-    // Behind all that is seen there is nothing that it could move.
+    // A case after all shown ones moves none of them.
     if (at > last) shown.push(one);
     else fresh.push(one);
   });
   return { shown, fresh };
 }
 
-/** Those of the cases shown before that are gone now, and not by this desk. */
+/** The cases that were open before and are gone now, without those that this page settled. */
 export function settledElsewhere<Case extends Ordered>(before: readonly Case[], open: readonly Case[], here: ReadonlySet<string>): Case[] {
   const known = new Set(open.map((one) => one.id));
   return before.filter((one) => !known.has(one.id) && !here.has(one.id));

@@ -1,4 +1,4 @@
-/** Whether the phones decide by the newest list and the right time, and whether the passes are mailed: a row each. */
+/** Rows that say whether phones have the newest list and the right time, and whether passes are mailed. */
 import type { DeviceView, EventView, Overview } from "../../../shared/api/types";
 import { words } from "../../../shared/words/organiser/index.ts";
 import { clockWords } from "./devices.ts";
@@ -11,9 +11,9 @@ export interface Ready {
   place: "devices" | "passes";
 }
 
-/** A clock that is off by more is a fact of its own on the server too, in milliseconds. */
+/** A phone's clock counts as wrong if it is off by more than this, in milliseconds, as on the server. */
 const CLOCK_OFF_MS = 2_000;
-/** Phones that are named; the rest is a number. */
+/** The number of phones that are named. The others are only counted. */
 const NAMED = 3;
 
 type Phone = Pick<DeviceView, "name" | "state" | "manifest_version" | "clock_offset_ms">;
@@ -28,7 +28,7 @@ function named(names: readonly string[]): string {
   return said.names(names.slice(0, NAMED), Math.max(0, names.length - NAMED));
 }
 
-/** The newest list is the newest that any phone has: the server gives each the same. */
+/** Compares the phones' lists. The newest list is the newest that any phone has, since the server gives all the same. */
 function lists(phones: readonly Phone[]): Ready {
   const { readiness: said } = words;
   const newest = Math.max(...phones.map((phone) => phone.manifest_version));

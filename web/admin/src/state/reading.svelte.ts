@@ -1,9 +1,9 @@
 import { readAgain } from "./session.svelte.ts";
 
-/** One answer of the server that a page reads again and again. The last good one stays while a later reading fails. */
+/** An answer of the server that a page reads repeatedly. If a reading fails, the last good answer stays. */
 export class Reading<T> {
   value = $state.raw<T | null>(null);
-  /** Why the last reading failed; empty where it did not. */
+  /** Why the last reading failed. Empty if it did not. */
   failure = $state("");
 
   constructor(private readonly read: () => Promise<T>) {}

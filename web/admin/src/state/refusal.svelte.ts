@@ -1,10 +1,10 @@
 import { inWords, nothingWrong, type Wrong } from "./problems.ts";
 
-/** Why the server refused what a form sent last: a message at each wrong field, and the rest above the fields. */
+/** The server's refusal of a form: a message at each wrong field, and the rest above the fields. */
 export class Refusal {
   #wrong = $state.raw<Wrong>(nothingWrong());
 
-  /** Labels are those of `inWords`. */
+  /** `labels`: the form's label of each field, as for `inWords`. */
   constructor(private readonly labels: Record<string, string>) {}
 
   /** By field. */
@@ -12,12 +12,12 @@ export class Refusal {
     return this.#wrong.at;
   }
 
-  /** What belongs to no field shown. */
+  /** The messages that belong to no field of the form. */
   get rest(): string {
     return this.#wrong.rest;
   }
 
-  /** Sends, and tells whether it went well. Moments that a refusal names are told in `zone`. */
+  /** Sends the form, and gives whether that succeeded. Moments in messages are shown in `zone`. */
   async unless(send: () => Promise<unknown>, zone?: string): Promise<boolean> {
     this.say(nothingWrong());
     try {
@@ -29,7 +29,7 @@ export class Refusal {
     }
   }
 
-  /** Says what was found wrong before anything was sent, or that nothing is any more. */
+  /** Shows errors that the app found before it sent anything, or removes them. */
   say(wrong: Wrong): void {
     this.#wrong = wrong;
   }

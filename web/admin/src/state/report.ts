@@ -1,4 +1,4 @@
-/** An event in quarter hours: what the report's picture, its tables and its file are made of. */
+/** The quarter hours of an event, for the report's chart, tables and file. */
 import type { GateView, QuarterRow } from "../../../shared/api/types";
 import { words } from "../../../shared/words/organiser/index.ts";
 import { layered, type Picture, type Series } from "./flow.ts";
@@ -10,20 +10,20 @@ const QUARTER = 15 * 60_000;
 const placeOf = (at: string): number => Math.floor(Date.parse(at) / QUARTER);
 
 export interface Quarters {
-  /** The start of the first, in milliseconds. */
+  /** The start of the first quarter hour, in milliseconds. */
   from: number;
-  /** One quarter hour before the first entry to one after the last, or to the present one: the line begins on the ground. */
+  /** The number of quarter hours: from one before the first entry, so that the line starts at 0, to one after the last or the present one. */
   count: number;
   layers: Series[];
   /** Persons let in by quarter hour, at all gates. */
   totals: number[];
-  /** The place of the busiest. */
+  /** The index of the busiest quarter hour. */
   peak: number;
 }
 
 /**
- * The quarter hours of an event from its first entry to its last; `null` where nobody came in. While people still come, `now`
- * is given: the line then goes to the present quarter hour, and not down to the ground after it.
+ * The quarter hours of an event from its first entry to its last. `null`: nobody came in. While people still come, the caller gives
+ * `now`. The line then ends at the present quarter hour and does not fall to 0 after it.
  */
 export function quartersOf(rows: readonly QuarterRow[], gates: readonly Gate[], now: number | null = null): Quarters | null {
   const places = rows.filter((row) => row.entered > 0).map((row) => placeOf(row.at));
@@ -44,12 +44,12 @@ export function quartersOf(rows: readonly QuarterRow[], gates: readonly Gate[], 
   return { from: first * QUARTER, count, layers, totals, peak: totals.indexOf(Math.max(...totals)) };
 }
 
-/** The start of the quarter hour in a place, in milliseconds. */
+/** The start of the quarter hour with this index, in milliseconds. */
 export const startOf = (quarters: Quarters, place: number): number => quarters.from + place * QUARTER;
 
-/** Quarter hours between two times below the picture, so that about eight of them stand there. */
+/** Possible distances between times below the chart, in quarter hours. The smallest one that gives at most eight times is used. */
 const STEPS = [1, 2, 4, 8, 12, 24, 48, 96] as const;
-/** The times below the picture: whole hours where there is room; a day by its name where the event has several. */
+/** The times below the chart. If the distance is a day or more, the days are named instead. */
 export function timesBelow(quarters: Quarters, zone: string, most = 8): { at: number; text: string }[] {
   const step = STEPS.find((one) => quarters.count / one <= most) ?? 96 * Math.ceil(quarters.count / 96 / most);
   const places = Array.from({ length: quarters.count }, (_, place) => place);
@@ -61,11 +61,11 @@ function minutesOfDay(moment: number, zone: string): number {
   return hours * 60 + minutes;
 }
 
-/** As many places as a line needs to be one: what is not over yet is drawn only where there are fewer. */
+/** The fewest quarter hours of a line. With more than these, the present quarter hour is not drawn. */
 const LEAST_DRAWN = 3;
 /**
- * The quarter hours as they are drawn; of an event of several days a time is told with its day. The present quarter hour is
- * in the table and not in the picture, where it would look as if people had stopped coming.
+ * The chart of the quarter hours. If the event has several days, times have their day. The present quarter hour is in the table but
+ * not in the chart, where it would look as if people had stopped coming.
  */
 export function pictureOf(rows: readonly QuarterRow[], gates: readonly Gate[], zone: string, now: number | null = null): Picture & { drawn?: number } {
   const quarters = quartersOf(rows, gates, now);
@@ -82,11 +82,11 @@ export interface GateReport {
   entered: number;
   exited: number;
   refused: number;
-  /** Its busiest quarter hour; `null` where nobody came in. */
+  /** The gate's busiest quarter hour. `null`: nobody came in there. */
   busiest: { at: string; entered: number } | null;
 }
 
-/** What went through each gate, in the order of the gates. */
+/** The figures of each gate, in the order of the gates. */
 export const gatesOf = (rows: readonly QuarterRow[], gates: readonly Gate[]): GateReport[] =>
   gates.map(({ id, name }) => {
     const own = rows.filter((row) => row.gate_id === id);
@@ -95,13 +95,13 @@ export const gatesOf = (rows: readonly QuarterRow[], gates: readonly Gate[]): Ga
     return { id, name, entered: sum((row) => row.entered), exited: sum((row) => row.exited), refused: sum((row) => row.refused), busiest: best && { at: best.at, entered: best.entered } };
   });
 
-/** A cell that a spreadsheet reads as text, whatever it begins with. */
+/** A CSV cell that a spreadsheet never takes for a formula. */
 const cell = (text: string): string => {
   const plain = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
 };
 
-/** The quarter hours as CSV, the oldest first; its moments are UTC, as in every export. */
+/** The quarter hours as CSV, the oldest first. Times are UTC, as in every export. */
 export function csvOf(rows: readonly QuarterRow[], gates: readonly Gate[]): string {
   const { csv } = words.report;
   const nameOf = (id: string): string => gates.find((gate) => gate.id === id)?.name ?? id;

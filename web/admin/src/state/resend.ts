@@ -1,14 +1,14 @@
-/** Passes of many guests, sent again: what is asked of the server, and its numbers in words. */
+/** Sends passes of many guests again: the request, and texts for its numbers. */
 import { api } from "../../../shared/api/client";
 import type { ResentMany } from "../../../shared/api/types";
 import { words } from "../../../shared/words/organiser/index.ts";
 
 const { picks: said } = words.guests;
 
-/** So many guests are named in one request at most. */
+/** The most guests in one request. */
 export const NAMED = 500;
 
-/** The guests: by id, or all that the list's search finds. */
+/** The guests: by id, or all whom the list's search finds. */
 export type Whom = { guest_ids: readonly string[] } | { filter: Readonly<Record<string, string>> };
 
 /** The requests for these guests. */
@@ -32,10 +32,10 @@ export async function resendMany(base: string, whom: Whom, dry_run: boolean): Pr
   return sum(parts);
 }
 
-/** Everybody who was meant. */
+/** The number of all chosen guests. */
 export const meant = (counts: ResentMany): number => counts.mailed + REASONS.reduce((all, reason) => all + counts[reason], 0);
 
-/** Who gets nothing, and why. Empty where everybody gets their pass. */
+/** A text that says which guests get nothing and why. Empty if everybody gets their pass. */
 export function leftOut(counts: ResentMany): string {
   return REASONS.filter((reason) => counts[reason] > 0)
     .map((reason) => said.leftOut[reason](counts[reason]))

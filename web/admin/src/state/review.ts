@@ -1,4 +1,4 @@
-/** What a person must know of a case to decide about it, in the words of the door. Pure: the rows only show it. */
+/** The texts of a case, in words that door staff use. A person needs them to decide about it. The rows only show them. */
 import type { IncidentScan, IncidentView, ScanView, TicketView } from "../../../shared/api/types.ts";
 import { words } from "../../../shared/words/organiser/index.ts";
 import { clock, clockSeconds, length, MINUTE, when } from "./times.ts";
@@ -9,12 +9,12 @@ export type Fact = ScanView | undefined;
 export type Decision = "accept" | "exclude" | "note";
 export type Group = keyof typeof review.chips.groups;
 
-/** A scan that came in so long after it was made was made without a network. */
+/** If a scan arrived this long after it was made, the device had no network, milliseconds. */
 const OFFLINE_MS = 20_000;
 
 export const scanKey = (scan: { device_id: string; scan_id: string }): string => `${scan.device_id} ${scan.scan_id}`;
 
-/** What the words are made with: names, the event's zone, and what the server holds of the scans. */
+/** The data for the texts: names, the event's time zone, and the server's scans. */
 export interface Context {
   zone: string;
   now: number;
@@ -24,7 +24,7 @@ export interface Context {
   ticket?: TicketView | undefined;
 }
 
-/** The chip that a case stands under. */
+/** The group of a kind of case, by which the chips filter. */
 export function groupOf(kind: string): Group {
   if (kind === "double_entry") return "twice";
   if (kind === "admitted_in_error" || kind === "admitted_after_end" || kind === "walk_ins_over") return "mistake";
@@ -32,7 +32,7 @@ export function groupOf(kind: string): Group {
   return kind === "unverified_scan" || kind === "practice_after_open" ? "unproven" : "phone";
 }
 
-/** Whom it is about: a name, else the end of a code, never a hash. */
+/** The subject of a case: a guest's name, or else the end of a code. It is never a hash. */
 export function who(incident: IncidentView, ticket?: TicketView): string {
   const name = incident.guest?.name || ticket?.guest?.name;
   if (name) return name;
@@ -50,7 +50,7 @@ function twice(incident: IncidentView, name: string): string {
   if (!first || !last || first === last) return review.titles.over(name, Math.max(1, first?.over ?? 1));
   if (entries.length > 2) return review.titles.times(name, entries.length);
   const apart = Date.parse(last.at) - Date.parse(first.at);
-  // Counted as the clock times beside it are read: 21:31 and 21:34 are 3 min apart, whatever their seconds.
+  // The distance agrees with the times beside it: 21:31 and 21:34 are 3 min apart, whatever their seconds are.
   const byTheClock = (Math.floor(Date.parse(last.at) / MINUTE) - Math.floor(Date.parse(first.at) / MINUTE)) * MINUTE;
   return apart < 1_000 ? review.titles.twiceAtOnce(name) : review.titles.twice(name, length(apart < MINUTE ? apart : byTheClock));
 }
@@ -124,7 +124,7 @@ export function title(incident: IncidentView, context: Context): string {
   }
 }
 
-/** A second staff act on a refusal: by whom, and why. */
+/** The text about an override: who made it, and why. */
 export function pin(incident: IncidentView, context: Context): string {
   for (const scan of incident.scans) {
     const override = context.fact(scan)?.override;
@@ -133,13 +133,13 @@ export function pin(incident: IncidentView, context: Context): string {
   return "";
 }
 
-/** Where and when, under the sentence: gates with their times, or the PIN that was used. */
+/** The line under the sentence: gates with their times, or the override. */
 export function under(incident: IncidentView, context: Context): string {
   const used = pin(incident, context);
   if (used !== "") return used;
   const places = inOrder(incident.scans).map((scan) => review.scanAt(context.gate(scan.gate_id), when(scan.at, context.zone, context.now)));
   const shown = inOrder(incident.scans).slice(0, 3).map((scan, at) => {
-    // Two at one gate in one minute are told apart by their phones.
+    // If two scans have the same gate and minute, their phones are named too.
     const alike = places.filter((place) => place === places[at]).length > 1;
     const place = isOffline(scan, context.fact(scan)) ? review.offline(places[at] ?? "") : (places[at] ?? "");
     return alike ? review.deviceAt(place, context.device(scan.device_id)) : place;
@@ -148,7 +148,7 @@ export function under(incident: IncidentView, context: Context): string {
   return [...shown, ...(more > 0 ? [review.moreScans(more)] : [])].join(" · ");
 }
 
-/** The mark before the sentence, and how grave it is. */
+/** The mark before the sentence, and its colour by severity. */
 export function mark(incident: IncidentView): { text: string; tone: "bad" | "warn" } {
   const { tags } = review;
   if (incident.kind === "double_entry") {
@@ -162,7 +162,7 @@ export function mark(incident: IncidentView): { text: string; tone: "bad" | "war
   return { text: groupOf(incident.kind) === "unproven" ? tags.mistake : tags.phone, tone: "warn" };
 }
 
-/** What it means, and what happens until somebody decides. */
+/** Says what the case means, and what holds until somebody decides. */
 export function explain(incident: IncidentView, context: Context): string {
   const { explain: said } = review;
   const uncertain = incident.order_uncertain ? ` ${said.uncertain}` : "";
@@ -179,7 +179,7 @@ export function explain(incident: IncidentView, context: Context): string {
   return (incident.kind === "exit_without_entry" ? said.left : said.phone) + uncertain;
 }
 
-/** One scan in the picture of a case. */
+/** One scan on the timeline of a case. */
 export interface Point {
   key: string;
   at: number;
@@ -192,7 +192,7 @@ export interface Point {
   tone: "ok" | "bad" | "still";
 }
 
-/** The scans of a case as points of a line, in the order of their times. */
+/** The scans of a case as points on a timeline, in the order of their times. */
 export function points(incident: IncidentView, context: Context): Point[] {
   const scans = inOrder(incident.scans);
   return scans.map((scan, index) => {
@@ -228,31 +228,31 @@ export function persons(scan: IncidentScan, fact: Fact): number {
 }
 
 const GRAVITY = { critical: 0, high: 1, medium: 2, low: 3 };
-/** In the order in which a person should look at them: the gravest first, and of those the newest. */
+/** Sorts incidents: the most severe first, and of equal severity the newest first. */
 export const gravestFirst = (incidents: readonly IncidentView[]): IncidentView[] =>
   [...incidents].sort((a, b) => GRAVITY[a.severity] - GRAVITY[b.severity] || Date.parse(b.opened_at) - Date.parse(a.opened_at));
 
-/** What was said of a case, in words. */
+/** The text of a decision about a case. */
 export function decidedWords(incident: IncidentView): string {
   const decision = incident.resolution?.decision;
   if (decision === "note" && !counts(incident)) return review.noted;
   return decision === undefined ? review.closedByItself : (review.decidedBy[decision as keyof typeof review.decidedBy] ?? review.noted);
 }
-/** An answer can be taken back at any time; where its cause went by itself and nothing is decided, there is none left. */
+/** Whether there is a decision to take back. There is none if the cause went away by itself and nothing was decided. */
 export const mayTakeBack = (incident: IncidentView): boolean => incident.status === "resolved" || incident.decided.length > 0;
 
-/** The scans a decision is about: those that came on top, or all. */
+/** The scans that a decision is about: those beyond the limit (`double_entry`), or all if there are none. */
 export function decidedScans(incident: IncidentView): IncidentScan[] {
   const losers = incident.scans.filter((scan) => scan.role === "double_entry");
   return losers.length > 0 ? losers : incident.scans;
 }
 
-/** Cases whose entry counts when a person says so. */
+/** Whether a person decides whether the case's entry counts. */
 const counts = (incident: IncidentView): boolean => ["double_entry", "admitted_in_error", "admitted_after_end", "walk_ins_over", "unverified_scan", "practice_after_open"].includes(incident.kind);
-/** Cases whose scan counts nothing until a person accepts it. */
+/** Whether the case's scan counts nothing until a person accepts it. */
 const waits = (incident: IncidentView): boolean => ["unverified_scan", "practice_after_open"].includes(incident.kind);
 
-/** What can be decided, each with its key, and which of it is suggested: nothing, where nothing is proven. */
+/** The possible decisions, each with its key. `first` marks the suggested one. For unproven scans none is suggested. */
 export function decisions(incident: IncidentView): { decision: Decision; words: string; key: string; first: boolean }[] {
   if (waits(incident)) {
     return [
@@ -269,7 +269,7 @@ export function decisions(incident: IncidentView): { decision: Decision; words: 
   ];
 }
 
-/** Many cases under one answer: what is sent for each kind of it. "Count" accepts what nothing proves and notes the rest. */
+/** The requests for one answer to many cases. "Count" accepts scans that wait for a person, and sends a note for the other cases. */
 export function bulk(incidents: readonly IncidentView[], count: boolean): { decision: Decision; ids: string[] }[] {
   const ids = (wanted: (incident: IncidentView) => boolean): string[] => incidents.filter(wanted).map((one) => one.id);
   const parts: { decision: Decision; ids: string[] }[] = count
@@ -278,7 +278,7 @@ export function bulk(incidents: readonly IncidentView[], count: boolean): { deci
   return parts.filter((part) => part.ids.length > 0);
 }
 
-/** The case that is next when this one is decided: the one after it, else the one before. */
+/** The case to show after a decision: the next one, or else the one before. */
 export function nextCard(ids: readonly string[], decided: string): string | undefined {
   const at = ids.indexOf(decided);
   return ids[at + 1] ?? ids[at - 1];

@@ -1,12 +1,12 @@
-/** Where the app is: the path, and what is searched for. Links are plain links; this keeps the page from reloading. */
+/** The address of the app: path and query. Links are ordinary links. This module handles clicks on them without a reload of the page. */
 
 import { leave, unsaved } from "./leaving.svelte";
 
 export const route = $state({ path: location.pathname, search: location.search });
 
-/** The place of the entry that is shown among those of this app: which way a step of the browser's leads, and how far. */
+/** The index of the shown entry in the browser's history of this app. It tells how far a step back or forward leads. */
 let place = typeof history.state?.place === "number" ? (history.state.place as number) : 0;
-/** A step that is taken back while somebody is asked. */
+/** Whether the next step in the history is the app's own. It undoes a step of the person while they are asked. */
 let stepsBack = false;
 history.replaceState({ place }, "");
 
@@ -15,7 +15,7 @@ function push(path: string): void {
   history.pushState({ place }, "", path);
 }
 
-/** Goes to a page of the app; where a form would lose changes, once somebody has said so. */
+/** Goes to a page of the app. If a form would lose changes, the person is asked first. */
 export function go(path: string): void {
   leave(() => show(path));
 }
@@ -28,8 +28,8 @@ function show(path: string): void {
 }
 
 /**
- * Sets parts of what is searched for and leaves the rest; an empty value takes one away. With `step` the way back leads to
- * what was before.
+ * Sets parts of the address's query and leaves the others. An empty value removes a part. With `step` the browser's button Back
+ * leads to the query before.
  */
 export function rewrite(parts: Record<string, string>, step = false): void {
   const query = new URLSearchParams(route.search);
@@ -50,7 +50,7 @@ window.addEventListener("popstate", (event) => {
     stepsBack = false;
     return;
   }
-  // A link within the page, such as the one past the navigation: its entry is given its place.
+  // This is an entry of a link within the page, such as "Skip to content". It gets its index here.
   if (to === undefined) {
     place += 1;
     history.replaceState({ place }, "");
@@ -74,7 +74,7 @@ export function followLinks(event: MouseEvent): void {
   const plain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
   if (!link || !plain || link.target || link.origin !== location.origin || link.hasAttribute("download")) return;
   if (/^\/(api|scan|docs|openapi)/.test(link.pathname)) return;
-  // Within the page: the browser goes there itself.
+  // The browser itself follows a link within the page.
   if (link.hash && link.pathname === location.pathname && link.search === location.search) return;
   event.preventDefault();
   go(link.pathname + link.search);

@@ -22,7 +22,7 @@ test("a run that fails says where and why, and may be tried again by hand", () =
   expect([mayRetry(failing), mayRetry(run({})), mayRetry(run({ state: "gave_up" })), mayRetry(run({ state: "done" }))]).toEqual([true, false, true, false]);
   expect(rowState(run({ state: "gave_up" }))).toBe("Refused");
   expect(rowState(failing)).toBe("Tries again");
-  // Of a draft's pass the doors are what it waits for, and what is done is done.
+  // A draft's pass waits until doors open. A run that is done stays "Sent".
   expect([rowState(failing, true), rowState(run({ state: "done" }), true)]).toEqual(["Mailed when doors open", "Sent"]);
 });
 

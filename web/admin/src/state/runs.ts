@@ -1,4 +1,4 @@
-/** Runs (passes on their way) in words. */
+/** Texts for runs, which make and mail passes. */
 import type { RunView, RunWithSteps } from "../../../shared/api/types";
 import { words } from "../../../shared/words/organiser/index.ts";
 
@@ -6,10 +6,10 @@ const { passes, guest } = words;
 
 export const stepWords = (step: string | null): string => (step === null ? "" : (passes.steps[step] ?? step.replaceAll(/[-_]/g, " ")));
 
-/** Whether it waits with all others for the mail server: why is told once, by `GET /api/mail/health`. */
+/** Whether the run waits with all others for the mail server. The page gives the reason once, from `GET /api/mail/health`. */
 export const isParked = (run: Pick<RunView, "state" | "step" | "next_at">): boolean => run.state === "open" && run.step === "send-email" && run.next_at === null;
 
-/** What a row of the list says of a run. A draft mails nothing: whatever else would keep the pass, it waits for the doors first. */
+/** The text for a run in its row. A draft mails nothing, so its passes wait until doors open, whatever other reason there is. */
 export function rowState(run: Pick<RunView, "state" | "tries" | "note" | "step" | "next_at">, draft = false): string {
   if (draft && run.state === "open") return passes.rowStates.draft;
   if (isParked(run)) return passes.rowStates.parked;
@@ -26,7 +26,7 @@ const stateWords = (run: RunView): string => {
 export const mayRetry = (run: RunView): boolean =>
   run.state === "gave_up" || (run.state === "open" && run.next_at !== null) || isParked(run);
 
-/** The reason that stands in most rows that wait: it is said once, above them. */
+/** The reason that most waiting rows have. The page says it once, above them. */
 export function sharedProblem(runs: readonly RunView[]): { reason: string; runs: number } | null {
   const reasons = new Map<string, number>();
   for (const run of runs) if (run.state === "open" && run.problem !== null) reasons.set(run.problem, (reasons.get(run.problem) ?? 0) + 1);
@@ -34,10 +34,10 @@ export function sharedProblem(runs: readonly RunView[]): { reason: string; runs:
   return most && most[1] > 1 ? { reason: most[0], runs: most[1] } : null;
 }
 
-/** The server has no mail server to send by: a setting, not a fault of any address. */
+/** Whether the reason is that no mail server is set up. Then no address is at fault. */
 export const noMailServer = (reason: string): boolean => /SMTP_URL|no mail server/i.test(reason);
 
-/** What a run adds to its guest's story. */
+/** The entries that a run adds to its guest's history. */
 export function passMoments(run: RunWithSteps): { at: string; words: string }[] {
   const { moments } = guest;
   const mailed = run.steps.find((step) => step.name === "send-email");

@@ -1,31 +1,31 @@
-/** Whether the server answers: asked for where nothing else was heard of it, and told once, by the frame. */
+/** Knows whether the server answers. It asks if no other request got an answer lately. The app's frame shows it once for all pages. */
 import { serverTime, whenAnswered } from "../../../shared/api/client";
 
-/** After so long without a word it is asked. */
+/** If nothing was heard for this long, the app asks the server, milliseconds. */
 const SILENCE_MS = 20_000;
-/** How often that is looked at; while it doesn't answer, how often it is asked. */
+/** How often the app checks the time since the last answer, milliseconds. While the server is away, it asks this often. */
 const LOOK_MS = 5_000;
-/** No answer after this is none. */
+/** How long the app waits for an answer, milliseconds. */
 const PATIENCE_MS = 10_000;
 
-/** `heardAt`: by this computer's clock, when it last answered. `online`: this computer has a network at all. */
+/** `heardAt`: when the server last answered, by this computer's clock. `online`: whether this computer has a network. */
 export const server = $state({ reached: true, heardAt: Date.now(), online: true });
 
-/** It said something. */
+/** Notes that the server answered. */
 export function heard(): void {
   server.heardAt = Date.now();
   server.reached = true;
   server.online = true;
 }
 
-/** When it was last heard, by its own clock, while it is away; `null` while it answers. */
+/** When the server last answered, by the server's clock. `null` while it answers. */
 export const awaySince = (): number | null => (server.reached && server.online ? null : serverTime(server.heardAt));
 
-/** A moment, but none later than what is known: while nothing is heard no phone is called silent. By the server's clock. */
+/** `now`, or while the server is away, the time of its last answer. So phones are not called silent only because the server is away. */
 export const lastKnown = (now: number): number => Math.min(now, awaySince() ?? now);
 
 let asking: Promise<void> | null = null;
-/** Asks whether it is alive. One request may fail alone: only this says that the server is gone. */
+/** Asks the server whether it is alive. A single other request may fail for its own reason, so only this request decides. */
 export function ask(): Promise<void> {
   asking ??= fetch("/healthz", { cache: "no-store", signal: AbortSignal.timeout(PATIENCE_MS) })
     .then(
@@ -36,7 +36,7 @@ export function ask(): Promise<void> {
   return asking;
 }
 
-/** Watches it while a person is signed in; the answer ends that. */
+/** Watches the server while a person is signed in. The returned function ends that. */
 export function watchServer(): () => void {
   whenAnswered((answered) => (answered ? heard() : void ask()));
   const network = (): void => void (server.online = navigator.onLine);

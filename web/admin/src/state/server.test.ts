@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { api, serverTime } from "../../../shared/api/client";
 import { ask, awaySince, lastKnown, server, watchServer } from "./server.svelte.ts";
 
-/** Whether the server answers, and what it answers other questions with. */
+/** Whether the test's server answers. */
 let alive = true;
 let status = 200;
 let ends = (): void => {};

@@ -1,24 +1,24 @@
 /**
- * Who is signed in. A session that ends while somebody works is not the end of their work: the page stays as it is, and
- * the sign-in is asked for over it.
+ * Knows who is signed in. If a session ends while somebody works, the page stays as it is, and the app asks over it for the
+ * sign-in.
  */
 import { api, Problem, whenSignedOut } from "../../../shared/api/client";
 import type { Session } from "../../../shared/api/types";
 import { discard } from "./leaving.svelte";
 
-/** `known`: the server said who is signed in, or nobody. `lost`: it no longer knows whoever `current` was. */
+/** `known`: the server said who is signed in, or that nobody is. `lost`: the session of `current` is over. */
 export const session = $state<{ known: boolean; current: Session | null; lost: boolean }>({
   known: false,
   current: null,
   lost: false,
 });
 
-/** What must be recorded before a sign-out; each fails where it could not be. */
+/** Functions that record something before a sign-out. Each fails if it cannot record. */
 const before = new Set<() => Promise<void>>();
-/** What waits for the next sign-in of the same person. */
+/** Functions that run when the same person signs in again. */
 let again: (() => void)[] = [];
 
-/** A sign-out is under way: what is refused meanwhile is no news. */
+/** Whether a sign-out is under way. A refusal meanwhile does not mean that the session was lost. */
 let leaving = false;
 
 function loseSession(): void {
@@ -26,7 +26,7 @@ function loseSession(): void {
 }
 whenSignedOut(loseSession);
 
-/** Takes whom the server names. What one person had open is not for the next: then the page begins anew. */
+/** Takes the person whom the server names. If it is another person than before, the page reloads, since they must not see the former's work. */
 function take(who: Session): void {
   const was = session.current;
   if (was && (was.user_id !== who.user_id || was.organization_id !== who.organization_id)) {
@@ -42,7 +42,7 @@ function take(who: Session): void {
   for (const go of waiting) go();
 }
 
-/** Asks who is signed in. Without an answer nothing is known, and it fails. */
+/** Asks the server who is signed in. Fails if there is no answer. */
 export async function loadSession(): Promise<void> {
   try {
     take(await api.get<Session>("/api/session"));
@@ -57,7 +57,7 @@ export async function signIn(email: string, password: string): Promise<void> {
   take(await api.post<Session>("/api/session", { email, password }));
 }
 
-/** Signs out, once everything that waits is recorded; fails where something could not be, and is then still signed in. */
+/** Signs out after everything that waits is recorded. If something cannot be recorded, it fails and the person stays signed in. */
 export async function signOut(): Promise<void> {
   if (!session.lost) {
     await Promise.all([...before].map((record) => record()));
@@ -65,7 +65,7 @@ export async function signOut(): Promise<void> {
     try {
       await api.remove("/api/session");
     } catch (error) {
-      // Refused because it is over already: that is what was wanted.
+      // The session is over already, which is the aim.
       if (!(error instanceof Problem) || error.status !== 401) throw error;
     } finally {
       leaving = false;
@@ -76,23 +76,23 @@ export async function signOut(): Promise<void> {
   session.lost = false;
 }
 
-/** Has this recorded before a sign-out; the answer ends that. */
+/** Runs `record` before a sign-out. The returned function ends that. */
 export function beforeSignOut(record: () => Promise<void>): () => void {
   before.add(record);
   return () => before.delete(record);
 }
 
-/** Does it when the same person is signed in again; a page that begins anew forgets it. */
+/** Runs `go` when the same person signs in again. A reload of the page forgets it. */
 export function onceSignedIn(go: () => void): void {
   again.push(go);
 }
 
-/** A reading that failed because the session is over is done again with the next one. */
+/** If a reading failed because the session is over, repeats it after the next sign-in. */
 export function readAgain(error: unknown, read: () => Promise<unknown>): void {
   if (error instanceof Problem && error.status === 401) onceSignedIn(() => void read());
 }
 
-/** Whether the signed-in role may change things of an event. */
+/** Whether the signed-in role may change an event. */
 export function mayManage(): boolean {
   return session.current?.role === "owner" || session.current?.role === "manager";
 }

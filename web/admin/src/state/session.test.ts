@@ -4,7 +4,7 @@ import { beforeSignOut, loadSession, onceSignedIn, session, signIn, signOut } fr
 
 const ana = { user_id: "u1", email: "ana@club.example", name: "Ana", role: "owner", organization_id: "o1", organization_name: "Club" };
 const reload = vi.fn();
-/** What the server answers, in order; `null` is a network that is gone. */
+/** The server's answers, in order. `null`: there is no network. */
 let answers: ([number, unknown] | null)[] = [];
 let asked: string[] = [];
 

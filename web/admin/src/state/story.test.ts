@@ -40,7 +40,7 @@ test("where a guest stands", () => {
   expect(standingAt(guest({ status: "checked_in", actual_count: 1 }), { re_entry: "never" })).toEqual({ words: "Inside", tone: "ok" });
   expect(standing(guest({ status: "checked_in", party_size: 4, actual_count: 3 }))).toBe("3 of 4 in");
   expect(standing(guest({ ticket_status: null }))).toBe("Expected");
-  // Whose ticket is void is not awaited, and did not stay away.
+  // A guest with a void ticket is neither expected nor a no-show.
   expect(standing(guest({ ticket_status: "voided" }))).toBe("Voided");
   expect(standing(guest({ status: "no_show", ticket_status: "refunded" }))).toBe("Refunded");
   expect(standing(guest({ status: "checked_in", actual_count: 1, ticket_status: "voided" }))).toBe("Voided");
@@ -48,10 +48,10 @@ test("where a guest stands", () => {
   const after = (change: Partial<GuestView>) => standingAt(guest({ status: "checked_in", ...change }), { re_entry: "never", status: "ended" });
   expect(after({ actual_count: 1 })).toEqual({ words: "Came", tone: "plain" });
   expect(after({ party_size: 4, actual_count: 3 }).words).toBe("3 of 4 came");
-  // Where people come again, entries are not called persons.
+  // With re-entry, the text counts entries, not persons.
   expect(standingAt(guest({ status: "checked_in", party_size: 2, actual_count: 3, inside: 1 }), { re_entry: "after_exit" }).words).toBe("3 entries for 2");
   expect(standingAt(guest({ status: "checked_in", actual_count: 2, inside: 0 }), { re_entry: "after_exit" }).words).toBe("Left");
-  // A guest who is still to come is told by their pass.
+  // For a guest who is still to come, the text is about their pass.
   const mail = (state: "sent" | "waiting" | "not_sent", why: string | null) => standingAt(guest({ mail: { state, why, at: null } }), { re_entry: "never" });
   expect(mail("sent", null)).toEqual({ words: "Pass sent", tone: "plain" });
   expect(mail("not_sent", "no such user")).toEqual({ words: "Mail refused", tone: "warn" });

@@ -1,11 +1,11 @@
-/** A guest's story in words; the server says what happened. */
+/** Texts about a guest's state and history, from what the server says. */
 import type { EventView, GuestView, MomentView, ShownGuest } from "../../../shared/api/types";
 import { changes } from "./changes.ts";
 import { words } from "../../../shared/words/organiser/index.ts";
 
 const { guest: said } = words;
 
-/** What happened, without when. */
+/** The text of an entry of the history, without its time. */
 export function told(moment: MomentView): string {
   const { moments } = said;
   const by = moment.by ? moments.by(moment.by) : "";
@@ -42,7 +42,7 @@ export function told(moment: MomentView): string {
 
 export type Tone = "ok" | "warn" | "bad" | "still" | "plain";
 
-/** Where a guest stands, in a few words: whose ticket is not valid is not expected; an ordinary state is plain. */
+/** A short text about a guest's state. A guest without a valid ticket is not called expected. The usual state has no colour. */
 export function standing(guest: GuestView, event: Pick<EventView, "re_entry"> & Partial<Pick<EventView, "status">>): { words: string; tone: Tone } {
   const { stands } = words.guests;
   const ticket = guest.ticket_status;
@@ -52,13 +52,13 @@ export function standing(guest: GuestView, event: Pick<EventView, "re_entry"> & 
   const { actual_count: came, party_size: party, inside } = guest;
   if (event.re_entry === "after_exit" && inside === 0) return { words: stands.left, tone: "plain" };
   if (party > 1 && event.re_entry !== "never") return { words: stands.entries(came, party), tone: "ok" };
-  // Who was let in is inside as long as the event goes on, and came once it is over.
+  // A guest who was let in counts as inside during the event. After it the text says that they came.
   const over = event.status === "ended" || event.status === "archived";
   if (came < party) return { words: (over ? stands.cameSome : stands.some)(came, party), tone: "ok" };
   return over ? { words: stands.came, tone: "plain" } : { words: stands.inside, tone: "ok" };
 }
 
-/** Of a guest who is still to come, what there is to say about their pass. */
+/** The text about the pass of a guest who is still to come. */
 function mailStanding({ mail }: Pick<GuestView, "mail">): { words: string; tone: Tone } | null {
   const { stands } = words.guests;
   if (mail?.state === "sent") return { words: stands.passSent, tone: "plain" };
@@ -66,10 +66,10 @@ function mailStanding({ mail }: Pick<GuestView, "mail">): { words: string; tone:
   if (mail?.state === "not_sent") return noAddress(mail.why) ? { words: stands.noMail, tone: "plain" } : { words: stands.mailRefused, tone: "warn" };
   return null;
 }
-/** There was no address to send to: nothing went wrong. */
+/** Whether the mail was not sent because the guest has no address. That is no failure. */
 const noAddress = (why: string | null): boolean => why !== null && /no e-mail/i.test(why);
 
-/** How the mail of a guest's pass stands; empty where there is nothing to tell. `when` writes its moment. */
+/** A text about the mail with a guest's pass. Empty if there is nothing to say. `when` formats a moment. */
 export function mailWords({ mail }: Pick<GuestView, "mail">, when: (at: string) => string): string {
   if (mail === null) return "";
   if (mail.state === "sent") return said.mailSent(mail.at === null ? "" : when(mail.at)).trim();
@@ -79,15 +79,15 @@ export function mailWords({ mail }: Pick<GuestView, "mail">, when: (at: string) 
 }
 
 /**
- * A text message with the pass, for a guest without e-mail; `?&body=` is what both Android and iOS read. "+49 (0)170" is
- * how people write a number for both sides of a border: abroad the zero is not dialled.
+ * A link that opens a text message with the pass, for a guest without e-mail. Both Android and iOS read `?&body=`. In a number such
+ * as "+49 (0)170" the zero in brackets is left out, because nobody dials it after a country code.
  */
 export function smsLink(phone: string, text: string): string {
   const number = phone.trim().startsWith("+") ? phone.replace(/\(\s*0\s*\)/g, "") : phone;
   return `sms:${number.replace(/[^\d+]/g, "")}?&body=${encodeURIComponent(text)}`;
 }
 
-/** A guest as the form has them; `null` before they are read. */
+/** The values of a guest's form. `null`: the guest is not read yet. */
 export const filled = (guest: ShownGuest | null) => ({
   name: guest?.name ?? "",
   email: guest?.email ?? "",
@@ -95,17 +95,17 @@ export const filled = (guest: ShownGuest | null) => ({
   party_size: guest?.party_size ?? 1,
   note: guest?.note ?? "",
   flag: guest?.flag ?? "",
-  /** Names and values, as text: two forms are compared field by field. */
+  /** The guest's own fields as one JSON text, because two forms are compared value by value. */
   fields: JSON.stringify(Object.entries(guest?.fields ?? {})),
   external_id: guest?.external_id ?? "",
   guest_list_id: guest?.guest_list_id ?? "",
 });
 type Form = ReturnType<typeof filled>;
 
-/** Reads what [`filled`] made of a guest's own fields. */
+/** Reads the text that [`filled`] made of a guest's own fields. */
 export const ownFields = (text: string): [name: string, value: string][] => JSON.parse(text) as [string, string][];
 
-/** What a save sends: the fields that were changed in the form, an emptied one as `null`. */
+/** The fields that a save sends: those that were changed in the form. An emptied field is `null`. */
 export function changedFields(before: Form, after: Form): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(changes(before, after)).map(([field, value]) => {
@@ -115,7 +115,7 @@ export function changedFields(before: Form, after: Form): Record<string, unknown
   );
 }
 
-/** What changed of a guest's own fields: a value, or `null` for one that was taken away. */
+/** The changes of a guest's own fields: from a name to its new value, or to `null` if it was removed. */
 function changedOwn(before: readonly [string, string][], after: readonly [string, string][]): Record<string, string | null> {
   const now = new Map(after.map(([name, value]) => [name.trim(), value.trim()]).filter(([name]) => name !== "") as [string, string][]);
   const was = new Map(before);
@@ -124,5 +124,5 @@ function changedOwn(before: readonly [string, string][], after: readonly [string
   return Object.fromEntries([...gone, ...set]);
 }
 
-/** Whom a list names: of whoever asked for it only that they were there. */
+/** The name in a list. An erased guest has no name, only a text that says so. */
 export const nameOf = (guest: { name: string; erased_at: string | null }): string => (guest.erased_at === null ? guest.name : said.erasedName);

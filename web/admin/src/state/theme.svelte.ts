@@ -1,4 +1,4 @@
-/** Light or night: like the device, unless a person chose. The choice is kept in this browser. */
+/** The theme: light or night. It follows the device, unless a person chose one. This browser stores the choice. */
 
 export type Theme = "system" | "light" | "night";
 const KEY = "admit.theme";
@@ -20,7 +20,7 @@ function show(): void {
   else root.dataset["theme"] = theme.chosen;
 }
 
-/** Shows the kept choice; called before anything is drawn. */
+/** Applies the stored choice. The app calls it before it draws anything. */
 export const beginTheme = show;
 
 export function choose(next: Theme): void {
@@ -28,7 +28,7 @@ export function choose(next: Theme): void {
   try {
     localStorage.setItem(KEY, next);
   } catch {
-    // A browser that keeps nothing shows the choice until it is closed.
+    // The browser stores nothing. The choice then holds until the page is closed.
   }
   show();
 }

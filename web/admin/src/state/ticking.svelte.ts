@@ -1,4 +1,4 @@
-/** The server's clock, second by second, while a component is shown: ages and counts of seconds are told by it. */
+/** The server's time, updated regularly while a component is shown. Ages and countdowns use it. */
 import { onMount } from "svelte";
 import { serverTime } from "../../../shared/api/client";
 

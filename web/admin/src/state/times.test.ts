@@ -25,7 +25,7 @@ test("a span names the day of its end only where it is another", () => {
 
 test("a length has its two largest parts, and what just happened is now", () => {
   expect([40_000, 11 * 60_000, 124 * 60_000, 120 * 60_000, 9.4 * 86_400_000].map(length)).toEqual(["40 s", "11 min", "2 h 04 min", "2 h", "9 days"]);
-  // Rounded at every step, and never "60 s" or "60 min".
+  // Each length is rounded, and never becomes "60 s" or "60 min".
   expect([59_400, 59_600, 220_000, 59.6 * 60_000, 2.99 * 86_400_000].map(length)).toEqual(["59 s", "1 min", "4 min", "1 h", "3 days"]);
   expect(ago(null, NOW)).toBe("never");
   expect(ago("2026-11-27T18:44:55Z", NOW)).toBe("just now");
@@ -50,6 +50,6 @@ test("from two days on moments are apart by days of the calendar, as people coun
   expect(apart(tuesday, saturday, zone)).toBe("3 days");
   expect(apart(saturday, "2026-11-30T13:19:00+01:00", zone)).toBe("47 h 59 min");
   expect(apart(saturday, "2026-11-30T23:59:00+01:00", zone)).toBe("2 days");
-  // 25 hours long: the clocks go back on 25 October.
+  // 25 October has 25 hours, because the clocks go back.
   expect(apart("2026-10-24T12:00:00+02:00", "2026-10-26T12:00:00+01:00", zone)).toBe("2 days");
 });

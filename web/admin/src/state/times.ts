@@ -1,6 +1,6 @@
 /**
- * The one way the app writes a time: by a 24-hour clock, in the event's own zone, with its weekday where the day isn't
- * today's. The words come from the catalogue.
+ * Formats all times of the app: by a 24-hour clock, in the event's own time zone, and with the day if it is not today. The words
+ * come from the catalogue.
  */
 import { words } from "../../../shared/words/organiser/index.ts";
 
@@ -12,7 +12,7 @@ type Moment = string | number;
 const at = (moment: Moment): number => (typeof moment === "number" ? moment : Date.parse(moment));
 
 const formats = new Map<string, Intl.DateTimeFormat>();
-/** Formats are dear to make and are asked for by the hundred. */
+/** Gives a format from a cache. Making one is slow, and a page needs hundreds. */
 function format(zone: string, name: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
   const key = `${zone} ${name}`;
   let known = formats.get(key);
@@ -27,10 +27,10 @@ export const clock = (moment: Moment, zone: string): string => format(zone, "clo
 export const clockSeconds = (moment: Moment, zone: string): string =>
   format(zone, "seconds", { hour: "2-digit", minute: "2-digit", second: "2-digit" }).format(at(moment));
 
-/** The day as sortable text: whether two moments are of one day. */
+/** The day as sortable text. Two moments are on the same day if it is equal. */
 const dayKey = (moment: Moment, zone: string): string =>
   format(zone, "key", { year: "numeric", month: "2-digit", day: "2-digit" }).formatToParts(at(moment)).map((part) => part.value).join("");
-/** The day of the zone's calendar, counted in days. */
+/** The number of the day in the zone's calendar. */
 function dayNumber(moment: Moment, zone: string): number {
   const parts = format(zone, "key", { year: "numeric", month: "2-digit", day: "2-digit" }).formatToParts(at(moment));
   const of = (type: string): number => Number(parts.find((part) => part.type === type)?.value);
@@ -38,10 +38,10 @@ function dayNumber(moment: Moment, zone: string): number {
 }
 const yearOf = (moment: Moment, zone: string): string => format(zone, "year", { year: "numeric" }).format(at(moment));
 
-/** Without the comma that some languages put after a weekday. */
+/** Removes the comma that some languages put after a weekday. */
 const plain = (text: string): string => text.replace(",", "");
 
-/** "Sat 27 Nov", with its year where it isn't the year of `now`. */
+/** "Sat 27 Nov", with the year if it is not that of `now`. */
 export function day(moment: Moment, zone: string, now: number = Date.now()): string {
   const short = { weekday: "short", day: "numeric", month: "short" } as const;
   if (yearOf(moment, zone) === yearOf(now, zone)) return plain(format(zone, "day", short).format(at(moment)));
@@ -61,7 +61,7 @@ export const dateTime = (moment: Moment, zone: string, now: number = Date.now())
 export const when = (moment: Moment, zone: string, now: number): string =>
   dayKey(moment, zone) === dayKey(now, zone) ? clock(moment, zone) : dateTime(moment, zone, now);
 
-/** The end of a span: "23:30", "Sun 02:00" on the day after, its whole date later than that. */
+/** The end of a span: "23:30" on the same day, "Sun 02:00" on the day after, and with its whole date later. */
 function endOf(from: Moment, to: Moment, zone: string, now: number): string {
   if (dayKey(from, zone) === dayKey(to, zone)) return clock(to, zone);
   if (at(to) - at(from) < 6 * DAY) return `${weekday(to, zone)} ${clock(to, zone)}`;
@@ -77,8 +77,8 @@ export const longSpan = (from: Moment, to: Moment, zone: string): string =>
   times.span(times.at(longDay(from, zone), clock(from, zone)), endOf(from, to, zone, at(from)));
 
 /**
- * "2 h 04 min", "9 days", "40 s": two parts at most, of which the smaller may be left out. Rounded, so that it agrees with the
- * clock times beside it.
+ * A length such as "2 h 04 min", "9 days", "40 s". It has at most two parts. It is rounded, so that it agrees with the times
+ * beside it.
  */
 export function length(milliseconds: number): string {
   const passed = Math.max(0, milliseconds);
@@ -89,7 +89,7 @@ export function length(milliseconds: number): string {
   return times.days(Math.round(passed / DAY));
 }
 
-/** How far apart two moments are. From two days on these are days of the calendar: from Saturday to Tuesday, 3. */
+/** The distance of two moments. From two days on it counts calendar days: from Saturday to Tuesday it is 3 days. */
 export function apart(from: Moment, to: Moment, zone: string): string {
   const [first, last] = [Math.min(at(from), at(to)), Math.max(at(from), at(to))];
   const days = dayNumber(last, zone) - dayNumber(first, zone);
@@ -111,7 +111,7 @@ interface Dated {
   time_zone: string;
 }
 
-/** How the doors stand, in a sentence under the title: "Doors open for 2 h 04 min · ends 23:30". */
+/** The sentence about the doors under the title: "Doors open for 2 h 04 min · ends 23:30". */
 export function doors(event: Dated, now: number): string {
   const [start, end] = [Date.parse(event.starts_at), Date.parse(event.ends_at)];
   const ends = when(event.ends_at, event.time_zone, now);
@@ -122,7 +122,7 @@ export function doors(event: Dated, now: number): string {
 }
 
 const zoneName = (zone: string): string => (zone.split("/").pop() ?? zone).replaceAll("_", " ");
-/** "Kathmandu time", where the reader's own clock shows another; empty where it is the same. */
+/** "Kathmandu time" if the reader's own time zone shows another time. Empty if it shows the same. */
 export function foreignZone(zone: string, now: number = Date.now()): string {
   const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
   return clock(now, zone) === clock(now, here) ? "" : times.inZone(zoneName(zone));

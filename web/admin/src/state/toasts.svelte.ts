@@ -1,12 +1,12 @@
-/** Short messages about what was done; each goes by itself and can be sent away. Failures stay where they happened. */
+/** Short messages about what was done. Each disappears by itself or when a person closes it. Failures are shown where they happened. */
 
-/** How long one stays, in milliseconds: long enough to be read twice. */
+/** How long a message stays, in milliseconds. People can read it twice in that time. */
 const STAYS_MS = 6_000;
 
 export interface Toast {
   id: number;
   text: string;
-  /** Where what was done can be looked at. */
+  /** The page that shows what was done. */
   to?: string | undefined;
 }
 

@@ -1,9 +1,9 @@
-/** The live page on a screen on a wall: no navigation, large, and nobody's name. It stands in the address, so that a link leads to it. */
+/** The live page for a screen on a wall: large, without navigation and without names. The address says so, so that a link can open it. */
 import { rewrite, route } from "./route.svelte";
 
 export const onWall = (): boolean => new URLSearchParams(route.search).has("wall");
 
-/** Fills the screen where the browser allows it; the page is a wall screen without it too. */
+/** Shows the page for a wall, in full screen if the browser allows that. */
 export function toWall(): void {
   rewrite({ wall: "1" }, true);
   document.documentElement.requestFullscreen?.().catch(() => {});
@@ -13,7 +13,7 @@ export function offWall(): void {
   if (document.fullscreenElement) document.exitFullscreen().catch(() => {});
 }
 
-/** Keeps the screen awake while it hangs there, and leaves when somebody left the full screen. Gives back what ends it. */
+/** Keeps the screen awake, and leaves the wall page when somebody ends full screen. The returned function ends this. */
 export function hang(): () => void {
   let lock: WakeLockSentinel | undefined;
   let over = false;

@@ -2,10 +2,10 @@
 import { api } from "../../../shared/api/client";
 import type { Listed } from "../../../shared/api/types";
 
-/** The most that one request gives. */
+/** The most items of one request. */
 const PAGE = 500;
 
-/** Everything of a list, or its first `atMost`, and whether there was more; `path` may have a query. */
+/** Reads all items of a list, but at most `atMost`. `more`: whether there are more. `path` may have a query. */
 export async function allOf<T>(path: string, atMost: number): Promise<{ items: T[]; more: boolean }> {
   const items: T[] = [];
   let cursor: string | null = null;

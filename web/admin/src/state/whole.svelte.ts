@@ -1,4 +1,4 @@
-/** A list that the server gives whole: read, read again after a change, and known to be empty only once it was read. */
+/** A list that the server gives in one answer. It is read again after a change. Only after a reading does an empty list mean that there are no items. */
 import { api } from "../../../shared/api/client";
 import type { Listed } from "../../../shared/api/types";
 import { latest } from "./latest";

@@ -1,4 +1,4 @@
-/** Wall clock times in an event's own zone: what `<input type="datetime-local">` holds, and back. */
+/** Converts moments to local times of an event's zone, as `<input type="datetime-local">` has them, and back. */
 
 function parts(at: number, zone: string): number {
   const format = new Intl.DateTimeFormat("en-GB", {
@@ -9,19 +9,19 @@ function parts(at: number, zone: string): number {
   return Date.UTC(year, month - 1, day, hour, minute, second);
 }
 
-/** How far the zone's clocks are ahead of UTC at a moment, in milliseconds. */
+/** How far the zone is ahead of UTC at a moment, in milliseconds. */
 function ahead(at: number, zone: string): number {
   const whole = Math.floor(at / 1_000) * 1_000;
   return parts(whole, zone) - whole;
 }
 
-/** What the clocks of the zone show: `2026-11-22T20:00`. */
+/** The local time of a moment in the zone: `2026-11-22T20:00`. */
 export function toZoneInput(at: string, zone: string): string {
   const moment = Date.parse(at);
   return new Date(moment + ahead(moment, zone)).toISOString().slice(0, 16);
 }
 
-/** The moment at which the clocks of the zone show this. An hour that is skipped in spring is the one after it. */
+/** The moment of a local time in the zone. A time in the hour that is skipped in spring becomes one an hour later. */
 export function fromZoneInput(value: string, zone: string): string {
   const wall = Date.parse(`${value.length === 16 ? `${value}:00` : value}Z`);
   const before = wall - ahead(wall - 86_400_000, zone);
@@ -32,12 +32,12 @@ export function fromZoneInput(value: string, zone: string): string {
 
 export const browserZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-/** Every zone the browser knows, and these, in order. */
+/** All time zones that the browser knows, and `more`, sorted. */
 export function zones(...more: string[]): string[] {
   return [...new Set([...Intl.supportedValuesOf("timeZone"), "UTC", ...more])].sort();
 }
 
-/** A time of day as somebody types it ("8", "20", "930", "20:30", "20.30") by a 24-hour clock: "20:30"; empty where it is none. */
+/** Reads a time of day that a person typed ("8", "20", "930", "20.30") as "20:30". Empty if it is none. */
 export function readClock(typed: string): string {
   const [, hours, minutes] = /^(\d{1,2}?)(?:[:.]?(\d{2}))?$/.exec(typed.trim()) ?? [];
   if (hours === undefined || Number(hours) > 23 || Number(minutes ?? 0) > 59) return "";

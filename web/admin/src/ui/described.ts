@@ -1,2 +1,2 @@
-/** What describes a field of `Field.svelte`: its message and its hint. */
+/** The ids of the error and the hint of a field in `Field.svelte`, for `aria-describedby`. */
 export const described = (id: string): string => `wrong-${id} hint-${id}`;

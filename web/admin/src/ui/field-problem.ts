@@ -1,4 +1,4 @@
-/** What the browser finds wrong with a field, in our words. */
+/** The app's text for an error that the browser finds in a field. */
 import { words } from "../../../shared/words/organiser/index.ts";
 
 interface Checked {

@@ -1,4 +1,4 @@
-/** A small panel that a button opens: closed by Escape, by a click elsewhere, by choosing, and given back its focus. */
+/** A small panel that a button opens. Escape, a click elsewhere or a choice closes it. The button then gets the focus back. */
 
 export class Menu {
   open = $state(false);
@@ -14,7 +14,7 @@ export class Menu {
     this.open = false;
     if (inside) this.button?.focus();
   };
-  /** For the window: clicks and Escape while it is open. */
+  /** A listener for the window: a click elsewhere closes the open panel. */
   elsewhere = (event: MouseEvent): void => {
     const target = event.target as Node;
     if (this.open && !this.panel?.contains(target) && !this.button?.contains(target)) this.open = false;

@@ -4,7 +4,7 @@ import type { Format } from "./formats.ts";
 import type { FromDecoder, ReaderFault, ToDecoder } from "./messages.ts";
 import { FrameWatch } from "./watch.ts";
 
-/** `muted`: open, and a call or another app keeps its picture away. */
+/** `muted`: the camera is open, but a call or another app takes its picture. */
 export type CameraState = "off" | "starting" | "live" | "muted" | "denied" | "none" | "lost" | "busy";
 
 export interface CameraEvents {
@@ -12,45 +12,45 @@ export interface CameraEvents {
   /** Two codes are in view. */
   crowd(): void;
   torch(available: boolean): void;
-  /** How far the picture can be enlarged; null: this camera cannot. */
+  /** How far the picture is enlarged and can be. Null: this camera cannot enlarge. */
   zoom(zoom: Zoom | null): void;
-  /** The cameras of this device, once their names may be known, and the one that runs. */
+  /** The cameras of this device and the one that runs. The browser names them only after a person allowed a camera. */
   cameras(all: CameraKind[], current: string): void;
-  /** It had stopped or stood still, and runs again. */
+  /** The picture had stopped or stood still, and runs again. */
   restarted(): void;
-  /** No code can be read, and why; null: they are read again. */
+  /** Why no code can be read. Null: codes are read again. */
   fault(fault: ReaderFault | null): void;
 }
 
-/** How many times larger than it is. */
+/** The enlargement of the picture, as a factor, and the largest factor. */
 export interface Zoom {
   factor: number;
   most: number;
 }
 
-/** Which camera to open, by the browser's id of it; empty: none is named. */
+/** The camera to open, by the browser's id for it. Both texts may be empty. */
 export interface Wish {
-  /** A person chose it. */
+  /** The camera that a person chose. Empty: nobody chose one. */
   chosen: string;
-  /** It was the best one the last time. */
+  /** The camera that was the best one the last time. Empty: not known. */
   last: string;
 }
 
-/** Without a code for this long, four frames a second are enough: phones get hot (experience §3). */
+/** After this time without a code the camera reads only four frames a second, because phones get hot (experience §3). */
 const IDLE_AFTER_MS = 2 * 60_000;
 const IDLE_FRAME_MS = 250;
-/** So often we look whether the picture goes on. */
+/** The interval at which the app checks that new frames come, milliseconds. */
 const LOOK_EVERY_MS = 1_000;
 
 /**
- * One camera stream for the whole shift, and the loop that hands its frames to the decoder worker: at most one on its
- * way, so that a slow phone drops frames instead of queueing them.
+ * One camera stream for the whole shift, and the loop that sends its frames to the decoder worker. At most one frame is on its
+ * way, so a slow phone drops frames and does not queue them.
  */
 export class Camera {
   #stream: MediaStream | null = null;
   #video: HTMLVideoElement | null = null;
   #decoder: Worker;
-  /** The kinds it was told last. */
+  /** The kinds of codes that the decoder was told last. */
   #formats = "";
   #busy = true;
   #lastFrame = 0;
@@ -59,13 +59,13 @@ export class Camera {
   #torch = false;
   #front = false;
   #zoom: Zoom | null = null;
-  /** This tab scans: whatever takes the camera away, we want it back. */
+  /** True while this tab scans. If something takes the camera away, the app opens one again. */
   #wanted = false;
   #opening = false;
-  /** It was open, and is gone: tried again as long as it is wanted. */
+  /** The camera was open and is gone. The app tries to open one again as long as `#wanted` holds. */
   #isLost = false;
   #watch = new FrameWatch();
-  /** Of taking frames out of the video; those of reading them are the decoder's. */
+  /** Failures to take a frame out of the video. The decoder counts failures to read one. */
   #failures = new Failures();
   #looking: ReturnType<typeof setInterval>;
 
@@ -83,22 +83,22 @@ export class Camera {
     this.#looking = setInterval(() => this.#look(), LOOK_EVERY_MS);
   }
 
-  /** The kinds of codes to read from now on, QR beside them; an event's list may name them. */
+  /** Sets the kinds of codes to read in addition to QR. They come from the event's list and from this device's settings. */
   setFormats(formats: readonly Format[]): void {
-    // It is asked with every view of the engine: the decoder is told what changes.
+    // Each view of the engine leads to this call. The decoder is told only of a change.
     if (String(formats) === this.#formats) return;
     this.#formats = String(formats);
-    // A copy: what a screen holds is not what a worker can be handed.
+    // A copy, because the array of a Svelte state is a proxy, which `postMessage` cannot send.
     this.#decoder.postMessage({ kind: "formats", formats: [...formats] } satisfies ToDecoder);
   }
 
-  /** Takes the camera that a person chose; empty: the best one for tickets. */
+  /** Opens the camera that a person chose. Empty: the best one for tickets. */
   async use(chosen: string): Promise<void> {
     this.wish = { ...this.wish, chosen };
     if (this.#stream !== null) await this.#reopen();
   }
 
-  /** Looks at who stands before the screen, or else at what is held behind the phone. */
+  /** Chooses the front camera, which sees people before the screen, or a rear one. */
   face(front: boolean): void {
     if (this.#front === front) return;
     this.#front = front;
@@ -129,7 +129,7 @@ export class Camera {
     await this.#begin();
   }
 
-  /** Asks for a camera; whether one runs now. One that was lost is tried again later, whoever asked. */
+  /** Opens a camera, and says whether one runs now. If a camera was lost and none can be opened, `#look` tries again later. */
   async #begin(): Promise<boolean> {
     if (this.#opening) return false;
     this.#opening = true;
@@ -146,7 +146,7 @@ export class Camera {
       this.#watch.anew();
     }
     if (!this.#wanted) {
-      // Another tab scans by now.
+      // The camera was closed meanwhile, because another tab scans now.
       letGo(stream);
       return false;
     }
@@ -175,14 +175,14 @@ export class Camera {
       try {
         return await navigator.mediaDevices.getUserMedia({ audio: false, video: { deviceId: { exact: wished }, ...size } });
       } catch (error) {
-        // It is gone, or the browser gave its cameras new ids. Whatever else is wrong is wrong with any camera.
+        // `none`: the camera is gone, or the browser gave its cameras new ids. Any other error would come with every camera.
         if (stateOf(error) !== "none") throw error;
       }
     }
     return navigator.mediaDevices.getUserMedia({ audio: false, video: { facingMode: { ideal: "environment" }, ...size } });
   }
 
-  /** Once a camera is allowed the others have names: where one of them reads tickets better, it is taken. */
+  /** Changes to another camera if that reads tickets better. The others have names only after a person allowed a camera. */
   async #compare(track: MediaStreamTrack | undefined): Promise<void> {
     const current = track?.getSettings?.().deviceId ?? "";
     let cameras: CameraKind[];
@@ -192,7 +192,7 @@ export class Camera {
       return;
     }
     const running = cameras.find((camera) => camera.id === current);
-    // Of the camera that runs more is known than of the others.
+    // The running camera's track gives its abilities, which some browsers do not give for other cameras.
     if (running !== undefined && track !== undefined) running.abilities = abilitiesOf(track);
     this.events.cameras(cameras, current);
     const best = !this.#front && this.wish.chosen === "" && running !== undefined ? bestCamera(cameras) : null;
@@ -201,12 +201,12 @@ export class Camera {
     await this.#reopen();
   }
 
-  /** Open, and something keeps its picture away: it says so when that is over. */
+  /** Whether the camera is open, but a call or another app takes its picture. The event `unmute` reports the end of that. */
   #isMuted(): boolean {
     return this.#stream?.getVideoTracks()[0]?.muted === true;
   }
 
-  /** Lets go of the camera: this tab no longer scans. */
+  /** Closes the camera, because this tab no longer scans. */
   close(): void {
     this.#wanted = this.#isLost = false;
     this.#drop();
@@ -228,13 +228,13 @@ export class Camera {
     this.#decoder.terminate();
   }
 
-  /** Somebody touched the screen or pressed a key: full speed again, and a picture that stands still runs on. */
+  /** Called when somebody touches the screen or presses a key. Frames are read at full speed again, and a paused video plays. */
   wake(): void {
     this.#lastActivity = performance.now();
     this.#playOn();
   }
 
-  /** A lock, a call or a refused start leaves the video paused, and nobody says so. */
+  /** Plays a paused video again. A screen lock, a call or a refused start pauses it without any event. */
   readonly #playOn = (): void => {
     const video = this.#video;
     if (document.visibilityState !== "visible") return;
@@ -242,7 +242,7 @@ export class Camera {
     else if (this.#stream !== null && video?.paused === true) void video.play().catch(() => {});
   };
 
-  /** Looks whether the picture goes on, and begins anew where it does not. */
+  /** Checks that new frames come, and opens a camera again if none do. */
   #look(): void {
     const visible = document.visibilityState === "visible";
     const playing = this.#stream !== null && this.#video?.isConnected === true && !this.#video.paused && !this.#isMuted();
@@ -250,19 +250,19 @@ export class Camera {
     if (this.#watch.isFrozen(performance.now(), expected)) void this.#again();
   }
 
-  /** The camera was taken away, or stands still: another is asked for. Where there is none it is tried again later. */
+  /** Opens a camera again after the last one was taken away or stood still. If none can be opened, `#look` tries again later. */
   async #again(): Promise<void> {
     if (!this.#wanted || this.#opening) return;
     this.#drop();
     this.events.torch(false);
     this.events.state("lost");
     this.#isLost = true;
-    // Whoever looks at another app gets no camera: it is asked for when the page is seen again.
+    // A hidden page gets no camera. `#playOn` asks for one when the page is visible again.
     if (document.visibilityState !== "visible") return;
     if (await this.#begin()) this.events.restarted();
   }
 
-  /** Enlarges the picture; resolves to how far it is now. */
+  /** Enlarges the picture, and gives the enlargement that it then has. */
   async setZoom(factor: number): Promise<Zoom | null> {
     const track = this.#stream?.getVideoTracks()[0];
     if (track === undefined || this.#zoom === null) return null;
@@ -270,12 +270,12 @@ export class Camera {
       await track.applyConstraints({ advanced: [{ zoom: factor } as MediaTrackConstraintSet] });
       this.#zoom = { ...this.#zoom, factor };
     } catch {
-      // It stays as it is; the button shows that.
+      // The enlargement stays as it was, and the button shows that.
     }
     return this.#zoom;
   }
 
-  /** Switches the lamp; resolves to what it is now. */
+  /** Switches the lamp, and says whether it is then on. */
   async toggleTorch(): Promise<boolean> {
     const track = this.#stream?.getVideoTracks()[0];
     if (track === undefined || !hasTorch(track)) return false;
@@ -284,7 +284,7 @@ export class Camera {
       await track.applyConstraints({ advanced: [{ torch: on } as MediaTrackConstraintSet] });
       this.#torch = on;
     } catch {
-      // The lamp stays as it is; the button shows that.
+      // The lamp stays as it was, and the button shows that.
     }
     return this.#torch;
   }
@@ -294,7 +294,7 @@ export class Camera {
     try {
       await video.play();
     } catch {
-      // iOS refuses to play before the first tap; the frame loop starts with the first frame, whenever it comes.
+      // iOS refuses to play before the first tap. The frame loop starts with the first frame, however late that comes.
     }
     this.events.state(this.#isMuted() ? "muted" : "live");
     this.#run += 1;
@@ -324,7 +324,7 @@ export class Camera {
       if (this.#failures.read()) this.events.fault(null);
     } catch (error) {
       this.#busy = false;
-      // Mostly the video has no picture yet, or just lost it.
+      // The usual cause is that the video has no picture yet, or just lost it. That is no failure.
       const fault = video.readyState < video.HAVE_CURRENT_DATA ? null : this.#failures.failed(error);
       if (fault !== null) this.events.fault(fault);
     }
@@ -352,7 +352,7 @@ export class Camera {
   }
 }
 
-/** What we end ourselves is no news. */
+/** Ends a stream. Its events are removed first, so that this end is not taken for a lost camera. */
 function letGo(stream: MediaStream): void {
   for (const track of stream.getTracks()) {
     track.onended = track.onmute = track.onunmute = null;
@@ -360,7 +360,7 @@ function letGo(stream: MediaStream): void {
   }
 }
 
-/** What a camera says of itself, also one that does not run (Chromium). */
+/** The label and abilities of a camera. Chromium also gives the abilities of a camera that does not run. */
 function kindOf(device: MediaDeviceInfo): CameraKind {
   const kind: CameraKind = { id: device.deviceId, label: device.label };
   const abilities = "getCapabilities" in device ? abilitiesOf(device as unknown as MediaStreamTrack) : undefined;
@@ -378,7 +378,7 @@ function zoomOf(track: MediaStreamTrack | undefined): Zoom | null {
 }
 
 function hasTorch(track: MediaStreamTrack | undefined): boolean {
-  // The list of supported constraints says yes even without a lamp; the track itself knows.
+  // `getSupportedConstraints` lists `torch` also on devices without a lamp. The track's capabilities tell the truth.
   const capabilities = track?.getCapabilities?.() as { torch?: boolean } | undefined;
   return capabilities?.torch === true;
 }

@@ -1,6 +1,6 @@
-/** Which of a phone's cameras reads tickets best. A ticket is held at arm's length: the ordinary rear camera that focuses near. */
+/** Chooses the camera that reads tickets best. Tickets are held at arm's length, so that is the ordinary rear camera that focuses near. */
 
-/** As much of a camera as is known of it: browsers give its label only once one was allowed, and few its abilities. */
+/** The known facts about a camera. Browsers give labels only after a person allowed a camera, and few give abilities. */
 export interface CameraKind {
   id: string;
   label: string;
@@ -8,14 +8,14 @@ export interface CameraKind {
 }
 
 const FRONT = /\b(?:front|user|facetime|selfie)\b/i;
-/** Lenses for landscapes, distance or depth: a code at arm's length is too small, too large or a blur. */
+/** Labels of lenses for wide, distant, close or depth pictures. They show a code at arm's length too small, too large or blurred. */
 const SPECIAL = /\b(?:ultra|tele(?:photo)?|depth|macro|infrared|ir|desk view)\b|\b0[.,]\d+\s*[x×]/i;
-/** An iPhone's cameras that change the lens by themselves, to the near one when something comes close. */
+/** Labels of an iPhone's cameras that change to the near lens by themselves when something comes close. */
 const CHANGES_LENS = /\b(?:dual|triple)\b/i;
-/** Android numbers its cameras; the main one of each side is the first. */
+/** Android numbers its cameras. The main camera of each side has the lowest number. */
 const NUMBERED = /\bcamera2? (\d+)/i;
 
-/** Higher reads tickets better. */
+/** Points for a camera: the higher, the better it reads tickets. */
 export function fitness({ label, abilities }: CameraKind): number {
   let points = 0;
   if (FRONT.test(label) || (abilities?.facingMode?.includes("user") ?? false)) points -= 100;
@@ -23,7 +23,7 @@ export function fitness({ label, abilities }: CameraKind): number {
   if (CHANGES_LENS.test(label)) points += 10;
   const focus = abilities?.focusMode;
   if (focus !== undefined && focus.length > 0) points += focus.includes("continuous") ? 20 : -20;
-  // Metres: nearer than a hand's breadth is as good as it gets.
+  // Metres. A camera that focuses at 15 cm or nearer is near enough for tickets.
   const nearest = abilities?.focusDistance?.min;
   if (nearest !== undefined) points += nearest <= 0.15 ? 5 : -5;
   const number = NUMBERED.exec(label)?.[1];
@@ -31,14 +31,14 @@ export function fitness({ label, abilities }: CameraKind): number {
   return points;
 }
 
-/** The best camera for tickets; of equals the first, which is the system's own order. */
+/** The best camera for tickets. Of cameras with equal points it is the first in the system's order. */
 export function bestCamera<Kind extends CameraKind>(cameras: readonly Kind[]): Kind | null {
   let best: Kind | null = null;
   for (const camera of cameras) if (best === null || fitness(camera) > fitness(best)) best = camera;
   return best;
 }
 
-/** Whether a person should see this camera only behind the others. */
+/** Whether the list of cameras shows this one after the others. */
 export function isSpecial(label: string): boolean {
   return SPECIAL.test(label);
 }

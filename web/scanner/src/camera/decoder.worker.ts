@@ -1,4 +1,4 @@
-/** The decoder worker: frames in, codes out, straight to the engine worker. */
+/** The decoder worker. It gets frames from the page, and sends the codes in them to the engine worker. */
 import { prepareZXingModule, readBarcodes } from "zxing-wasm/reader";
 import wasmUrl from "zxing-wasm/reader/zxing_reader.wasm?url";
 import type { ReaderAnswer, ReaderMessage } from "../engine/messages.ts";
@@ -10,7 +10,7 @@ import { Presence } from "./presence.ts";
 const page = self as unknown as DedicatedWorkerGlobalScope;
 const post = (message: FromDecoder) => page.postMessage(message);
 
-/** Without a hit for this long the whole picture is tried as well, milliseconds. */
+/** If no code was found for this long, the worker reads the whole picture in every other frame, milliseconds. */
 const WIDEN_MS = 5000;
 
 const presence = new Presence();
@@ -22,7 +22,7 @@ let context: OffscreenCanvasRenderingContext2D | null = null;
 let lastHit = performance.now();
 let wide = false;
 
-// The file is ours: left alone, the library would fetch it from a public server.
+// Admit serves the library's WASM file itself. By default the library would fetch it from a public server.
 const loaded = prepareZXingModule({ overrides: { locateFile: () => wasmUrl }, fireImmediately: true });
 
 page.onmessage = (event: MessageEvent<ToDecoder>) => {
@@ -63,7 +63,7 @@ async function look(frame: VideoFrame | ImageBitmap): Promise<void> {
       engine?.postMessage({ text: sight.text, readAt: performance.timeOrigin + now } satisfies ReaderMessage);
     }
   } catch (error) {
-    // A frame that can't be read is a frame without a code, and the next one is 30 ms away; unless none can be read.
+    // One frame that can't be read counts as a frame without a code, since the next one follows in 30 ms. Many in a row are a fault.
     const fault = failures.failed(error);
     if (fault !== null) post({ kind: "fault", fault });
   } finally {
@@ -72,7 +72,7 @@ async function look(frame: VideoFrame | ImageBitmap): Promise<void> {
   }
 }
 
-/** The middle square, which is what the screen shows; every other frame whole when nothing was found for a while. */
+/** The part of a frame to read: the middle square, which the screen shows. If nothing was found for a while, every other frame is read whole. */
 function grab(frame: VideoFrame | ImageBitmap): ImageData {
   const width = "displayWidth" in frame ? frame.displayWidth : frame.width;
   const height = "displayHeight" in frame ? frame.displayHeight : frame.height;

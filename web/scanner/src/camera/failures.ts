@@ -1,11 +1,11 @@
 import type { ReaderFault } from "./messages.ts";
 
-/** Whether frames can be read at all: one that can't is a frame without a code, but a row of them is a broken reader. */
+/** Tells when the reader is broken. One frame that fails counts as a frame without a code; many in a row are a fault. */
 
-/** So many frames in a row that failed are no accident: a second of them at full speed, eight when the camera idles. */
+/** Staff are told after this many failed frames in a row: after one second at full speed, after eight when the camera idles. */
 export const TOLD_AFTER = 30;
 
-/** What no later frame can mend, this browser having no surface to read frames from: staff are told at the first one. */
+/** This browser has no canvas to read frames from. No later frame can be read either, so staff are told at the first one. */
 export class NoSurface extends Error {}
 
 /** Counts the failures in a row, and says when staff have to be told. */
@@ -13,7 +13,7 @@ export class Failures {
   #row = 0;
   #told = false;
 
-  /** A frame failed. What staff are told now; null: nothing yet, or they know. */
+  /** Counts a failed frame. Gives the fault that staff are told now. Null: too few frames failed, or staff were told already. */
   failed(error: unknown): ReaderFault | null {
     this.#row += 1;
     if (this.#told || (this.#row < TOLD_AFTER && !(error instanceof NoSurface))) return null;
@@ -21,7 +21,7 @@ export class Failures {
     return error instanceof NoSurface ? { reason: "no_surface", error: "" } : { reason: "failing", error: textOf(error) };
   }
 
-  /** A frame was read, with or without a code in it. Whether staff were told that none can be. */
+  /** Notes that a frame was read, with or without a code. True if staff were told before that no frame can be read. */
   read(): boolean {
     const told = this.#told;
     this.#row = 0;

@@ -1,4 +1,4 @@
-// Each kind of code that a ticket may carry is read from a picture of it, and its text comes out as it went in.
+// The decoder reads each kind of code from a picture, and gives exactly the text that the picture was made from.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { beforeAll, describe, expect, test } from "vitest";

@@ -21,17 +21,18 @@ export function formatsOf(kinds: readonly BarcodeKind[] = []): ExtraFormat[] {
   return EXTRA_FORMATS.filter((format) => kinds.includes(KINDS[format]));
 }
 
-/** What this phone reads: the event's kinds, and those that its own setting adds. */
+/** The kinds of codes that this phone reads: those of the event, and those that the phone's own setting adds. */
 export function allFormats(event: readonly ExtraFormat[], own: readonly ExtraFormat[]): ExtraFormat[] {
   return EXTRA_FORMATS.filter((format) => event.includes(format) || own.includes(format));
 }
 
-/** Bars rather than squares: read along one line, so a ticket on its side needs the picture turned. */
+/** Kinds of codes that consist of bars. They are read along a line, so for a ticket on its side the picture must be turned. */
 const BARS: ReadonlySet<Format> = new Set<Format>(["Code128", "PDF417", "EAN13", "Codabar"]);
 
 /**
- * How the decoder looks at a frame. Measured (experience §3): inverted and dim codes are read, and two are enough to notice
- * a second ticket. The text is the code's own: the library's default would write a GS1 code for people, as `(01)0123`.
+ * The options by which the decoder reads a frame. Measurements chose them (experience §3): inverted and dim codes are read. Two
+ * codes at most are looked for, since that shows a second ticket. `textMode` keeps a code's exact text: by default the library
+ * would change a GS1 code to a form for people, such as `(01)0123`.
  */
 export function readerOptions(formats: readonly Format[]): ReaderOptions {
   const all = new Set<Format>(["QRCode", ...formats]);

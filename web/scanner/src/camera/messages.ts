@@ -1,8 +1,8 @@
 import type { Format } from "./formats.ts";
 
 /**
- * Why no code can be read by camera: the browser gives a worker no drawing surface, one frame after another fails, the
- * decoder did not start, or what `error` says, which is the browser's own text and else empty.
+ * Why no code can be read by camera. `no_surface`: the browser gives a worker no canvas. `failing`: one frame after another
+ * fails. `not_started`: the decoder did not start. `error` is the browser's own text, or empty.
  */
 export interface ReaderFault {
   reason: "no_surface" | "failing" | "not_started" | "error";
@@ -10,19 +10,19 @@ export interface ReaderFault {
 }
 
 export type ToDecoder =
-  /** First of all; `engine` is where codes go. */
+  /** The first message. `engine` is the port to which the decoder sends codes. */
   | { kind: "boot"; engine: MessagePort }
-  /** The kinds of codes to read from now on; QR always is. */
+  /** The kinds of codes to read from now on. QR is always read too. */
   | { kind: "formats"; formats: readonly Format[] }
-  /** A picture, handed over; answered by `done`. */
+  /** A frame, whose memory goes to the decoder. The answer is `done`. */
   | { kind: "frame"; frame: VideoFrame | ImageBitmap };
 
 export type FromDecoder =
   | { kind: "ready" }
-  /** The decoder itself did not load, or reads no frame. */
+  /** The decoder did not load, or can read no frame. */
   | { kind: "fault"; fault: ReaderFault }
-  /** After a fault: a frame was read. */
+  /** A frame was read for the first time after a fault. */
   | { kind: "reads" }
-  /** The frame is looked at and closed; the next one may come. */
+  /** The decoder has read and closed the frame, and is ready for the next one. */
   | { kind: "done"; found: boolean }
   | { kind: "crowd" };

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Presence } from "./presence.ts";
 
-/** Shows `text` in a frame every 50 ms from `from` to `to`; the times at which it was offered. */
+/** Shows `text` in a frame every 50 ms from `from` to `to`. Gives the times at which the code was offered. */
 function hold(presence: Presence, text: string, from: number, to: number): number[] {
   const offered: number[] = [];
   for (let now = from; now <= to; now += 50) {

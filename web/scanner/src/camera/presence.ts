@@ -1,15 +1,15 @@
 /** A code must be out of view this long before it may be offered again, milliseconds. */
 const GONE_MS = 1200;
-/** And this long must have passed since its verdict, milliseconds. */
+/** This long must also have passed since the code's verdict before it may be offered again, milliseconds. */
 const AGAIN_MS = 3000;
-/** After two codes at once, one alone counts only after this: the other may just have missed a frame. */
+/** After a frame with two codes, one code is offered only after this time, milliseconds. The other may be missing in one frame only. */
 const CROWD_MS = 400;
-/** Nobody holds a code out of view this long and still means the same showing, milliseconds. */
+/** A code that was out of view this long is forgotten, milliseconds. */
 const FORGET_MS = 60_000;
 
 interface Seen {
   lastSeen: number;
-  /** When it was offered; its verdict moves this forward. */
+  /** When the code was offered; once its verdict is shown, the time of that. */
   since: number;
 }
 
@@ -18,20 +18,20 @@ export type Sight = { kind: "nothing" } | { kind: "crowd" } | { kind: "code"; te
 const NOTHING: Sight = { kind: "nothing" };
 
 /**
- * One verdict per showing: a ticket held under the camera is offered once, however many frames it is in (experience
- * §7.2). Times are milliseconds of one monotonic clock.
+ * Gives one verdict per showing: a ticket that a person holds before the camera is offered to the engine once, however many
+ * frames show it (experience §7.2). Times are milliseconds of one monotonic clock.
  */
 export class Presence {
   readonly #seen = new Map<string, Seen>();
   #crowdUntil = -Infinity;
 
-  /** What one frame showed: at most one code to offer. */
+  /** Takes the codes in one frame. Gives at most one code to offer. */
   see(texts: readonly string[], now: number): Sight {
     const distinct = [...new Set(texts)];
     for (const [text, seen] of this.#seen) if (now - seen.lastSeen > FORGET_MS) this.#seen.delete(text);
     if (distinct.length > 1) {
       this.#crowdUntil = now + CROWD_MS;
-      // Neither is offered, but both are in view: one that already had its verdict must not get another.
+      // Neither code is offered. Both are noted as in view, so that one with a verdict does not get another.
       for (const text of distinct) this.#touch(text, now);
       return { kind: "crowd" };
     }
@@ -48,12 +48,12 @@ export class Presence {
     if (seen !== undefined) seen.since = now;
   }
 
-  /** The engine did not look at it: it may be offered again at once. */
+  /** The engine did not judge the code, so it may be offered again at once. */
   declined(text: string): void {
     this.#seen.delete(text);
   }
 
-  /** Notes that a code is in view; true when that is still the showing that was already offered. */
+  /** Notes that a code is in view. True if this is still the showing in which it was offered. */
   #touch(text: string, now: number): boolean {
     const seen = this.#seen.get(text);
     if (seen === undefined) return false;

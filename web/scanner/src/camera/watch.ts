@@ -1,11 +1,11 @@
-/** Whether a camera's picture goes on: a system may take it away, or let it stand still, and say nothing. */
+/** Notices a camera that gives no more frames. A system may take the camera away, or let its picture stand still, without any event. */
 
-/** Without a new frame for so long a camera that is looked at is taken to be frozen, milliseconds. */
+/** A camera on a visible page counts as frozen if it gave no frame for this long, milliseconds. */
 export const FROZEN_AFTER_MS = 10_000;
 
-/** Keeps the time since the last frame, of moments alone in which frames were to be expected. Times are given by the caller. */
+/** Measures the time since the last frame. Time in which no frame is expected does not count. The caller gives the times. */
 export class FrameWatch {
-  /** The last moment without a reason to worry; none while no frames are to be expected. */
+  /** When the last frame came, or since when frames are expected. Null while none are expected. */
   #fine: number | null = null;
 
   /** A frame came. */
@@ -13,7 +13,7 @@ export class FrameWatch {
     this.#fine = now;
   }
 
-  /** Looks whether it stands still. `expected`: the page is seen, and a camera is open. */
+  /** Whether the picture stands still. `expected`: the page is visible and a camera is open. */
   isFrozen(now: number, expected: boolean): boolean {
     if (!expected) {
       this.#fine = null;
@@ -23,7 +23,7 @@ export class FrameWatch {
     return now - this.#fine >= FROZEN_AFTER_MS;
   }
 
-  /** Another camera, or the same one opened anew: it has all the time again. */
+  /** Starts the measurement again, because a camera was opened. */
   anew(): void {
     this.#fine = null;
   }

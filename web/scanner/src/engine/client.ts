@@ -1,11 +1,11 @@
 import type { DeviceType } from "../../../shared/core/engine.ts";
 import type { Aim, FromEngine, PageInput, ToEngine } from "./messages.ts";
 
-/** The page's end of the engine worker. */
+/** Starts the engine worker, and exchanges messages with it. */
 export class EngineClient {
   readonly #worker: Worker;
 
-  /** `reader` is handed to the worker: codes come in there. */
+  /** `reader` is a port that goes to the worker. The decoder worker sends the codes that it reads to this port. */
   constructor(reader: MessagePort, steal: boolean, listen: (message: FromEngine) => void) {
     this.#worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module", name: "engine" });
     this.#worker.onmessage = (event: MessageEvent<FromEngine>) => listen(event.data);
@@ -23,7 +23,7 @@ export class EngineClient {
     this.#post({ kind: "aim", aim });
   }
 
-  /** Asks what a pairing token is for. */
+  /** Asks to which event and gate a pairing token belongs. */
   look(token: string): void {
     this.#post({ kind: "look", token });
   }
@@ -36,7 +36,7 @@ export class EngineClient {
     this.#post({ kind: "next" });
   }
 
-  /** Ends the worker; its writer lock goes with it. */
+  /** Ends the worker. The browser then releases the worker's writer lock. */
   end(): void {
     this.#worker.terminate();
   }
@@ -48,7 +48,7 @@ export class EngineClient {
 
 function deviceType(): DeviceType {
   const agent = navigator.userAgent;
-  // An iPad says it is a Mac; no Mac has a touch screen.
+  // An iPad's browser calls it a Mac, but no Mac has a touch screen.
   if (/iPad/.test(agent) || (/Macintosh/.test(agent) && navigator.maxTouchPoints > 1)) return "ipad";
   return /Mobi|Android|iPhone/.test(agent) || matchMedia("(pointer: coarse)").matches ? "phone" : "desktop";
 }

@@ -1,8 +1,8 @@
 import type { Now } from "../../../shared/core/engine.ts";
 
-/** The clocks and the randomness of this tab: the engine has none of its own. */
+/** The clocks and random numbers of this tab. The engine has none of its own and gets them with each input. */
 export interface Clock {
-  /** Names the monotonic clock of this start; another start has another. */
+  /** The id of this start. The monotonic clock begins at zero at each start, so its times are comparable only under one id. */
   readonly sessionId: string;
   now(): Now;
   /** Monotonic, whole milliseconds. */

@@ -1,11 +1,11 @@
 import type { VerdictView } from "../../../shared/core/engine.ts";
 
-/** A verdict other than "go" keeps the screen at least this long before another code may replace it, milliseconds. */
+/** A verdict that let nobody in stays on the screen at least this long before another code may replace it, milliseconds. */
 const STAY_MS = 1000;
 
 /**
- * Whether the next code may be looked at now. This is about the screen, not about tickets: staff must have had the
- * time to see a "stop", and a question they are asked isn't swept away by the next guest's phone.
+ * Decides whether the next code may be judged now. This depends on the screen, not on tickets: staff need time to see a
+ * refusal, and the next guest's code must not replace a question that staff have not answered.
  */
 export class CodeGate {
   #held = false;
@@ -26,7 +26,7 @@ export class CodeGate {
     this.#shownAt = monoMs;
   }
 
-  /** Staff asked for the next one: nothing need stay. */
+  /** Staff asked for the next code, so the verdict on the screen may go at once. */
   cleared(): void {
     this.#stays = false;
   }

@@ -68,7 +68,7 @@ test("each upload begins a trace of its own, other requests none", async () => {
 
 test("a captive portal's redirect is not followed", async () => {
   const answer = await go("/portal", "{}");
-  // Browsers hide the answer (status 0); Node shows it. Neither is a receipt, and neither was followed.
+  // Browsers hide the redirect (status 0), and Node shows it (302). `send` follows it in neither.
   expect([0, 302]).toContain(answer.status);
   expect(got).toHaveLength(1);
 });

@@ -1,20 +1,20 @@
 import type { SendEffect } from "../../../shared/core/engine.ts";
 
-/** An answer as it came, whoever gave it: the engine judges whether it is one of ours. */
+/** An answer as it came, from the server or from a proxy or portal. The engine judges whether it is Admit's. */
 export interface Answer {
   status: number;
   headers: [string, string][];
   body: Uint8Array;
 }
 
-/** Bodies above this are sent compressed, bytes. */
+/** Longer bodies are sent compressed, in characters. */
 const COMPRESS_FROM = 8 * 1024;
-/** What carries scans: the server continues the trace that such a request begins. */
+/** The requests that carry scans. Each begins a trace, which the server continues. */
 const UPLOADS = new Set(["/api/scanning/sync", "/api/scans/sync", "/api/scans"]);
 
 /**
- * Sends one request. Redirects are not followed: a captive portal's must be seen, not obeyed; it comes back as
- * status 0 without headers. Rejects when there is no answer.
+ * Sends one request. It follows no redirect, because a redirect comes from a captive portal and the engine must notice that.
+ * A redirect is given as status 0 without headers. The promise rejects if there is no answer.
  */
 export async function send(
   effect: SendEffect,
@@ -46,14 +46,14 @@ export async function send(
   return { status: response.status, headers: [...response.headers], body: await readAll(response, progress) };
 }
 
-/** A new trace and its first span, sampled (W3C Trace Context): random, so it tells nothing about the device. */
+/** The header of a new, sampled trace (W3C Trace Context). Its ids are random, so they tell nothing about the device. */
 function traceparent(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(24));
   const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
   return `00-${hex.slice(0, 32)}-${hex.slice(32)}-01`;
 }
 
-/** Compressed whole, so that it goes out with a length: our server refuses a body without one. */
+/** Compresses the whole text before the request is sent, so that the request has a `Content-Length`. */
 export async function gzip(text: string): Promise<ArrayBuffer> {
   const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
   return await new Response(stream).arrayBuffer();
@@ -61,7 +61,7 @@ export async function gzip(text: string): Promise<ArrayBuffer> {
 
 async function readAll(response: Response, progress: (received: number, total: number) => void): Promise<Uint8Array> {
   if (response.body === null) return new Uint8Array();
-  // The length counts the bytes on the wire; of a compressed body we only see what comes out.
+  // `Content-Length` counts compressed bytes, but the reader gives decompressed ones. So the total is unknown then.
   const encoded = response.headers.has("content-encoding");
   const total = encoded ? 0 : Number(response.headers.get("content-length") ?? 0);
   const chunks: Uint8Array[] = [];

@@ -3,17 +3,17 @@ const LOCK = "scanner-writer";
 export interface LockEvents {
   /** This tab may scan now. */
   granted(): void;
-  /** Another tab scans; this one waits for it to close. */
+  /** Another tab scans. This one waits until that one closes. */
   elsewhere(): void;
   /** Another tab took over. */
   lost(): void;
-  /** This browser has no such locks, or gives none. */
+  /** This browser has no Web Locks, or refused the request. */
   refused(why: string): void;
 }
 
 /**
- * Asks to be the one tab that scans, and holds on until the tab closes or another one steals. The lock spares staff two
- * scanners in one browser; what protects the journal is the writer generation in each append.
+ * Asks for the lock of the one tab that scans. This tab holds it until it closes or another tab takes it over. The lock keeps
+ * staff from scanning in two tabs. It does not protect the journal: the writer generation in each append does that.
  */
 export async function holdWriterLock(steal: boolean, events: LockEvents, lent?: LockManager): Promise<void> {
   const forEver = () => new Promise<never>(() => {});
@@ -36,7 +36,7 @@ export async function holdWriterLock(steal: boolean, events: LockEvents, lent?: 
     events.elsewhere();
     await locks.request(LOCK, hold);
   } catch (error) {
-    // A stolen lock rejects with AbortError.
+    // The promise of a stolen lock rejects with `AbortError`.
     if (error instanceof DOMException && error.name === "AbortError") events.lost();
     else events.refused(error instanceof Error ? error.message : String(error));
   }

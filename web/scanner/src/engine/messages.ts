@@ -2,7 +2,7 @@ import type { DeviceType, FoundGuest, Input, VerdictView, View } from "../../../
 import type { PairingPlace } from "./place.ts";
 import type { JournalFailure } from "../storage/journal.ts";
 
-/** The inputs that the page may hand to the engine; the rest is the worker's own business. */
+/** The inputs that the page may send to the engine. The worker makes all other inputs itself. */
 export type PageInput = Extract<
   Input,
   {
@@ -33,8 +33,8 @@ export type PageInput = Extract<
 >;
 
 /**
- * Why nothing works. `storage`: scans cannot be kept; `core`: what judges them did not start or broke. `error` is the text
- * of what was thrown, where the reason needs it, and else empty.
+ * Why this device cannot scan. `storage`: it cannot store scans. `core`: the core, which judges scans, did not start or broke.
+ * `error` is the text of the thrown error if `reason` needs it, and empty otherwise.
  */
 export interface Fault {
   what: "core" | "storage";
@@ -42,15 +42,15 @@ export interface Fault {
   error: string;
 }
 
-/** What the codes the reader sees are for: a ticket to judge, or the pairing code to show on the page. */
+/** The use of the codes that the app reads: it judges them as tickets, or shows them on the page as pairing codes. */
 export type Aim = "tickets" | "pairing";
 
 export type ToEngine =
-  /** First of all; `reader` is where the decoder worker posts what it reads. */
+  /** The first message. `reader` is the port on which the decoder worker's codes arrive. */
   | { kind: "boot"; deviceType: DeviceType; steal: boolean; reader: MessagePort }
   | { kind: "input"; input: PageInput; readAt?: number }
   | { kind: "aim"; aim: Aim }
-  /** What is this pairing token for? */
+  /** Asks to which event and gate a pairing token belongs. */
   | { kind: "look"; token: string }
   /** A question is open on the page: no code may replace it. */
   | { kind: "hold"; on: boolean }
@@ -62,12 +62,12 @@ export type FromEngine =
   | { kind: "tab"; state: "writer" | "elsewhere" | "lost" }
   | { kind: "view"; view: View }
   /**
-   * `readAt`: when the code was read, milliseconds since 1970 with fractions; absent when no code led to this.
-   * `camera`: it was the camera that read it. `again`: a verdict of before this start, shown so that staff can still act on it.
-   * `code`: the text that was read or typed, with `readAt`.
+   * `readAt`: when the code was read, milliseconds since 1970 with fractions; absent if no code led to this verdict.
+   * `camera`: whether the camera read the code. `again`: the verdict is from before this start, and is shown so that staff can
+   * still act on it. `code`: the text that was read or typed; present together with `readAt`.
    */
   | { kind: "show"; verdict: VerdictView; readAt?: number; again: boolean; camera?: boolean; code?: string }
-  /** `count` persons of a scan were taken back. */
+  /** `count` persons of a scan were undone. */
   | { kind: "undone"; scanId: string; count: number }
   | { kind: "found"; text: string; guests: FoundGuest[]; more: boolean }
   | { kind: "pin_refused"; triesLeft: number; pausedForMs: number }
@@ -75,26 +75,26 @@ export type FromEngine =
   | { kind: "refused"; code: string; message: string }
   | { kind: "export"; name: string; text: string }
   | { kind: "pairing_code"; text: string }
-  /** What a pairing token is for. */
+  /** The event and gate that a pairing token belongs to. */
   | { kind: "place"; token: string; place: PairingPlace }
-  /** A code was not looked at: a question is open, or the verdict before it had not been seen yet. */
+  /** A code was not judged, because a question is open or the verdict before it had not been seen yet. */
   | { kind: "held" }
-  /** Storage takes long to write down a scan; `late`: a code waited for it in vain and was not looked at. */
+  /** Storage takes long to write a scan. `late`: a code waited too long for it and was not judged. */
   | { kind: "slow"; late: boolean }
-  /** A download under way, to show that something moves; `total` is 0 when the server doesn't say. */
+  /** The progress of a download, in bytes. `total` is 0 if the server does not say it. */
   | { kind: "progress"; path: string; received: number; total: number }
-  /** Nothing works without this: the core did not load, or storage cannot be opened. */
+  /** The device cannot scan, because the core did not load or storage cannot be opened. */
   | ({ kind: "fault" } & Fault);
 
-/** What the decoder worker tells the engine worker. */
+/** A code that the decoder worker sends to the engine worker. */
 export interface ReaderMessage {
   text: string;
   readAt: number;
 }
 
-/** What the engine worker answers to the decoder worker. */
+/** The engine worker's answer to the decoder worker about a code. */
 export type ReaderAnswer =
-  /** Its verdict is on the screen. */
+  /** The code's verdict is on the screen. */
   | { kind: "verdict"; text: string }
-  /** Not now; offer it again. */
+  /** The code was not judged now. The decoder may offer it again. */
   | { kind: "declined"; text: string };

@@ -1,4 +1,4 @@
-/** What a pairing code leads to, as the server tells it before anybody pairs. */
+/** The event and gate that a pairing code belongs to. The server tells them before the device pairs. */
 export type PairingPlace =
   | {
       state: "good";
@@ -6,19 +6,19 @@ export type PairingPlace =
       eventName: string;
       gateId: string;
       gateName: string;
-      /** A name for this device that no other of the event has. */
+      /** A name for this device that no other device of the event has. */
       deviceName: string;
     }
   /**
-   * `expired`, `used`, `unknown`: it pairs nobody any more, or never did. `busy`: too many wrong codes came from this network.
-   * `silent`: the server did not answer.
+   * `expired`, `used`, `unknown`: no device can pair with the code. `busy`: too many wrong codes came from this network.
+   * `silent`: the server did not answer, or its answer could not be read.
    */
   | { state: "expired" | "used" | "unknown" | "busy" | "silent" };
 
-/** How long the server may take, milliseconds: the code can be tried without its answer. */
+/** How long the app waits for the server's answer, milliseconds. After that staff can try the code without it. */
 const PATIENCE_MS = 8000;
 
-/** Asks this page's server what a code is for. Nothing of the code is used up. */
+/** Asks this page's server to which event and gate a code belongs. This does not use the code up. */
 export async function placeOf(token: string, ask: typeof fetch = fetch): Promise<PairingPlace> {
   try {
     const answer = await ask("/api/scanning/pairing-place", {

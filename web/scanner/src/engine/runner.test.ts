@@ -4,7 +4,7 @@ import { AppendError } from "../storage/journal.ts";
 import type { Answer } from "./http.ts";
 import { Runner, type CodeRead } from "./runner.ts";
 
-/** An engine that answers each input with what the test wrote for it, and remembers what it was given. */
+/** An engine that answers each input with the effects that the test wrote for it, and notes the inputs. */
 class ScriptedEngine {
   readonly inputs: Input[] = [];
   readonly bodies: (Uint8Array | undefined)[] = [];
@@ -30,7 +30,7 @@ let appends: { rows: Row[]; done: () => void; fail: (error: unknown) => void }[]
 let sends: { effect: SendEffect; signal: AbortSignal; done: (answer: Answer) => void; fail: () => void }[];
 let shown: { verdict: VerdictView; cause: CodeRead | undefined }[];
 let saving: Promise<void>;
-/** What is on the screen may make way. */
+/** Whether another verdict may replace the one on the screen. */
 let open: boolean;
 let runner: Runner;
 
@@ -178,7 +178,7 @@ test("a code that waited does not sweep a stop or a question away: it is decline
   expect(log).toEqual(["append 1", "declined B", "declined C"]);
 });
 
-/** Lets time pass on the clock and fires the timers that were set for it. */
+/** Advances the clock, and runs the timers that are due by then. */
 function pass(ms: number): void {
   const due = timers.filter((timer) => !timer.dead && timer.ms <= ms);
   mono += ms;
@@ -320,7 +320,7 @@ test("while the server is asked about a code the next one waits; the verdict kee
   expect(log).toEqual(["append 1", "send 1"]);
   runner.feed({ type: "code", text: "B", method: "qr" }, undefined, { text: "B", readAt: 2 });
   expect(engine.types).toEqual(["code", "appended"]);
-  // Not the answer but the engine's own deadline ends it: the final, then the verdict.
+  // The engine's own deadline ends the wait, not an answer. It writes the final and then shows the verdict.
   engine.script.set("tick", [append(2)]);
   engine.script.set("appended", [{ type: "show", verdict }]);
   runner.feed({ type: "tick" });

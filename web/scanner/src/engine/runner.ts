@@ -4,7 +4,7 @@ import type { Row } from "../../../shared/core/engine.ts";
 import type { Clock } from "./clock.ts";
 import type { Answer } from "./http.ts";
 
-/** What the runner hands on; each is one thing the page or the reader must know. */
+/** Receives what the page and the decoder must know. */
 export interface Listener {
   view(view: View): void;
   show(verdict: VerdictView, cause: CodeRead | undefined): void;
@@ -16,13 +16,13 @@ export interface Listener {
   exported(name: string, text: string): void;
   progress(path: string, received: number, total: number): void;
   /**
-   * A code that waited is not looked at: another's verdict must not be swept away by it, or (`late`) it waited for storage
-   * so long that its guest may have moved on.
+   * A code that waited is not judged: its verdict would replace another one too early. Or (`late`) it waited for storage so
+   * long that its guest may have left.
    */
   declined(cause: CodeRead, late: boolean): void;
-  /** What is being written down takes long: no verdict comes meanwhile. */
+  /** Storage takes long to write. No verdict comes until it is done. */
   slow(): void;
-  /** The engine refused our own input: a fault of the program, not of a person. */
+  /** The engine could not read an input that the app made. This is a bug of the app, not an error of a person. */
   broken(message: string): void;
 }
 
@@ -30,7 +30,7 @@ export interface Listener {
 export interface CodeRead {
   text: string;
   readAt: number;
-  /** By the hardware scanner; else the camera, which offers a code again as long as it sees it. */
+  /** True: a hardware scanner read the code. Otherwise the camera did, which offers a code again as long as it sees it. */
   byHand?: boolean;
 }
 
@@ -40,37 +40,37 @@ export interface Parts {
   journal: { append(rows: Row[]): Promise<void>; purge(row: Row): Promise<void> };
   cache: {
     save(key: string, body: Uint8Array): Promise<void>;
-    /** Keeps what holds guests' names. */
+    /** Stores a body with guests' names, encrypted. */
     seal(key: string, body: Uint8Array): Promise<void>;
     forget(key: string): Promise<void>;
     wipe(): Promise<void>;
   };
-  /** Whether what is on the screen may make way for a code that waited. */
+  /** Whether the verdict of a code that waited may replace the screen's content. */
   gate: { open(monoMs: number): boolean };
   send(effect: SendEffect, signal: AbortSignal, progress: (received: number, total: number) => void): Promise<Answer>;
   timers: { set(run: () => void, ms: number): number; clear(timer: number): void };
   listener: Listener;
 }
 
-/** A code that waited so long gets no verdict, milliseconds: the guest before the device may be another by now. */
+/** A code that waited this long gets no verdict, because another guest may stand before the device by now, milliseconds. */
 const LATE_MS = 1500;
-/** Storage that has not written so long is slow, milliseconds. A good one takes some ten. */
+/** Storage counts as slow if a write takes longer than this, milliseconds. Good storage takes about ten. */
 const SLOW_MS = 1000;
-/** Longest delay a timer takes; beyond it browsers fire at once. */
+/** The longest delay of a browser's timer, milliseconds. A longer one would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * Carries out the engine's effects in their order and brings back what came of them. Holds no rule: it neither reads
- * journal rows nor knows what a ticket is.
+ * Carries out the engine's effects in their order, and reports their results to the engine. It contains no rule: it neither
+ * reads journal rows nor knows what a ticket is.
  */
 export class Runner {
   readonly #requests = new Map<number, AbortController>();
   readonly #effects: { effect: Effect; body: Uint8Array | undefined; cause: CodeRead | undefined }[] = [];
   #running = false;
   readonly #causes = new Map<number, CodeRead>();
-  /** Codes that wait for the append under way, so that each verdict can be told from whose code it is. */
+  /** Codes that wait for the append under way. So each verdict can be matched with the code that led to it. */
   readonly #waiting: { input: Input; cause: CodeRead; since: number }[] = [];
-  /** The code whose verdict the server is asked about; codes after it wait as they do for an append. */
+  /** The code about which the server is being asked. Later codes wait, as they do for an append. */
   #asked: { cause: CodeRead | undefined } | null = null;
   #appending = 0;
   #slow: number | null = null;
@@ -79,12 +79,12 @@ export class Runner {
 
   constructor(private readonly parts: Parts) {}
 
-  /** Puts one input to the engine. `cause` names the code it came from. */
+  /** Gives one input to the engine. `cause` is the code that led to the input. */
   feed(input: Input, body?: Uint8Array, cause?: CodeRead): void {
     if (this.#stopped) return;
     if (cause !== undefined && input.type === "code" && (this.#appending > 0 || this.#running || this.#asked !== null)) {
       this.#waiting.push({ input, cause, since: this.parts.clock.mono() });
-      // Told when it is late, not when storage is done: that may be never. The clock counts whole milliseconds.
+      // The timer reports a late code even if storage never finishes. One is added because the clock counts whole milliseconds.
       this.parts.timers.set(() => this.#declineLate(), LATE_MS + 1);
       return;
     }
@@ -96,8 +96,8 @@ export class Runner {
       listener.broken(`${input.type}: ${error instanceof Error ? error.message : String(error)}`);
       return;
     }
-    // What is written after a code's rows are durable is of others, unless it is this code's own final: then the code is
-    // neither shown yet nor asked about.
+    // After a code's rows are durable, a further append belongs to the code only if it is the code's final. It is not the
+    // final if these effects also show the code's verdict, refuse the code, or ask the server about it.
     const over = effects.some((one) => one.type === "show" || one.type === "refused" || (one.type === "send" && one.urgent === true));
     for (const effect of effects) {
       const own = input.type === "appended" && effect.type === "append" && over ? undefined : cause;
@@ -106,7 +106,7 @@ export class Runner {
     void this.#run();
   }
 
-  /** Works off the effects; a save is flushed before what comes after it. */
+  /** Carries out the waiting effects. A save is finished before the next effect begins. */
   async #run(): Promise<void> {
     if (this.#running) return;
     this.#running = true;
@@ -120,7 +120,7 @@ export class Runner {
     this.#nextCode();
   }
 
-  /** A failure stops nothing, but the engine must know of it: what is not stored is not there at the next start. */
+  /** Saves a body. A failure stops nothing, but the engine is told, because the body will be missing at the next start. */
   async #save(effect: Extract<Effect, { type: "save" }>, body: Uint8Array | undefined): Promise<void> {
     const { key, text, sealed } = effect;
     const bytes = text === null ? body : new TextEncoder().encode(text);
@@ -129,7 +129,7 @@ export class Runner {
     await (sealed === true ? cache.seal(key, bytes) : cache.save(key, bytes)).catch(() => this.feed({ type: "save_failed", key }));
   }
 
-  /** Another tab writes now: nothing goes out and nothing comes in any more. */
+  /** Stops this runner, because another tab writes now. It sends nothing and takes no input any more. */
   stop(): void {
     this.#stopped = true;
     for (const controller of this.#requests.values()) controller.abort();
@@ -186,7 +186,7 @@ export class Runner {
         listener.exported(effect.name, effect.text);
         return;
       case "purge":
-        // Where it fails every row is still there, and a later start tries again.
+        // If the purge fails, every row is still there, and a later start tries again.
         journal.purge(effect.row).catch(() => {});
         return;
       case "forget":
@@ -216,7 +216,7 @@ export class Runner {
     this.#nextCode();
   }
 
-  /** From the moment something is being written until nothing is, with one word about it if that takes long. */
+  /** Starts a timer when a write begins, and stops it when none is under way. The timer reports slow storage once. */
   #watchSlow(): void {
     const { timers, listener } = this.parts;
     const writes = this.#appending > 0 && !this.#stopped;
@@ -225,7 +225,7 @@ export class Runner {
     this.#slow = writes ? timers.set(() => listener.slow(), SLOW_MS) : null;
   }
 
-  /** The oldest waits first, so whatever is late stands in front. */
+  /** Declines the codes that waited too long. They are at the front of the queue. */
   #declineLate(): void {
     const { clock, listener } = this.parts;
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
@@ -240,7 +240,7 @@ export class Runner {
     while (this.#appending === 0 && !this.#running && this.#asked === null) {
       const next = this.#waiting.shift();
       if (next === undefined) return;
-      // It was read while nothing stood on the screen. By now something may: a stop, or a question.
+      // A refusal or a question may have come onto the screen since the code was read.
       const { gate, clock, listener } = this.parts;
       if (gate.open(clock.mono())) this.feed(next.input, undefined, next.cause);
       else listener.declined(next.cause, false);
@@ -262,7 +262,7 @@ export class Runner {
       // The network failed, the time ran out, or the engine gave up waiting.
     }
     timers.clear(timer);
-    // After a cancel the engine has forgotten the request; it would ignore the answer, so it is not fed.
+    // After a cancel the engine has forgotten the request and would ignore the answer.
     if (this.#requests.get(effect.request) !== controller) return;
     this.#requests.delete(effect.request);
     if (answer === null) this.feed({ type: "failed", request: effect.request });

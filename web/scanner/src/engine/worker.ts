@@ -1,6 +1,6 @@
 /**
- * The engine worker: the one place of a tab that owns the core, the journal, the network and the clock. The decoder
- * worker posts codes straight to it, so a busy page delays no verdict.
+ * The engine worker. In a tab, only it uses the core, the journal, the network and the clock. The decoder worker sends codes
+ * directly to it, so a busy page delays no verdict.
  */
 import type { DeviceType, Input } from "../../../shared/core/engine.ts";
 import { loadCore } from "../../../shared/core/load.ts";
@@ -20,7 +20,7 @@ const post = (message: FromEngine) => page.postMessage(message);
 
 const clock = systemClock();
 const gate = new CodeGate();
-/** The core is fetched and compiled while the lock and the journal are still on their way. */
+/** Loading starts at once, while the worker still waits for the lock and the journal. */
 const core = loadCore();
 core.catch(() => {});
 
@@ -29,7 +29,7 @@ let aim: Aim = "tickets";
 let runner: Runner | null = null;
 let ready = false;
 let stopped = false;
-/** What came before storage was read. */
+/** Inputs that came before the journal was read. */
 const early: { input: Input; cause: CodeRead | undefined }[] = [];
 
 page.onmessage = (event: MessageEvent<ToEngine>) => {
@@ -134,7 +134,7 @@ const listener: Listener = {
   exported: (name, text) => post({ kind: "export", name, text }),
   progress: (path, received, total) => post({ kind: "progress", path, received, total }),
   declined(cause, late) {
-    // A late one is told also of the camera's: its guest may be out of view, so that it is never offered again.
+    // The page is also told of a late code of the camera. Its guest may be out of view, so the camera may never offer it again.
     if (late) post({ kind: "slow", late });
     else if (cause.byHand === true) post({ kind: "held" });
     if (cause.byHand !== true) answer({ kind: "declined", text: cause.text });
@@ -171,7 +171,7 @@ function onPageInput(input: PageInput, readAt?: number): void {
     post({ kind: "held" });
     return;
   }
-  // The trigger of a hardware scanner was pulled by a person who has seen the screen: no minimum stay.
+  // The person who pulled the trigger of a hardware scanner has seen the screen, so the verdict need not stay longer.
   feed(input, { text: input.text, readAt: readAt ?? performance.timeOrigin + performance.now(), byHand: true });
 }
 
@@ -185,7 +185,7 @@ function lost(): void {
   post({ kind: "tab", state: "lost" });
 }
 
-/** A failure that has no name here: what was thrown speaks for itself. */
+/** A fault for an unexpected error, with the error's own text. */
 function unnamed(error: unknown): { reason: "error"; error: string } {
   return { reason: "error", error: error instanceof Error ? error.message : String(error) };
 }

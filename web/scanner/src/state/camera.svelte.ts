@@ -7,7 +7,7 @@ import type { ReaderFault } from "../camera/messages.ts";
 import type { Settings } from "./settings.ts";
 import { CROWD_MS, nextZoom } from "./showing.ts";
 
-/** As much of the scanner as this needs. */
+/** The part of the scanner that this module uses. */
 export interface CameraHost {
   readonly settings: Settings;
   readonly view: View | null;
@@ -17,17 +17,17 @@ export interface CameraHost {
   announce(text: string): void;
 }
 
-/** The camera as the screens show it, and what staff can do with it. */
+/** The state of the camera for the screens, and the actions that staff have for it. */
 export class CameraControl {
   state = $state<CameraState>("off");
   fault = $state.raw<ReaderFault | null>(null);
   torch = $state.raw<{ available: boolean; on: boolean }>({ available: false, on: false });
   zoom = $state.raw<Zoom | null>(null);
-  /** The cameras of this device, and the one that runs; empty until a camera is allowed. */
+  /** The cameras of this device and the one that runs. Empty until a person allows a camera. */
   choice = $state.raw<{ all: CameraKind[]; current: string }>({ all: [], current: "" });
   /** Two codes are in view. */
   crowd = $state(false);
-  /** It has read a code since the app was opened. */
+  /** Whether the camera has read a code since the app was opened. */
   hasRead = $state(false);
 
   #camera: Camera | null = null;
@@ -35,12 +35,12 @@ export class CameraControl {
 
   constructor(private readonly host: CameraHost) {}
 
-  /** Whether tickets can be held before a camera, now or in a moment. */
+  /** Whether a camera runs, or is likely to run in a moment. */
   get isThere(): boolean {
     return !["none", "denied"].includes(this.state);
   }
 
-  /** The kinds of codes that the event wants read beside QR. */
+  /** The kinds of codes that the event adds to QR. */
   get eventFormats(): ExtraFormat[] {
     return formatsOf(this.host.view?.barcode_kinds);
   }
@@ -73,17 +73,17 @@ export class CameraControl {
     this.#camera?.close();
   }
 
-  /** Somebody is here: it runs at full speed. */
+  /** Called when somebody touches the device: frames are read at full speed again. */
   wake(): void {
     this.#camera?.wake();
   }
 
-  /** At a kiosk the side of the screen looks at the guests. */
+  /** Chooses the front camera for a kiosk, where guests stand before the screen, or a rear one. */
   face(front: boolean): void {
     this.#camera?.face(front);
   }
 
-  /** Takes the camera that a person chose; empty: the best one for tickets. */
+  /** Opens the camera that a person chose. Empty: the best one for tickets. */
   use(id: string): void {
     this.host.setSettings({ camera: id });
     void this.#camera?.use(id);
@@ -93,7 +93,7 @@ export class CameraControl {
     this.torch = { ...this.torch, on: (await this.#camera?.toggleTorch()) ?? false };
   }
 
-  /** The next step of enlargement, and from the last one back to none. */
+  /** Sets the next step of enlargement. After the last step the picture has its normal size again. */
   async nextZoom(): Promise<void> {
     if (this.zoom !== null) this.zoom = (await this.#camera?.setZoom(nextZoom(this.zoom))) ?? this.zoom;
   }
@@ -103,7 +103,7 @@ export class CameraControl {
     this.readFormats();
   }
 
-  /** Reads the kinds of codes of the event and of this device's settings. */
+  /** Tells the camera which kinds of codes to read: those of the event and those of this device's settings. */
   readFormats(): void {
     this.#camera?.setFormats(allFormats(this.eventFormats, this.host.settings.formats));
   }

@@ -6,7 +6,7 @@ import { pillOf } from "./pill.ts";
 const HOUR = 3_600_000;
 const AT = Date.parse("2026-06-07T20:00:00Z");
 
-/** A phone at 20:00 by the server, whose own clock is `ahead` of it; its list was the newest at `checked`. */
+/** The status line of a phone at 20:00 by the server's clock. Its own clock is `ahead`, and its list was the newest at `checked`. */
 function phone(ahead: number, checked: string, online: boolean): string {
   const list = { checked_at: checked, expired: false, newer: null };
   const view = { online, unsent: 0, sending: 0, problems: [], list, clock_offset_ms: -ahead } as unknown as View;

@@ -2,7 +2,7 @@ import type { Timestamp } from "../../../shared/core/engine.ts";
 import { words } from "../../../shared/words/scanner/index.ts";
 import { local } from "./zone.ts";
 
-/** A time of today as `19:42`, of another day with its date; by the event's clock. */
+/** A time by the event's clock: `19:42` for today, and with its date for another day. */
 export function time(at: Timestamp, now: number = Date.now()): string {
   const date = local(at);
   const sameDay = date.toISOString().slice(0, 10) === local(now).toISOString().slice(0, 10);
@@ -14,7 +14,7 @@ export function day(at: Timestamp): string {
   return words.format.day(local(at));
 }
 
-/** A span as staff say it: `4 s`, `12 min`, `2 h 5 min`. */
+/** A duration as people write it: `4 s`, `12 min`, `2 h 5 min`. */
 export function span(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
   if (seconds < 60) return words.format.seconds(seconds);
@@ -28,7 +28,7 @@ export function megabytes(bytes: number): string {
   return words.format.megabytes(bytes / 1_000_000);
 }
 
-/** A pairing code as people read it out: without the prefix that all have, in groups of four. */
+/** A pairing code as people read it out: in groups of four characters, without the prefix that all codes have. */
 export function grouped(token: string): string {
   return (token.replace(/^admit_pt_/, "").match(/.{1,4}/g) ?? []).join(" ");
 }

@@ -3,29 +3,29 @@ import type { PageInput } from "../engine/messages.ts";
 import type { Settings } from "./settings.ts";
 import { asksCount } from "./words.ts";
 
-/** How long a guest at the kiosk sees what became of their code, milliseconds. */
+/** How long a kiosk shows the verdict to a guest, milliseconds. */
 export const KIOSK_MS = 4000;
 
-/** The answer to a question at the kiosk, where nobody stands to give one: a party goes in whole, whatever else is for staff. */
+/** The answer that a kiosk gives to a question, since no staff are there. A party goes in whole; any other question is answered with nobody. */
 export function kioskAnswer(verdict: VerdictView): Extract<PageInput, { type: "count" }> | null {
   const { screen, scan_id, may_admit } = verdict;
   if (scan_id === null || !asksCount(verdict)) return null;
   return { type: "count", scan_id, count: screen === "admit_party" ? may_admit : 0 };
 }
 
-/** As much of the scanner as this needs. */
+/** The part of the scanner that this module uses. */
 export interface Guarded {
   readonly settings: Settings;
   setSettings(change: Partial<Settings>): void;
-  /** The event has a staff PIN by now. */
+  /** Whether the event has a staff PIN. */
   readonly hasPin: boolean;
-  /** Tickets are judged here. */
+  /** Whether this tab judges tickets. */
   readonly scans: boolean;
 }
 
 /**
- * What keeps the screen from hands that should not use it: a lock, and a tablet that guests hold their codes to. Both end with the
- * staff PIN. A deterrent, no encryption; scans that wait go on to the server meanwhile.
+ * Keeps other people from using the app, in two ways: a locked screen, and a kiosk at which guests scan their own codes. The
+ * staff PIN ends both. Neither encrypts anything. Unsent scans go on to the server meanwhile.
  */
 export class Guard {
   #usedAt: number;
@@ -37,12 +37,12 @@ export class Guard {
     this.#usedAt = now;
   }
 
-  /** Somebody touched the screen, or a verdict came; wall clock, milliseconds. */
+  /** Notes that somebody touched the screen or a verdict came. `now`: wall clock, milliseconds. */
   used(now: number = Date.now()): void {
     this.#usedAt = now;
   }
 
-  /** Locks the screen where nobody used it for as long as was set. Never where no PIN could open it again. */
+  /** Locks the screen if nobody used it for `lockMinutes`. It never does without a PIN, since nothing could unlock it then. */
   tick(now: number): void {
     const { lockMinutes, locked, kiosk } = this.scanner.settings;
     const idle = lockMinutes > 0 && now - this.#usedAt >= lockMinutes * 60_000;
@@ -53,12 +53,12 @@ export class Guard {
     this.scanner.setSettings({ locked: true });
   }
 
-  /** Guests hold their own codes from now on. */
+  /** Begins the kiosk: guests scan their own codes from now on. */
   toKiosk(): void {
     this.scanner.setSettings({ kiosk: true });
   }
 
-  /** The PIN was right: the lock opens, else the kiosk ends. */
+  /** The PIN was right. Ends the lock, or the kiosk if the screen is not locked. */
   opened(now: number = Date.now()): void {
     this.#usedAt = now;
     this.scanner.setSettings(this.scanner.settings.locked ? { locked: false } : { kiosk: false });

@@ -14,7 +14,7 @@ class FakeRegistration extends EventTarget {
   waiting: FakeWorker | null = null;
   active: FakeWorker | null = null;
   update = vi.fn(async () => {});
-  /** In the order in which browsers do it: the worker hears of its end before the registration forgets it. */
+  /** Ends the worker in the order of browsers: the worker becomes redundant before its registration forgets it. */
   fail(): void {
     const worker = this.installing!;
     worker.become("redundant");
@@ -91,7 +91,7 @@ test("an installation that failed is tried again until it holds, ever more seldo
   expect(register).toHaveBeenCalledTimes(2);
   await vi.advanceTimersByTimeAsync(RETRY_MS);
   expect(register).toHaveBeenCalledTimes(3);
-  // One that takes its time is left alone, and is no less worth a word.
+  // No second try begins while a slow one is under way, but staff are told.
   await vi.advanceTimersByTimeAsync(RETRY_MOST_MS);
   expect(register).toHaveBeenCalledTimes(3);
   expect(told).toEqual(["coming", "missing"]);

@@ -1,31 +1,31 @@
 /**
- * Whether the browser keeps the app's files, so that it starts without a network. `coming`: not yet, and nobody need
- * worry; `missing`: not yet, and staff are told; `never`: this browser can't.
+ * Whether the browser keeps the app's files, so that the app starts without a network. `coming`: not yet, but the start is recent.
+ * `missing`: still not, and staff are told. `never`: this browser cannot keep them.
  */
 export type Kept = "coming" | "missing" | "kept" | "never";
 
-/** A first start over a usual network has its files by then; one that takes longer is worth a word. */
+/** A first start over a usual network has its files after this time, milliseconds. If it takes longer, staff are told. */
 export const GRACE_MS = 30_000;
-/** The first pause before another try; each is twice the one before, up to the longest. */
+/** The pause before the second try, milliseconds. Each later pause is twice as long, up to `RETRY_MOST_MS`. */
 export const RETRY_MS = 5_000;
 export const RETRY_MOST_MS = 5 * 60_000;
-/** So often at most the app asks for a newer build of itself. */
+/** The shortest time between two checks for a newer build, milliseconds. */
 export const UPDATE_MS = 3_600_000;
 
-/** As much of the browser as this needs. */
+/** The part of the browser that this module uses. */
 export interface Host {
   /** Registers the service worker. */
   register(): Promise<ServiceWorkerRegistration>;
-  /** This page came out of the kept files. */
+  /** Whether the service worker gave this page from the kept files. */
   controlled: boolean;
   window: Pick<EventTarget, "addEventListener">;
   document: Pick<Document, "addEventListener" | "visibilityState">;
 }
 
 /**
- * Has the browser keep the app, and tells how that stands. One file that does not come ends a first installation, the
- * browser then drops the worker and says nothing to anybody: so it is tried again until there is one. A newer build is
- * fetched now and then, and waits until the app is opened afresh, so that no scan meets a half-changed app.
+ * Makes the browser keep the app's files, and tells whether it does. If one file fails to load, the browser ends the installation
+ * and drops the service worker silently. So this function tries again until a worker is installed. It also fetches newer builds.
+ * A newer build waits until the app is opened again, so that a running app never has files of two builds.
  */
 export function keepApp(host: Host, tell: (kept: Kept) => void): void {
   let registration: ServiceWorkerRegistration | null = null;
@@ -53,14 +53,14 @@ export function keepApp(host: Host, tell: (kept: Kept) => void): void {
       registration = made;
       updated = Date.now();
     } catch {
-      // No network, a portal in the server's place, or a private window. Where an older worker is, it goes on.
+      // There is no network, a portal answered, or the window is private. An older worker stays in use.
     } finally {
       asking = false;
     }
     follow();
   };
 
-  /** Follows each worker of the registration to its end. */
+  /** Listens to each worker of the registration, and plans another try if no worker is left. */
   const follow = () => {
     for (const worker of [registration?.installing, registration?.waiting, registration?.active]) {
       if (!worker || watched.has(worker)) continue;
@@ -77,7 +77,7 @@ export function keepApp(host: Host, tell: (kept: Kept) => void): void {
     }
   };
 
-  /** Something may have changed for the better. */
+  /** Tries again at once, because the network may have returned. */
   const again = () => {
     failures = 0;
     void ask();
@@ -99,12 +99,12 @@ export function keepApp(host: Host, tell: (kept: Kept) => void): void {
   void ask();
 }
 
-/** An installed worker has all its files; with no older one before it, it takes its place at once. */
+/** Whether a worker is installed. A worker is installed only once it has all its files. */
 function hasFiles({ active, waiting }: ServiceWorkerRegistration): boolean {
   return lives(active) || lives(waiting);
 }
 
-/** A worker hears that it is redundant before its registration forgets it. */
+/** Whether a worker is usable. A worker becomes redundant before its registration forgets it. */
 function lives(worker: ServiceWorker | null | undefined): boolean {
   return worker != null && worker.state !== "redundant";
 }

@@ -3,8 +3,8 @@ import type { Scanner } from "./scanner.svelte.ts";
 import { asksCount } from "./words.ts";
 
 /**
- * One key alone, outside text fields and bursts of the hardware scanner: Enter and Space next, digits how many of a
- * party, / search, U undo, T torch, H history, S sync, Esc back (experience §7, §9).
+ * Handles a shortcut: a single key outside text fields that no hardware scanner sent. Enter and Space: next. Digits: how many of
+ * a party go in. /: search. U: undo. T: torch. H: history. S: sync. Esc: back (experience §7, §9).
  */
 export function onKey(scanner: Scanner, key: string): void {
   const shown = scanner.verdicts.shown;

@@ -1,4 +1,4 @@
-/** What a US keyboard types for a key, without and with Shift. Hardware scanners send keys of that layout. */
+/** The characters of each key on a US keyboard, without and with Shift. Most hardware scanners send keys of that layout. */
 const PAIRS: Record<string, string> = {
   Minus: "-_",
   Equal: "=+",
@@ -21,35 +21,35 @@ const PAIRS: Record<string, string> = {
 };
 const SHIFTED_DIGITS = ")!@#$%^&*(";
 
-/** A key press, as far as it says which character it is. */
+/** The parts of a key press that tell its character. */
 export type Press = Pick<KeyboardEvent, "code" | "key" | "shiftKey"> & Partial<Pick<KeyboardEvent, "getModifierState">>;
 
 /**
- * The character of a key press, read as a US layout: the phone's own language and Caps Lock do not matter. Falls back to
- * what the browser says when it doesn't name the key. `null`: not a character.
+ * The character of a key press on a US keyboard, whatever the phone's own layout and Caps Lock are. If the browser does not name
+ * the key, this is the browser's own character. `null`: the key types no character.
  */
 export function character(event: Press): string | null {
   const pair = pairOf(event.code);
   if (pair === null) return event.code === "" && [...event.key].length === 1 ? event.key : null;
   const [plain, shifted] = pair;
-  // Some scanners send capitals without holding Shift; then the key's own word counts, unless Caps Lock made it.
+  // Some scanners send capitals without Shift. Then `event.key` decides, unless Caps Lock made it a capital.
   const sentShifted = event.key === shifted && event.getModifierState?.("CapsLock") !== true;
   return event.shiftKey || sentShifted ? shifted : plain;
 }
 
 /**
- * The same key press as the computer's own layout has it: what a reader means that is set to that layout (AZERTY, QWERTZ).
- * `null`: not a character.
+ * The character of a key press in the computer's own layout. A hardware scanner that is set to that layout (AZERTY, QWERTZ) means
+ * this character. `null`: the key types no character.
  */
 export function ownCharacter(event: Press): string | null {
   if ([...event.key].length !== 1) return null;
   if (event.getModifierState?.("CapsLock") !== true || event.code === "") return event.key;
-  // Caps Lock turned the letter round; the reader did not mean that.
+  // Caps Lock changed the letter between small and capital. This undoes that, since the scanner did not mean it.
   const [lower, upper] = [event.key.toLowerCase(), event.key.toUpperCase()];
   return lower.length === 1 && upper.length === 1 ? (event.key === lower ? upper : lower) : event.key;
 }
 
-/** What a US key types, plain and with Shift. */
+/** The characters of a key on a US keyboard, without and with Shift. Null: the key types no character. */
 function pairOf(code: string): [string, string] | null {
   const letter = /^Key([A-Z])$/.exec(code)?.[1];
   if (letter !== undefined) return [letter.toLowerCase(), letter];

@@ -1,12 +1,12 @@
-/** What a pairing code says about where it belongs. */
+/** A pairing token, and the server that it belongs to. */
 export interface PairingCode {
-  /** What the engine takes. */
+  /** The token, which the engine needs to pair. */
   token: string;
-  /** Set when the link leads to another server than this page's. */
+  /** The link, if it leads to another server than this page's. Null otherwise. */
   elsewhere: string | null;
 }
 
-/** Reads a scanned or pasted text. Whether the token is any good only the server knows. */
+/** Reads a scanned or pasted text. Null: it is no pairing code. Only the server knows whether the token is valid. */
 export function readPairingCode(text: string, origin: string): PairingCode | null {
   const code = text.trim();
   if (code === "") return null;
@@ -22,14 +22,14 @@ export function readPairingCode(text: string, origin: string): PairingCode | nul
   return { token, elsewhere: url.origin === origin ? null : code };
 }
 
-/** What a page was opened with: a pairing link, a link that holds no code, or nothing. */
+/** The address that a page was opened with: a pairing link, a link without a code, or an address without a link. */
 export type Opened = { kind: "link"; link: string } | { kind: "bad" } | { kind: "nothing" };
 
-/** As much of the page as this needs. */
+/** The part of the page that this module uses. */
 export interface Place {
   location: Pick<Location, "hash" | "href" | "pathname" | "search" | "origin">;
   history: Pick<History, "replaceState">;
-  /** A function: where site data is blocked, even naming it throws. */
+  /** A function, because reading `sessionStorage` throws where the browser blocks site data. */
   storage: () => Pick<Storage, "getItem" | "setItem" | "removeItem">;
 }
 
@@ -37,8 +37,8 @@ const KEY = "admit-pairing-link";
 const here = (): Place => ({ location, history, storage: () => sessionStorage });
 
 /**
- * The pairing link this page was opened by, taken out of the address bar: a token isn't left lying about. This tab keeps it
- * until it was used, so that a reload does not lose it.
+ * Takes the pairing link from the address bar, so that nobody can read the token there later. The tab stores the link until it is
+ * used, so that a reload does not lose it.
  */
 export function pairingLink(place: Place = here()): Opened {
   const { location, history } = place;
@@ -55,17 +55,17 @@ export function pairingLink(place: Place = here()): Opened {
   try {
     place.storage().setItem(KEY, link);
   } catch {
-    // It lives as long as the page.
+    // It is lost when the page closes.
   }
   return { kind: "link", link };
 }
 
-/** The link was used, or another code took its place. */
+/** Forgets the link, because it was used or another code replaced it. */
 export function forgetLink(place: Pick<Place, "storage"> = here()): void {
   try {
     place.storage().removeItem(KEY);
   } catch {
-    // Nothing was kept either.
+    // The browser blocks storage, so no link was stored.
   }
 }
 

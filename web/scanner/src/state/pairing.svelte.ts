@@ -2,7 +2,7 @@ import type { PageInput } from "../engine/messages.ts";
 import type { PairingPlace } from "../engine/place.ts";
 import type { Sheets } from "./sheets.svelte.ts";
 
-/** As much of the scanner as this needs. */
+/** The part of the scanner that this module uses. */
 export interface PairingHost {
   readonly sheets: Pick<Sheets, "current">;
   readonly persistence: { tapped(): void };
@@ -10,19 +10,19 @@ export interface PairingHost {
   look(token: string): void;
 }
 
-/** How this device comes to its gate: a code that it reads, or one that it shows. */
+/** Pairs this device with a gate, by a code that it reads or by one that it shows. */
 export class Pairing {
-  /** What was read, or what the page was opened with. */
+  /** The pairing code that was read, or the link that the page was opened with. */
   code = $state("");
   error = $state("");
-  /** What a pairing code leads to; `place` is null until the server said so. */
+  /** The event and gate of a pairing code. `place` is null until the server answered. */
   place = $state.raw<{ token: string; place: PairingPlace | null } | null>(null);
-  /** The page was opened by a link that holds no pairing code. */
+  /** Whether the page was opened by a link without a pairing code. */
   badLink = $state(false);
 
   constructor(private readonly host: PairingHost) {}
 
-  /** Asks what a pairing code is for; `place` follows. */
+  /** Asks the server for the event and gate of a pairing code. `onPlace` gets the answer. */
   look(token: string): void {
     this.error = "";
     this.place = { token, place: null };
@@ -51,7 +51,7 @@ export class Pairing {
 
   #begin(): void {
     this.error = "";
-    // However it was begun, also by a link: what comes of it is said there.
+    // The sheet shows the result of pairing, also if a link began it.
     this.host.sheets.current = "pair";
     this.host.persistence.tapped();
   }

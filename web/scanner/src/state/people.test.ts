@@ -17,9 +17,9 @@ test("where the gate allows names no more, only the ticket's type is left", () =
 });
 
 test.each([
-  // A pass prints the short code alone; a ticket from elsewhere may have a code of the same form.
+  // A pass shows only the short code. A ticket of another system may have a code of the same form.
   ["4b1c7d7e-8b1c-4f5e-9a10-0123456789ab", "K7QF-2M9D (…\u206089ab)"],
-  // None of these does Admit draw: large letters, no hyphens, another version.
+  // Admit makes none of these codes: capitals, no hyphens, another version of UUID.
   ["4B1C7D7E-8B1C-4F5E-9A10-0123456789AB", "…\u206089AB"],
   ["4b1c7d7e8b1c4f5e9a100123456789ab", "…\u206089ab"],
   ["4b1c7d7e-8b1c-1f5e-9a10-0123456789ab", "…\u206089ab"],
@@ -33,7 +33,7 @@ test.each([
 test("the code that was read stays with its scan when a question about it is answered", () => {
   const asked = withPerson(EMPTY, { ...base, opened: false }, "TICKET-0042");
   expect(personOf(withPerson(asked, base), { scan_id: "s1", ticket_id: null })?.code).toBe("…\u20600042");
-  // A code that no list knows has neither ticket nor type.
+  // A code that is not in the list has neither ticket nor type.
   const unknown = withPerson(EMPTY, { ...base, ticket_id: null, zone: null }, "TICKET-0043");
   expect(personOf(unknown, { scan_id: "s1", ticket_id: null })).toEqual({ name: "", type: "", code: "…\u20600043" });
 });

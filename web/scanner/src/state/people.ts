@@ -1,29 +1,29 @@
 import type { BookingTicket, HistoryRow, VerdictView } from "../../../shared/core/engine.ts";
 
-/** Who a scan was about, as its verdict said. */
+/** The guest of a scan, as its verdict said. */
 export interface Person {
-  /** Empty where this device holds no names. */
+  /** Empty if this device has no names. */
   name: string;
-  /** The ticket's type; empty where it has none. */
+  /** The ticket's type. Empty if it has none. */
   type: string;
-  /** What the guest can read of the code on their ticket, as `codeLabel` gives it; empty where no code was read. */
+  /** The part of the code that the guest can read on their ticket, from `codeLabel`. Empty if no code was read. */
   code: string;
 }
 
-/** The people of the last verdicts, by the scan and by the ticket: the engine's history rows name neither guest nor type. */
+/** The guests of the last verdicts, by scan id and by ticket id. The engine's history rows name neither guest nor type. */
 export type People = ReadonlyMap<string, Person>;
 
-/** No more than the history has rows, each under two keys. */
+/** The most entries: two for each row of the history. */
 const MOST = 200;
 
-/** Last characters of a code that are shown. A word joiner keeps them on one line with the ellipsis. */
+/** The number of last characters of a code that are shown. A word joiner keeps them on one line with the ellipsis. */
 const CODE_END = 4;
-/** A code as Admit draws it (a UUID of version 4 in small letters). Its pass has the short code printed below it. */
+/** The form of the codes that Admit makes: a UUID of version 4 in small letters. A pass shows the short code below it. */
 const DRAWN = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /**
- * What a guest can find on their ticket: the last characters of its code. Of a code that Admit may have drawn the short
- * code too, because a pass prints that alone; a ticket from elsewhere may have a code of the same form.
+ * The text by which a guest finds the code on their ticket: its last characters. For a code in the form of Admit's, the short code
+ * stands before them, because a pass shows only the short code. A ticket of another system may have that form too.
  */
 export function codeLabel(code: string, shortCode: string): string {
   const text = code.trim();
@@ -32,7 +32,7 @@ export function codeLabel(code: string, shortCode: string): string {
   return DRAWN.test(text) && shortCode !== "" ? `${shortCode} (${end})` : end;
 }
 
-/** With one more verdict, and the `code` that led to it; the oldest go. */
+/** Adds the guests of a verdict, and removes the oldest entries beyond the limit. `code`: the code that led to the verdict. */
 export function withPerson(people: People, verdict: VerdictView, code = ""): People {
   const became = verdict.booking?.became;
   const tickets = became ?? [verdict];
@@ -40,7 +40,7 @@ export function withPerson(people: People, verdict: VerdictView, code = ""): Peo
   const next = new Map(people);
   for (const ticket of tickets) {
     const keys = [ticket.scan_id, ticket.ticket_id].filter((key) => key !== null && key !== undefined);
-    // A question's answer is a verdict of the same scan, to which no code leads.
+    // The answer to a question leads to a verdict about the same scan without a code. So the known code stays.
     const known = keys.map((key) => next.get(key)?.code ?? "").find((one) => one !== "") ?? "";
     const person = { name: ticket.name ?? "", type: ticket.zone ?? "", code: label || known };
     if (person.name === "" && person.type === "" && person.code === "") continue;
@@ -53,14 +53,14 @@ export function withPerson(people: People, verdict: VerdictView, code = ""): Peo
   return next;
 }
 
-/** As much of the people as a later start may know: by the scan, and no name. */
+/** The entries that are stored for a later start: by scan id, without names. */
 export type Kept = [scanId: string, type: string, code: string][];
 
 const KEY = "admit-history-labels";
 
 /**
- * Types and ends of codes of the last scans, for the history of a later start: the journal has neither. Names are not
- * among them, because they are kept sealed alone. `storage` is a function: where site data is blocked, even naming it throws.
+ * Stores types and ends of codes of the last scans for the history of a later start, since the journal has neither. Names are left
+ * out, because the device stores them only encrypted. `storage` is a function, because reading it may throw.
  */
 export function keepPeople(people: People, history: readonly Pick<HistoryRow, "scan_id">[], storage: () => Pick<Storage, "setItem"> = () => localStorage): void {
   const kept: Kept = [];
@@ -71,11 +71,11 @@ export function keepPeople(people: People, history: readonly Pick<HistoryRow, "s
   try {
     storage().setItem(KEY, JSON.stringify(kept));
   } catch {
-    // Full or forbidden: the history of the next start says less.
+    // The storage is full or forbidden. The history after the next start then lacks types and codes.
   }
 }
 
-/** What an earlier start kept; entries of another shape are left out. */
+/** Reads what an earlier start stored. Entries of another form are left out. */
 export function keptPeople(storage: () => Pick<Storage, "getItem"> = () => localStorage): People {
   try {
     const kept: unknown = JSON.parse(storage().getItem(KEY) ?? "[]");
@@ -90,16 +90,16 @@ export function keptPeople(storage: () => Pick<Storage, "getItem"> = () => local
   }
 }
 
-/** They belong to an event that is no longer this device's. */
+/** Deletes the stored entries, because this device has another event now. */
 export function forgetPeople(storage: () => Pick<Storage, "removeItem"> = () => localStorage): void {
   try {
     storage().removeItem(KEY);
   } catch {
-    // Nothing was kept there.
+    // The browser blocks storage, so nothing was stored.
   }
 }
 
-/** A verdict without anything of its guests: this gate's devices carry no names any more. */
+/** A verdict without its guests' data, for a gate whose devices may no longer have names. */
 export function withoutNames(verdict: VerdictView): VerdictView {
   const { note: _, flag: __, fields: ___, booking, ...rest } = verdict;
   const bare = { ...rest, name: null };
@@ -109,7 +109,7 @@ export function withoutNames(verdict: VerdictView): VerdictView {
   return { ...bare, booking: { ...booking, others: booking.others.map(nobody), ...(became === undefined ? {} : { became }) } };
 }
 
-/** Without names: this gate's devices carry none any more. */
+/** The entries without names, for a gate whose devices may no longer have names. */
 export function nameless(people: People): People {
   return new Map([...people].map(([key, person]) => [key, { ...person, name: "" }]));
 }
@@ -118,20 +118,20 @@ export function personOf(people: People, row: Pick<HistoryRow, "scan_id" | "tick
   return people.get(row.scan_id) ?? (row.ticket_id === null ? null : (people.get(row.ticket_id) ?? null));
 }
 
-/** Whether a scan can be taken back. */
+/** Whether a scan can be undone. */
 export function canUndo(row: HistoryRow): boolean {
   return row.opened && row.kind !== "revert" && row.reverted < row.count;
 }
 
-/** The history rows of a booking let in at once that can still be taken back, in the booking's order. */
+/** The history rows of a booking that was admitted at once, as far as they can still be undone, in the booking's order. */
 export function bookingTargets(verdict: VerdictView | undefined, history: readonly HistoryRow[]): HistoryRow[] {
   const rows = verdict?.booking?.became?.map((ticket) => history.find((row) => row.scan_id === ticket.scan_id)) ?? [];
   return rows.filter((row) => row !== undefined && canUndo(row)) as HistoryRow[];
 }
 
 /**
- * The history row of the verdict in the strip, while it can be taken back. A repeat is about the scan that it repeats. A
- * booking let in at once has none of its own: `bookingTargets` has a row of each guest.
+ * The history row of the verdict in the strip, if it can be undone. A repeated code stands for the scan that it repeats. A booking
+ * that was admitted at once has no row here: `bookingTargets` gives a row for each guest.
  */
 export function undoTargetOf(verdict: VerdictView | undefined, history: readonly HistoryRow[]): HistoryRow | null {
   if (verdict === undefined || verdict.booking?.became !== undefined) return null;
@@ -141,7 +141,7 @@ export function undoTargetOf(verdict: VerdictView | undefined, history: readonly
   return row !== undefined && canUndo(row) ? row : null;
 }
 
-/** Whether the server has the scan of a verdict by now; of a booking all of its scans. */
+/** Whether the server has the scan of a verdict. For an admitted booking: whether it has all scans. */
 export function isSent(verdict: VerdictView, history: readonly HistoryRow[]): boolean {
   const scans = verdict.booking?.became?.map((ticket) => ticket.scan_id) ?? [verdict.scan_id];
   return scans.every((id) => history.some((row) => row.scan_id === id && row.sync === "sent"));

@@ -1,34 +1,34 @@
 import { words } from "../../../shared/words/scanner/index.ts";
 
-/** As much of `navigator.storage` as this needs; old browsers lack parts of it. */
+/** The part of `navigator.storage` that this module uses. Old browsers lack parts of it. */
 export type Keeper = Partial<Pick<StorageManager, "persist" | "persisted">>;
 
 /**
- * Whether the browser keeps our storage when a phone runs out of space: scans must outlive that. Browsers grant it by how
- * much an app is used and whether it is installed, so it is asked for again when that may have changed.
+ * Asks the browser to keep the app's data even if the phone runs out of space, since scans must not be lost then. Browsers decide
+ * by how much an app is used and whether it is installed. So the app asks again when that may have changed.
  */
 export class Persistence {
   #asked = false;
 
-  /** `tell` hears what holds; never, where the browser does not say. */
+  /** `tell` is called with the browser's decision. It is not called if the browser does not say. */
   constructor(
     private readonly browser: () => { storage: Keeper | undefined; userAgent: string },
     private readonly tell: (kept: boolean) => void,
   ) {}
 
-  /** Somebody tapped to pair: a question to them comes at a good moment. */
+  /** Somebody tapped to pair, which is a good moment for a question of the browser. */
   tapped(): void {
     void this.#ask(true);
   }
 
-  /** The phone scans: once per start. */
+  /** The phone scans. Asks once per start. */
   ready(): void {
     if (this.#asked) return;
     this.#asked = true;
     void this.#ask(false);
   }
 
-  /** The app was installed just now: that is what browsers go by. */
+  /** The app was installed just now, so the browser may decide differently. */
   installed(): void {
     void this.#ask(false);
   }
@@ -37,22 +37,22 @@ export class Persistence {
     const { storage, userAgent } = this.browser();
     try {
       const kept = await storage?.persisted?.();
-      // In a queue nobody wants a question of the browser's over the camera.
+      // While a queue waits, a question of the browser must not cover the camera.
       const may = tapped || !asksPeople(userAgent);
       const granted = kept === true || !may ? kept : ((await storage?.persist?.()) ?? kept);
       if (granted !== undefined) this.tell(granted);
     } catch {
-      // Site data is blocked, or the page is not secure: nothing was learnt.
+      // Site data is blocked, or the page is not secure. The browser's decision stays unknown.
     }
   }
 }
 
-/** Firefox puts the question to the person; all others decide by themselves. On iOS it is Safari within. */
+/** Whether the browser asks the person. Firefox does; others decide themselves. Firefox for iOS is Safari inside and does not. */
 function asksPeople(userAgent: string): boolean {
   return /\bFirefox\//.test(userAgent);
 }
 
-/** The row in the sheet. */
+/** The text of the row in the sheet. */
 export function persistenceWords(kept: boolean | null): string {
   if (kept === null) return words.sync.persistenceUnknown;
   return kept ? words.sync.persisted : words.sync.notPersisted;

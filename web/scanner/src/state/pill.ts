@@ -3,31 +3,31 @@ import { words } from "../../../shared/words/scanner/index.ts";
 import { since, type ServerTime } from "./clock.ts";
 import { span } from "./format.ts";
 
-/** Ages of the list, milliseconds: silent below the first, worth amber above the second (experience §9). */
+/** Ages of the list, milliseconds. Below the first its age is not shown; above the second the label is amber (experience §9). */
 const LIST_SILENT_MS = 5 * 60_000;
 const LIST_OLD_MS = 30 * 60_000;
 
-/** Fewer scans than this are with the server before anybody has read that they are on their way. */
+/** An upload of fewer scans is not shown, because it ends before anybody has read the text. */
 const SYNC_SHOWN_FROM = 5;
 
 /**
- * How old the list is, in milliseconds: since the server last said that it is the newest. So an unchanged list stays
- * young while the server is there, however long ago it was made.
+ * The age of the list: milliseconds since the server last said that it is the newest. So an online device's list stays young, even
+ * if it was made long ago.
  */
 export function listAge(list: ListView, now: ServerTime): number {
   return since(list.checked_at, now);
 }
 
-/** What staff should know of the list. */
+/** A text about the list for staff. */
 interface ListNews {
   text: string;
-  /** For the pill's face, where `text` is too long for it. */
+  /** A shorter text for the label, if `text` is too long for it. */
   short?: string;
-  /** Worth amber. */
+  /** Whether the label is amber. */
   old: boolean;
 }
 
-/** What staff should know of the list; null: nothing. */
+/** A text about the list for staff. Null: there is nothing to say. */
 export function listNews(list: ListView | null, now: ServerTime): ListNews | null {
   if (list === null) return null;
   const age = listAge(list, now);
@@ -41,17 +41,17 @@ export function listNews(list: ListView | null, now: ServerTime): ListNews | nul
   return { text: old ? words.pill.listOld(span(age)) : words.pill.listAge(span(age)), old };
 }
 
-/** An upload under way, from the first scan of a backlog to its last. */
+/** The progress of an upload, from the first scan of a backlog to its last. */
 export interface SyncProgress {
-  /** Scans of the backlog. */
+  /** The number of scans of the backlog. */
   total: number;
-  /** Of these, already with the server. */
+  /** The number of these scans that the server has. */
   done: number;
 }
 
 /**
- * How far a backlog has got: `before` is what this gave for the view before. A backlog ends when nothing waits; scans
- * made meanwhile join it.
+ * The progress of a backlog. `before`: the result for the view before. A backlog ends when no scan is unsent. Scans that are made
+ * meanwhile count to it.
  */
 export function syncProgress(before: SyncProgress | null, view: View): SyncProgress | null {
   if (view.unsent === 0) return null;
@@ -59,23 +59,23 @@ export function syncProgress(before: SyncProgress | null, view: View): SyncProgr
   return { total, done: total - view.unsent };
 }
 
-/** Whether the upload under way is worth a word on the home screen. */
+/** Whether the home screen mentions the upload under way. */
 export function syncShows(view: View, sync: SyncProgress | null): sync is SyncProgress {
   return view.sending > 0 && sync !== null && sync.total >= SYNC_SHOWN_FROM;
 }
 
 export interface PillLine {
-  /** Everything there is to say, for those who listen and for the sheet behind it. */
+  /** The whole text, for screen readers and for the sheet that the label opens. */
   text: string;
-  /** The one thing that matters most, short enough to leave the gate its name. */
+  /** The most important part, short enough that the gate's name fits beside it. */
   short: string;
   attention: boolean;
   busy: boolean;
 }
 
 /**
- * The one line on how this device stands with the server. Offline is normal: amber with a number, never an alarm.
- * `unsaved`: the app would not start again without a network.
+ * The status line about this device and the server. Being offline is normal, so it is shown amber with a number, never as an
+ * alarm. `unsaved`: the browser does not keep the app's files, so the app would not start without a network.
  */
 export function pillOf(
   view: View,
@@ -88,11 +88,11 @@ export function pillOf(
   if (view.captive) parts.push(words.pill.captive);
   else if (!view.online) parts.push(words.pill.offline);
   else if (view.suspended) parts.push(words.pill.suspended);
-  // What goes out or comes in says as much; the line stays short enough that the camera below it does not move.
+  // "Online" is left out if an upload or a download is named. So the line stays short and the camera below it does not move.
   else if (!busy && !unsaved && (view.list === null || view.list.newer === null)) parts.push(words.pill.online);
   if (busy) parts.push(words.sync.syncingScans(view.unsent));
   else if (view.unsent > 0) parts.push(words.pill.toSend(view.unsent));
-  // Of an event that its organiser ended the banner says so.
+  // If the organiser ended the event, the banner says so.
   const over = view.event_status === "ended" || view.event_status === "archived";
   const list = over && view.list?.expired === true ? null : listNews(view.list, now);
   if (list !== null) parts.push(list.text);
@@ -104,7 +104,7 @@ export function pillOf(
   return { text: capital(parts.join(" · ")), short: capital(first), attention, busy };
 }
 
-/** What an online device tells before all else; null: nothing but that it is online. */
+/** The most important text of an online device. Null: only that it is online. */
 function urgent(view: View, busy: boolean, unsaved: boolean, list: ListNews | null): string | null {
   if (busy) return words.sync.syncingScans(view.unsent);
   if (unsaved) return words.pill.notSaved;

@@ -5,7 +5,7 @@ type Give = (input: PageInput) => void;
 /** Tells the engine of a returned network, and wakes it when the page comes back from sleep. */
 export function watchPage(give: Give): () => void {
   const online = () => give({ type: "online" });
-  // Timers stand still while a phone sleeps: what was due is due now.
+  // Timers stand still while a phone sleeps. The tick lets the engine do what became due meanwhile.
   const visible = () => {
     if (document.visibilityState === "visible") give({ type: "tick" });
   };
@@ -21,7 +21,7 @@ interface BatteryManager extends EventTarget {
   level: number;
 }
 
-/** Reports the battery level where the browser knows it. */
+/** Reports the battery level if the browser knows it. */
 export function watchBattery(give: Give): () => void {
   const source = (navigator as { getBattery?: () => Promise<BatteryManager> }).getBattery;
   let ended = false;
@@ -42,7 +42,7 @@ export function watchBattery(give: Give): () => void {
   };
 }
 
-/** Keeps the screen lit while `wanted`; the system drops the lock whenever the page is hidden. */
+/** Keeps the screen lit while `wanted` is true. The system drops the wake lock whenever the page is hidden. */
 export function watchWakeLock(wanted: () => boolean): () => void {
   let held: WakeLockSentinel | null = null;
   const ask = async () => {
@@ -50,7 +50,7 @@ export function watchWakeLock(wanted: () => boolean): () => void {
     try {
       held = await navigator.wakeLock.request("screen");
     } catch {
-      // Not supported, or battery saving is on: the screen dims as the phone is set to.
+      // Wake locks are not supported, or battery saving is on. The screen then goes dark as the phone is set.
     }
   };
   const timer = "wakeLock" in navigator ? setInterval(() => void ask(), 5000) : undefined;
@@ -63,12 +63,12 @@ export function watchWakeLock(wanted: () => boolean): () => void {
   };
 }
 
-/** The browser's offer to install the app (Android, desktop); iOS has its own way, told on the pairing page. */
+/** The browser's offer to install the app (Android, desktop). On iOS there is none; the pairing page explains the way there. */
 export interface InstallOffer extends Event {
   prompt(): Promise<unknown>;
 }
 
-/** Keeps the offer for a button, so that it comes up when staff ask and not in the middle of a queue. `done`: it is installed. */
+/** Stores the offer, so that it appears when staff tap a button and not while they scan. `done` is called once the app is installed. */
 export function watchInstall(keep: (offer: InstallOffer | null) => void, done: () => void): () => void {
   const offered = (event: Event) => {
     event.preventDefault();

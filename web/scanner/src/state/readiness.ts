@@ -6,12 +6,12 @@ import { span } from "./format.ts";
 import type { Kept } from "./kept.ts";
 import { listAge } from "./pill.ts";
 
-/** The text of the sample ticket; the core knows it too (`barcode.rs`) and writes nothing for it. */
+/** The text of the sample ticket. The core knows it (`barcode.rs`) and records nothing for it. */
 export const SAMPLE_CODE = "admit-sample-ticket";
 
-/** Older than this, the list is to be compared with the server once more before doors, milliseconds. */
+/** If the list was not compared with the server for this long, the check before doors says `bad`, milliseconds. */
 const OLD_MS = 30 * 60_000;
-/** A wall clock that is off by more is told; scans are dated by the server's clock all the same. Milliseconds. */
+/** The check warns if the phone's clock is off by more than this, milliseconds. Scans have the server's time in any case. */
 const CLOCK_MS = 30_000;
 
 export interface CheckRow {
@@ -21,19 +21,19 @@ export interface CheckRow {
   text: string;
 }
 
-/** What the check looks at. */
+/** The input of the check. */
 export interface Looked {
   view: View;
   now: ServerTime;
   camera: CameraState;
-  /** The camera has read a code since the app was opened. */
+  /** Whether the camera has read a code since the app was opened. */
   hasRead: boolean;
   sound: boolean;
   persisted: boolean | null;
   kept: Kept;
 }
 
-/** The check before doors: `ok`, `warn` where it works with a limit, `bad` where something must be done first. */
+/** The rows of the check before doors. `warn`: it works with a limit. `bad`: staff must do something first. */
 export function readiness({ view, now, camera, hasRead, sound, persisted, kept }: Looked): CheckRow[] {
   const w = words.check;
   return [
@@ -68,7 +68,7 @@ function listRow(view: View, now: ServerTime): CheckRow {
   return { id: "list", state: "ok", title: w.list, text: age < 60_000 ? w.listNow : w.listFresh(span(age)) };
 }
 
-/** How the phone's clock compares with the server's, in a word: the figures mean nothing at a door. */
+/** Says in a short sentence whether the phone's clock agrees with the server's. */
 export function clockRow(view: Pick<View, "clock_offset_ms">): CheckRow {
   const w = words.check;
   const offset = view.clock_offset_ms;

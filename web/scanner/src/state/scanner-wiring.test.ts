@@ -1,4 +1,4 @@
-// What the page's state does with the engine's messages and the browser, without either.
+// Tests how the page's state handles messages of the engine and events of the browser. Both are replaced.
 import { beforeEach, expect, test, vi } from "vitest";
 import type { View } from "../../../shared/core/engine.ts";
 import type { FromEngine } from "../engine/messages.ts";
@@ -19,7 +19,7 @@ const ready = { phase: "ready", event_id: "event", unsent: 0, clock_offset_ms: n
 
 const storage = { persisted: vi.fn(async () => false), persist: vi.fn(async () => false) };
 
-/** As the engine does. */
+/** Sends a message to the page as the engine worker does. */
 function tell(message: FromEngine): void {
   FakeWorker.named.get("engine")!.onmessage({ data: message });
 }

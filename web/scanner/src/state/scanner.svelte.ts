@@ -21,35 +21,35 @@ import { faceOf, heldWords, spoken } from "./words.ts";
 import { goBy } from "./zone.ts";
 
 /**
- * Everything the screens draw from, and everything they can ask for. No rule about tickets lives here. Verdicts, sheets,
- * camera and pairing hold their own state. This class starts the engine, passes its messages on, and keeps what they share.
+ * The state that the screens show, and the actions that they offer. It contains no rule about tickets. Verdicts, sheets, camera and
+ * pairing have their own state. This class starts the engine, passes its messages on, and keeps what these parts share.
  */
 export class Scanner {
   tab = $state<"starting" | "writer" | "elsewhere" | "lost">("starting");
   view = $state.raw<View | null>(null);
-  /** When it came, wall clock: its `retry_in_ms` counts from here. */
+  /** When the view came, by the wall clock. Its `retry_in_ms` counts from this time. */
   viewAt = $state(0);
   fault = $state.raw<Fault | null>(null);
-  /** A short sentence that goes by itself. */
+  /** A short message that disappears by itself. */
   notice = $state("");
   announcement = $state("");
-  /** An answer is on its way to the journal. */
+  /** Whether an act of staff waits for the engine's answer. */
   busy = $state(false);
-  /** The last staff PIN was wrong. */
+  /** Set if the last staff PIN was wrong. */
   pin = $state.raw<{ triesLeft: number; pausedUntil: number } | null>(null);
   progress = $state.raw<{ received: number; total: number } | null>(null);
-  /** The backlog on its way to the server, if there is one. */
+  /** The backlog of unsent scans. Null if there is none. */
   sync = $state.raw<SyncProgress | null>(null);
-  /** Whether the browser promised to keep our storage; null: it has not said. */
+  /** Whether the browser promised to keep the app's data. Null: it has not said. */
   persisted = $state<boolean | null>(null);
   /** Whether the app starts without a network. */
   kept = $state<Kept>("coming");
   /** Set while the browser offers to install the app. */
   install = $state.raw<InstallOffer | null>(null);
   settings = $state<Settings>(loadSettings());
-  /** What the gates of the lists so far were called: one that was removed is told by its name. */
+  /** The names of all gates of the lists so far. So the app can name a gate that was removed. */
   readonly gateNames = new Map<string, string>();
-  /** Wall clock, milliseconds, refreshed each second for countdowns. What the engine dates is compared with `serverNow`. */
+  /** Wall clock, milliseconds, updated each second for countdowns. Compare the engine's times with `serverNow` instead. */
   now = $state(Date.now());
 
   readonly camera = new CameraControl(this);
@@ -68,19 +68,19 @@ export class Scanner {
     goBy(() => this.view?.clock);
   }
 
-  /** The screen to draw, also on `body[data-phase]` for tests. */
+  /** The screen to show. Tests read it from `body[data-phase]`. */
   get phase(): string {
     if (this.tab === "elsewhere" || this.tab === "lost") return "other_tab";
     if (this.fault !== null) return "fault";
     return this.view?.phase ?? "starting";
   }
 
-  /** Tickets are judged here, also while the server does not know the key. */
+  /** Whether this tab judges tickets. It also does while the server does not know the device's key. */
   get scans(): boolean {
     return this.phase === "ready" || this.phase === "key_unknown";
   }
 
-  /** `now` by the server's clock: the ages of what the engine dates count to it. */
+  /** `now` by the server's clock, to compare with the engine's times. */
   get serverNow(): ServerTime {
     return this.serverTime(this.now);
   }
@@ -93,17 +93,17 @@ export class Scanner {
     return this.view?.has_pin === true;
   }
 
-  /** Whether the screen asks something that no code may sweep away. */
+  /** Whether the screen asks a question that no code's verdict may replace. */
   get asking(): boolean {
     const sheet = this.sheets.current;
-    // What the check before doors asks for is a code.
+    // The check before doors is no question: it waits for a code.
     return (sheet !== null && sheet !== "check") || this.settings.locked || this.verdicts.asksCount;
   }
 
   start(steal: boolean): void {
     this.#engine?.end();
     this.camera.end();
-    // A sheet belongs to what was asked of the engine before: the new one holds no code for it.
+    // An open sheet belongs to the old engine, and the new one would hold back no code for it.
     this.sheets.close();
     this.tab = "starting";
     this.view = this.fault = this.verdicts.shown = null;
@@ -111,10 +111,10 @@ export class Scanner {
     const { port1, port2 } = new MessageChannel();
     this.#engine = new EngineClient(port1, steal, (message) => this.#onEngine(message));
     this.camera.start(port2);
-    this.setSettings({}); // The camera's side and the lock hold from the first moment.
+    this.setSettings({}); // Applies the camera's side and the lock at once.
   }
 
-  /** Somebody touched or typed: sound may start, the camera runs at full speed. */
+  /** Called when somebody touches or types. Sound may start, and the camera runs at full speed. */
   touched(): void {
     this.guard.used();
     this.signals.unlock();
@@ -129,7 +129,7 @@ export class Scanner {
     this.#engine?.aim(aim);
   }
 
-  /** Asks what a pairing token is for. */
+  /** Asks to which event and gate a pairing token belongs. */
   look(token: string): void {
     this.#engine?.look(token);
   }
@@ -142,7 +142,7 @@ export class Scanner {
     this.#engine?.hold(this.asking);
   }
 
-  /** A code of the hardware scanner: as a US keyboard has it, and as this device's own layout has it where that differs. */
+  /** A code of the hardware scanner. `text`: read as a US keyboard. `own`: read in this device's own layout. */
   code(text: string, own = text): void {
     this.touched();
     if (this.settings.locked) return;
@@ -151,7 +151,7 @@ export class Scanner {
     this.input(readCode(text, own, this.settings), performance.timeOrigin + performance.now());
   }
 
-  /** A ticket's code that a person typed. */
+  /** Takes a ticket's code that a person typed. */
   typedCode(text: string): void {
     const code = text.trim();
     if (code === "") return;
@@ -171,12 +171,12 @@ export class Scanner {
     this.note(text);
   }
 
-  /** Says it to those who listen. */
+  /** Tells it to screen readers only. */
   announce(text: string): void {
     this.announcement = text;
   }
 
-  /** Says it to the eyes alone. */
+  /** Shows it on the screen only. */
   note(text: string): void {
     this.notice = text;
     clearTimeout(this.#noticeTimer);
@@ -249,7 +249,7 @@ export class Scanner {
     this.camera.readFormats();
     this.sync = syncProgress(this.sync, view);
     this.viewAt = Date.now();
-    // Once: whoever types a code at a gate without names keeps the sheet, whatever the engine says meanwhile.
+    // Done once, when names go away. At a gate without names the search sheet takes typed codes, so later views must not close it.
     if (view.phase === "revoked" || (view.names.state === "off" && before?.names.state !== "off")) this.#forgetNames();
     if (view.phase !== "first_sync") this.progress = null;
     if (view.phase === "ready" && before?.phase !== "ready") {
@@ -260,11 +260,11 @@ export class Scanner {
     if (paired && this.sheets.current === "pair") this.sheets.close();
   }
 
-  /** A question about a ticket of another event can be answered no more. */
+  /** The device has another event now, so questions about tickets of the former one end. */
   #onOtherEvent(): void {
     this.verdicts.clear();
     this.busy = false;
-    // Nor can a sheet about it, which is not even drawn without its verdict. Pairing is about no event.
+    // Sheets about such a ticket close too. The sheet for pairing stays, because it belongs to no event.
     if (this.sheets.current === "pair") this.hold();
     else this.sheets.close();
   }
@@ -286,7 +286,7 @@ export class Scanner {
     else this.say(message);
   }
 
-  /** This gate's devices carry no names any more. */
+  /** Forgets the names, because devices at this gate may no longer have them. */
   #forgetNames(): void {
     if (this.sheets.current === "search") this.sheets.close();
     this.sheets.found = null;

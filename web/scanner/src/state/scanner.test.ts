@@ -6,7 +6,7 @@ import { Scanner } from "./scanner.svelte.ts";
 import { FRESH_MS } from "./showing.ts";
 import { base } from "./verdicts.fixture.ts";
 
-/** What the page said to its engine workers, one list each, and how it hears from the newest. */
+/** The messages of the page to its engine workers, one list for each worker, and a function that answers as the newest one. */
 const { told, engine, read } = vi.hoisted(() => ({
   told: [] as ToEngine[][],
   engine: { says: (_: FromEngine): void => {} },
@@ -196,7 +196,7 @@ test("slow storage is told, and that a ticket was not taken for it", () => {
   expect([scanner.notice, scanner.announcement]).toEqual(Array(2).fill("Storage is slow: that ticket was not taken. Scan it again."));
 });
 
-/** Whether the newest engine worker holds codes back. */
+/** Whether the page told the newest engine worker to hold codes back. */
 const held = () => told.at(-1)?.filter((message) => message.kind === "hold").at(-1)?.on ?? false;
 const view = (event_id: string) => ({ phase: "ready", event_id, names: { state: "held", guests: 1 }, unsent: 0, sending: 0 }) as View;
 
@@ -233,7 +233,7 @@ test("the camera reads the event's kinds of codes and those of this phone", () =
   engine.says({ kind: "view", view: { ...view("e1"), barcode_kinds: ["aztec"] } });
   scanner.camera.useFormats(["Code128"]);
   expect([read.formats, scanner.camera.eventFormats]).toEqual([["Code128", "Aztec"], ["Aztec"]]);
-  // At another event its kinds are read, and what this phone adds stays.
+  // At another event, the camera reads that event's kinds of codes. The kinds that this phone's setting adds stay.
   engine.says({ kind: "view", view: { ...view("e2"), barcode_kinds: ["ean_13"] } });
   expect(read.formats).toEqual(["Code128", "EAN13"]);
 });

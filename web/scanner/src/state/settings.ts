@@ -1,34 +1,34 @@
 import { type ExtraFormat, EXTRA_FORMATS } from "../camera/formats.ts";
 
-/** How this phone behaves: kept on it alone, and worth nothing if lost. */
+/** The settings of this phone. They are stored only on the phone, and losing them does no harm. */
 export interface Settings {
   sound: boolean;
   /** 0–1. */
   volume: number;
   vibration: boolean;
   theme: Theme;
-  /** Percent of the usual size (100–200). */
+  /** The text size in percent of the usual size (100–200). */
   textSize: number;
-  /** Which thumb does the work: what is pressed most lies on its side. */
+  /** The hand that staff use. The most used buttons are on its side. */
   hand: "right" | "left";
   /** How long "Admit" fills the screen, milliseconds (800–3000). */
   dwellMs: number;
-  /** The hardware scanner of this phone acts as a keyboard app: a hidden field keeps the focus. */
+  /** Whether the hardware scanner of this phone acts as a keyboard app. A hidden field then has the focus. */
   keyboardScanner: boolean;
   /** Fixed text that the hardware scanner adds before and after each code. */
   prefix: string;
   suffix: string;
-  /** The camera that a person chose, by the browser's id of it; empty: the best one for tickets. */
+  /** The browser's id of the camera that a person chose. Empty: the best one for tickets. */
   camera: string;
-  /** The camera that was taken last by itself. */
+  /** The id of the camera that the app chose last. */
   lastCamera: string;
-  /** Kinds of codes that are read beside QR. */
+  /** Kinds of codes that this phone reads in addition to QR. */
   formats: ExtraFormat[];
-  /** After so many minutes without a touch or a scan the screen locks; 0: never by itself. */
+  /** The screen locks after this many minutes without a touch or a scan. 0: it does not lock by itself. */
   lockMinutes: number;
-  /** The screen asks for the staff PIN before anything else. */
+  /** Whether the screen is locked, so that it asks for the staff PIN first. */
   locked: boolean;
-  /** Guests hold their own codes to this device. */
+  /** Whether this device is a kiosk, at which guests scan their own codes. */
   kiosk: boolean;
 }
 
@@ -54,15 +54,15 @@ export const DEFAULTS: Settings = {
   kiosk: false,
 };
 
-/** What can be chosen for `lockMinutes`. */
+/** The choices for `lockMinutes`. */
 export const LOCK_MINUTES: readonly number[] = [0, 2, 5, 15, 30];
 
 const KEY = "admit-settings";
-/** No reader adds more than this. */
+/** The longest prefix or suffix. No hardware scanner adds more. */
 export const LONGEST_FIXED_TEXT = 40;
 const LONGEST_ID = 400;
 
-/** `storage` is a function: where site data is blocked, even naming it throws. */
+/** `storage` is a function, because reading `localStorage` throws where the browser blocks site data. */
 export function loadSettings(storage: () => Pick<Storage, "getItem"> = () => localStorage): Settings {
   try {
     return merge(JSON.parse(storage().getItem(KEY) ?? "{}"));
@@ -75,11 +75,11 @@ export function saveSettings(settings: Settings, storage: () => Pick<Storage, "s
   try {
     storage().setItem(KEY, JSON.stringify(settings));
   } catch {
-    // Full or forbidden: they hold until the page closes.
+    // The storage is full or forbidden. The settings then hold until the page closes.
   }
 }
 
-/** Takes each value that has the right shape; an older or a meddled-with copy costs only that value. */
+/** Takes each stored value that is valid, and the default for each other one. */
 export function merge(found: unknown): Settings {
   const from = (typeof found === "object" && found !== null ? found : {}) as Partial<Record<keyof Settings, unknown>>;
   const flag = (value: unknown, otherwise: boolean) => (typeof value === "boolean" ? value : otherwise);
@@ -107,7 +107,7 @@ export function merge(found: unknown): Settings {
   };
 }
 
-/** A code without what the hardware scanner adds: only where it stands, and never the whole. */
+/** Removes the hardware scanner's prefix and suffix from a code, if they are there and are not the whole text. */
 export function withoutFixed(text: string, { prefix, suffix }: Pick<Settings, "prefix" | "suffix">): string {
   let code = text;
   if (prefix !== "" && code.length > prefix.length && code.startsWith(prefix)) code = code.slice(prefix.length);
@@ -115,7 +115,7 @@ export function withoutFixed(text: string, { prefix, suffix }: Pick<Settings, "p
   return code;
 }
 
-/** A code that a reader typed, in both layouts where they differ, without what this device's reader adds. */
+/** The input for a code of the hardware scanner, without prefix and suffix. `other` is set if the two layouts differ. */
 export function readCode(text: string, own: string, settings: Settings): { type: "code"; text: string; method: "qr"; other?: string } {
   const [us, other] = [text, own].map((typed) => withoutFixed(typed, settings)) as [string, string];
   const code = { type: "code", text: us, method: "qr" } as const;

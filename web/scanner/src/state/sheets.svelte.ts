@@ -2,30 +2,30 @@ import type { FoundGuest, Headcount, HistoryRow } from "../../../shared/core/eng
 import type { PageInput } from "../engine/messages.ts";
 import { OF_A_SCAN, type Sheet } from "./showing.ts";
 
-/** As much of the scanner as this needs. */
+/** The part of the scanner that this module uses. */
 export interface SheetsHost {
   busy: boolean;
   pin: { triesLeft: number; pausedUntil: number } | null;
   input(input: PageInput): void;
-  /** Tells the engine whether codes are held back now. */
+  /** Tells the engine whether it must hold codes back now. */
   hold(): void;
 }
 
-/** The sheet that is open, if one is, and what staff ask for in it. */
+/** The open sheet, and the actions that sheets offer. */
 export class Sheets {
   current = $state<Sheet>(null);
-  /** What went wrong with what was asked for in it. */
+  /** The error of the last action in the sheet. Empty if there is none. */
   error = $state("");
-  /** The name that a search did not find, for the guest to be added. */
+  /** The name that a search did not find. The sheet that adds a guest starts with it. */
   guestName = $state("");
-  /** The history row the undo sheet is about. */
+  /** The history row that the undo sheet is about. */
   undoRow = $state.raw<HistoryRow | null>(null);
-  /** What the last search found. */
+  /** The result of the last search. */
   found = $state.raw<{ text: string; guests: FoundGuest[]; more: boolean } | null>(null);
 
   constructor(private readonly host: SheetsHost) {}
 
-  /** What is asked in it ends in a scan. The verdict closes it, and it shows what went wrong. */
+  /** Whether the sheet leads to a scan. The scan's verdict closes such a sheet, and the sheet shows errors itself. */
   get isOfAScan(): boolean {
     return this.current !== null && OF_A_SCAN.has(this.current);
   }
@@ -44,14 +44,14 @@ export class Sheets {
     this.host.hold();
   }
 
-  /** A verdict fills the screen: a sheet that ends in a scan closes. */
+  /** A verdict fills the screen. Closes a sheet that leads to a scan. */
   makeWay(): void {
     if (this.isOfAScan) this.current = null;
     this.found = null;
     this.host.pin = null;
   }
 
-  /** Asks whether a scan is to be taken back, and how much of it. */
+  /** Opens the sheet that asks whether to undo a scan, and for how many persons. */
   askUndo(row: HistoryRow): void {
     this.undoRow = row;
     this.open("undo");
@@ -70,18 +70,18 @@ export class Sheets {
     this.host.input({ type: "walk_in", name, zone, party, pin });
   }
 
-  /** Admits a guest who was refused: who decides it, why, and their PIN. */
+  /** Admits a refused guest. `given` has the person who decides, the reason and the PIN. */
   override(given: Omit<Extract<PageInput, { type: "override" }>, "type">): void {
     this.#begin();
     this.host.input({ type: "override", ...given });
   }
 
-  /** Looks for guests by a part of the name; `found` follows. */
+  /** Searches guests by a part of the name. The result comes into `found`. */
   search(text: string): void {
     this.host.input({ type: "search", text });
   }
 
-  /** Checks a guest in by hand. */
+  /** Admits a found guest without a code. */
   pick(ticketId: string): void {
     if (this.host.busy) return;
     this.#begin();

@@ -1,4 +1,4 @@
-// Sound that dies and comes back: a call interrupts it, a browser closes it, and some leave it running in silence.
+// Sound stops and must come back: a call interrupts it, a browser closes it, and some devices leave it running silently.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { DEFAULTS } from "./settings.ts";
 import { Signals } from "./signals.ts";
@@ -11,7 +11,7 @@ class FakeSound {
   resumed = 0;
   closed = 0;
   played = 0;
-  /** What a resume leads to. */
+  /** The effect of `resume()`. */
   wakesTo = "running";
   async resume(): Promise<void> {
     this.resumed += 1;

@@ -1,7 +1,7 @@
 import type { Settings } from "./settings.ts";
 import type { Face } from "./words.ts";
 
-/** One tone: from and to hertz, milliseconds long, after a pause. */
+/** One tone: its first and last frequency in hertz, its length, and the pause before it. */
 interface Tone {
   from: number;
   to: number;
@@ -12,7 +12,7 @@ interface Tone {
 
 interface Signal {
   tones: Tone[];
-  /** As `navigator.vibrate` takes it. */
+  /** The pattern for `navigator.vibrate`, in milliseconds. */
   haptic: number[];
 }
 
@@ -38,7 +38,7 @@ const REFUSE: Tone[] = [{ from: 220, to: 160, ms: 350 }];
 const LOOKED_FOR: Tone[] = Array.from({ length: 6 }, (_, at) => ({ from: at % 2 === 0 ? 880 : 1175, to: at % 2 === 0 ? 880 : 1175, ms: 160, pauseMs: 60 }));
 const SHORT: Tone[] = [{ from: 300, to: 300, ms: 90 }];
 
-/** Sound and touch of each verdict (experience §8; `persons` may go in): each can be told from the others with the eyes on the guest. */
+/** Sound and vibration of each verdict (experience §8). Staff can tell verdicts apart without a look at the screen. `persons` may go in. */
 export function signalOf(face: Face | "undone" | "looked_for", persons: number): Signal {
   switch (face) {
     case "looked_for":
@@ -71,22 +71,22 @@ export function signalOf(face: Face | "undone" | "looked_for", persons: number):
   }
 }
 
-/** Sound that does not come back for so long after it was asked to, or whose time stands still so long, is dead. */
+/** Sound counts as dead if it does not resume within this time, or if its clock stands still for it, milliseconds. */
 const DEAD_AFTER_MS = 1_000;
 
 /**
- * Plays the signals. Sound needs one tap first: browsers keep a page silent until then. A call interrupts it, and some
- * devices leave it dead behind: a tap wakes it, and one that could not makes the next tap begin with another.
+ * Plays the signals. Browsers keep a page silent until the first tap. A call interrupts the sound, and on some devices it does not
+ * come back. A tap resumes it. If that fails, the next tap makes a new `AudioContext`.
  */
 export class Signals {
   #context: AudioContext | null = null;
-  /** When it was asked to go on, while it does not. */
+  /** When `resume()` was called, if the sound has not resumed since. */
   #asked: number | null = null;
-  /** What its own clock said, and when. */
+  /** The last reading of the context's own clock (`time`), and when that was (`at`). */
   #heard = { at: 0, time: 0 };
   #listens = false;
 
-  /** `make` and `clock` are the browser's own but for tests. */
+  /** `make` and `clock` are those of the browser, except in tests. */
   constructor(
     private readonly make: () => AudioContext = () => new AudioContext(),
     private readonly clock: () => number = () => performance.now(),
@@ -98,14 +98,14 @@ export class Signals {
       if (this.#context === null || this.#isDead(this.#context)) this.#begin();
       this.#wake();
     } catch {
-      // No sound on this device: the screen and the vibration say the same.
+      // This device has no sound. Screen and vibration tell the verdict too.
     }
   }
 
   #begin(): void {
     const old = this.#context;
     if (old !== null && old.state !== "closed") void old.close().catch(() => {});
-    // Without this an iPhone's silent switch also silences the door.
+    // Without this an iPhone's silent switch also silences the signals.
     const session = (navigator as { audioSession?: { type: string } }).audioSession;
     if (session !== undefined) session.type = "playback";
     this.#context = this.make();
@@ -113,7 +113,7 @@ export class Signals {
     this.#heard = { at: this.clock(), time: this.#context.currentTime };
     if (this.#listens) return;
     this.#listens = true;
-    // A call ends without a tap: staff come back to the page and hold the next code before it.
+    // After a call, staff may return to the page and scan without a tap.
     document.addEventListener("visibilitychange", () => {
       if (document.visibilityState === "visible") this.#wake();
     });
@@ -156,7 +156,7 @@ export class Signals {
       oscillator.frequency.setValueAtTime(tone.from, at);
       oscillator.frequency.linearRampToValueAtTime(tone.to, end);
       const level = volume * (tone.soft === true ? 0.35 : 0.7);
-      // Ramps at both ends: a tone that starts at full level clicks.
+      // The level rises and falls gradually, because a tone that starts at full level clicks.
       gain.gain.setValueAtTime(0, at);
       gain.gain.linearRampToValueAtTime(level, at + 0.008);
       gain.gain.setValueAtTime(level, Math.max(at + 0.008, end - 0.012));

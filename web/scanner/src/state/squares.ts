@@ -1,6 +1,6 @@
-/** A QR code as one path of unit squares; the library that makes it is loaded when it is first needed. */
+/** A QR code as an SVG path of unit squares. The library that makes it is loaded when it is first needed. */
 export interface Squares {
-  /** Modules along a side, the quiet zone included. */
+  /** The number of squares along a side, with the empty border around the code. */
   side: number;
   path: string;
 }

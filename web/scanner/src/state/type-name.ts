@@ -1,6 +1,6 @@
 import type { View } from "../../../shared/core/engine.ts";
 
-/** How staff call a ticket's zone: by its entry type's name, or by itself where the list has none. */
+/** The name of a ticket's zone for staff: the name of its entry type, or the zone itself if the list has no name for it. */
 export function typeName(zone: string, view: Pick<View, "zone_names"> | null): string {
   const names = view?.zone_names ?? {};
   return Object.hasOwn(names, zone) ? (names[zone] ?? zone) : zone;

@@ -8,61 +8,61 @@ import type { Sheets } from "./sheets.svelte.ts";
 import { FRESH_MS, passes, type Shown, UNDO_MS } from "./showing.ts";
 import { asksCount, ofSameTicket, spoken } from "./words.ts";
 
-/** As much of the scanner as this needs. */
+/** The part of the scanner that this module uses. */
 export interface VerdictsHost {
   readonly settings: Settings;
   readonly view: View | null;
   readonly sheets: Sheets;
   /** Wall clock, milliseconds. */
   readonly now: number;
-  /** The screen asks something that no code may sweep away. */
+  /** Whether the screen asks a question that no code's verdict may replace. */
   readonly asking: boolean;
   busy: boolean;
   input(input: PageInput): void;
   /** Staff have seen the verdict and want the next code. */
   takeNext(): void;
-  /** Tells the engine whether codes are held back now. */
+  /** Tells the engine whether it must hold codes back now. */
   hold(): void;
   announce(text: string): void;
-  /** Says it to the eyes alone. */
+  /** Shows it on the screen only. */
   note(text: string): void;
 }
 
-/** So long after a verdict its type and code are kept for the history, milliseconds. */
+/** Types and codes are stored for the history this long after a verdict, milliseconds. */
 const KEEP_MS = 300;
 
-/** The verdict on the screen, the one in the strip, and what staff do about them. */
+/** The verdict on the screen, the one in the strip, and the actions that staff have for them. */
 export class Verdicts {
-  /** Fills the screen. */
+  /** The verdict that fills the screen. Null if there is none. */
   shown = $state.raw<Shown | null>(null);
-  /** The last verdict, as a strip on the home screen. */
+  /** The last verdict, which the strip on the home screen shows. */
   strip = $state.raw<Shown | null>(null);
-  /** What was undone just now, in place of the strip: which scan, and persons taken back. */
+  /** The scan that was just undone, and the number of persons. It is shown in place of the strip. */
   undone = $state.raw<{ scanId: string; count: number; at: number } | null>(null);
-  /** What Undo means right now, and until when (wall clock). */
+  /** The scan that Undo applies to now, and until when (wall clock). Null if there is none. */
   undoable = $state.raw<{ scanId: string; until: number } | null>(null);
-  /** The verdict on the screen has just taken another's place: nothing answers it yet. */
+  /** Whether the verdict on the screen has just replaced another one, so that taps are ignored. */
   fresh = $state(false);
 
-  /** Who the last scans were about. */
+  /** The guests of the last scans. */
   #people = $state.raw<People>(keptPeople());
   #keeping: ReturnType<typeof setTimeout> | undefined;
-  /** How many were shown: the key of the last. */
+  /** The number of verdicts shown so far, which is the key of the last one. */
   #count = 0;
   #dwell: ReturnType<typeof setTimeout> | undefined;
   #freshTimer: ReturnType<typeof setTimeout> | undefined;
-  /** Until when it is fresh, and when a verdict last left by itself; both of the monotonic clock. */
+  /** Until when `fresh` holds, and when a verdict last left by itself. Both by the monotonic clock. */
   #freshUntil = 0;
   #leftAt = -Infinity;
 
   constructor(private readonly host: VerdictsHost) {}
 
-  /** The verdict on the screen asks how many go in. */
+  /** Whether the verdict on the screen asks how many persons go in. */
   get asksCount(): boolean {
     return this.shown !== null && asksCount(this.shown.verdict);
   }
 
-  /** How long Undo still stands ready, whole seconds. */
+  /** How many whole seconds the button Undo stays. */
   get undoSeconds(): number {
     const left = this.undoable === null ? 0 : this.undoable.until - this.host.now;
     return Math.min(UNDO_MS / 1000, Math.max(0, Math.ceil(left / 1000)));
@@ -72,12 +72,12 @@ export class Verdicts {
     return this.undone === null ? undoTargetOf(this.strip?.verdict, this.host.view?.history ?? []) : null;
   }
 
-  /** Whom of the booking in the strip Undo can still take back, also after the first was. */
+  /** The rows of the strip's booking that can still be undone. */
   get undoBooking(): HistoryRow[] {
     return bookingTargets(this.strip?.verdict, this.host.view?.history ?? []);
   }
 
-  /** Who a scan was about; null: not known any more. */
+  /** The guest of a scan. Null: no longer known. */
   personOf(row: Pick<HistoryRow, "scan_id" | "ticket_id">): Person | null {
     return personOf(this.#people, row);
   }
@@ -87,12 +87,12 @@ export class Verdicts {
     return isSent(verdict, this.host.view?.history ?? []);
   }
 
-  /** Staff have seen the verdict: back to the camera. */
+  /** Staff have seen the verdict, so the camera is shown again. */
   next(): void {
     if (!this.#tooSoon()) this.#leave();
   }
 
-  /** Answers "how many now?". */
+  /** Answers the question how many persons go in. */
   count(persons: number): void {
     const id = this.shown?.verdict.scan_id;
     if (id === null || id === undefined || this.host.busy || this.#tooSoon()) return;
@@ -100,7 +100,7 @@ export class Verdicts {
     this.host.input({ type: "count", scan_id: id, count: persons });
   }
 
-  /** Lets the others of the booking in, each by a scan of its own. */
+  /** Admits the booking's other tickets, with one scan for each. */
   admitBooking(): void {
     const { scan_id, booking } = this.shown?.verdict ?? {};
     if (scan_id === null || scan_id === undefined || booking === undefined || this.host.busy || this.#tooSoon()) return;
@@ -108,19 +108,19 @@ export class Verdicts {
     this.host.input({ type: "booking", scan_id, ticket_ids: booking.others.map((other) => other.ticket_id) });
   }
 
-  /** Staff want to let in whom the verdict refuses. */
+  /** Staff want to let a refused guest in. */
   openOverride(): void {
     if (!this.#tooSoon()) this.host.sheets.open("override");
   }
 
-  /** Staff look by name for the guest whose code nobody knows. */
+  /** Staff search by name for a guest whose code is unknown. */
   openSearch(): void {
     if (this.#tooSoon()) return;
     this.#leave();
     this.host.sheets.open("search");
   }
 
-  /** Takes the last scan back: within ten seconds at once, later with a question. */
+  /** Undoes the last scan. Within ten seconds it does so at once; later a sheet asks first. */
   undoLast(): void {
     const ready = this.undoable;
     if (ready !== null && ready.until > Date.now()) this.undo(ready.scanId, 0);
@@ -129,13 +129,13 @@ export class Verdicts {
   }
 
   undo(scanId: string, keep: number): void {
-    // The sheet names what it undoes: that is meant, however young the verdict behind it is.
+    // A tap in the undo sheet is never meant for the verdict before, because the sheet names its scan.
     if (this.host.sheets.current !== "undo" && this.#tooSoon()) return;
     this.undoable = null;
     this.host.input({ type: "undo", scan_id: scanId, keep });
   }
 
-  /** `code`: what was read or typed for it, if a code led to it. */
+  /** Shows a verdict. `code`: the text that was read or typed, if a code led to the verdict. */
   show(verdict: VerdictView, code?: string): void {
     this.undone = null;
     const shown = this.#showing(verdict, false, code);
@@ -156,7 +156,7 @@ export class Verdicts {
     this.host.hold();
   }
 
-  /** The last verdict before this start: only a question fills the screen, or an old "go" would meet a new guest. */
+  /** Shows the last verdict before this start. Only a question fills the screen. An old "Admit" there could be taken for the next guest's. */
   showAgain(verdict: VerdictView): void {
     const shown = this.#showing(verdict, true);
     if (asksCount(verdict)) this.shown = shown;
@@ -165,21 +165,21 @@ export class Verdicts {
   }
 
   onUndone(scanId: string, count: number): void {
-    // Of a booking one is undone by itself: what became of the others stays on the screen.
+    // If one scan of an admitted booking is undone, the results of the others stay on the screen.
     if (this.shown?.verdict.scan_id === scanId && this.shown.verdict.booking?.became === undefined) this.#leave();
     if (this.host.sheets.current === "undo") this.host.sheets.close();
     this.undoable = null;
     this.undone = { scanId, count, at: Date.now() };
   }
 
-  /** Takes a question off the screen: the engine no longer knows its scan. */
+  /** Removes a question from the screen, because the engine no longer knows its scan. */
   dropQuestion(): void {
     if (!this.asksCount) return;
     this.shown = null;
     this.host.hold();
   }
 
-  /** They were about tickets of another event: none of them can be answered any more. */
+  /** Removes all verdicts, because the device has another event now and nobody can answer them any more. */
   clear(): void {
     this.shown = this.strip = this.undoable = null;
     clearTimeout(this.#keeping);
@@ -187,7 +187,7 @@ export class Verdicts {
     forgetPeople();
   }
 
-  /** This gate's devices carry no names any more: none stays on the screen either. */
+  /** Removes names from the verdicts, because devices at this gate may no longer have them. */
   forgetNames(): void {
     this.#people = nameless(this.#people);
     const bare = (shown: Shown): Shown => ({ ...shown, verdict: withoutNames(shown.verdict) });
@@ -202,7 +202,7 @@ export class Verdicts {
     return { verdict, key: this.#count, at: Date.now(), again };
   }
 
-  /** Not while a verdict is on its way to the screen. */
+  /** Stores the people a moment later, so that a verdict is painted first. */
   #keepSoon(): void {
     clearTimeout(this.#keeping);
     this.#keeping = setTimeout(() => keepPeople(this.#people, this.host.view?.history ?? []), KEEP_MS);
@@ -229,7 +229,7 @@ export class Verdicts {
     if (shown === null || asksCount(shown.verdict)) return;
     clearTimeout(this.#dwell);
     this.shown = null;
-    // The strip has the last one: what came for the strip alone while this filled the screen stays there.
+    // The strip shows the newest verdict. A newer one may have come for the strip while this one filled the screen.
     if (this.strip === null || this.strip.key < shown.key) this.strip = shown;
     this.host.takeNext();
   }
@@ -241,19 +241,19 @@ export class Verdicts {
     if (on) this.#freshTimer = setTimeout(() => (this.fresh = false), FRESH_MS);
   }
 
-  /** Whether an act was meant for the verdict before; then it is not done, and whoever did it is told. */
+  /** Whether a tap came so soon that it was meant for the verdict before. Then staff are told that nothing was done. */
   #tooSoon(): boolean {
     const shown = this.shown;
     if (shown === null || !this.fresh || performance.now() >= this.#freshUntil) return false;
     this.host.note(words.verdict.changed);
-    // Those who listen hear the new one again: what is announced takes the place of what was being said.
+    // An announcement interrupts the one before, so screen readers get the new verdict once more.
     this.host.announce(`${spoken(shown.verdict)}. ${words.verdict.changed}`);
     return true;
   }
 
   /**
-   * A repeated ticket has the strip alone: another guest's verdict does not stand before it, or the one who is here now
-   * would be taken for that guest. What asks something stays: it holds the gate, so a repeat can only just have passed.
+   * Removes another guest's verdict from the screen, because a repeated ticket is shown only in the strip. Otherwise staff would take
+   * the guest who stands here for the other one. A question stays; while it is open, codes are held back.
    */
   #uncover(repeated: VerdictView): void {
     if (this.shown === null || this.host.asking || ofSameTicket(this.shown.verdict, repeated)) return;

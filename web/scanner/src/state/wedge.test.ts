@@ -3,7 +3,7 @@ import { character } from "./layout.ts";
 import { Wedge, type Key } from "./wedge.ts";
 
 let codes: string[];
-/** What both layouts make of the keys: [as US, as the computer's own]. */
+/** The text of the keys in both layouts: [US, the computer's own]. */
 let both: [string, string][];
 let keys: string[];
 let wedge: Wedge;
@@ -31,7 +31,7 @@ interface Stroke {
   ctrlKey?: boolean;
 }
 
-/** One key press after `gap` milliseconds; tells whether the page kept the browser from acting on it. */
+/** Presses a key after `gap` milliseconds. Gives whether the page prevented the browser's own action. */
 function press({ code, key = "?", shiftKey = false, target = BODY, ctrlKey = false }: Stroke, gap = 3): boolean {
   vi.advanceTimersByTime(gap);
   clock += gap;
@@ -302,7 +302,7 @@ test("what a key and the field under it both tell of is one character", () => {
   const ear = { tagName: "INPUT", type: "text", dataset: { wedge: "" } } as unknown as HTMLInputElement;
   for (const [at, char] of [..."ticket0042"].entries()) {
     const prevented = press({ code: /\d/.test(char) ? `Digit${char}` : `Key${char.toUpperCase()}`, target: ear });
-    // The browser tells the field of what nobody prevented.
+    // The field gets an `input` event for each key that the page did not prevent.
     if (!prevented) wedge.input(char, clock);
     expect(prevented).toBe(at > 0);
   }
@@ -311,7 +311,7 @@ test("what a key and the field under it both tell of is one character", () => {
 });
 
 test("a reader set to AZERTY gives the printed code in the computer's own layout, one set to US as US", () => {
-  // "AZ-17" by a French reader on a French computer.
+  // "AZ-17" from a hardware scanner with a French layout on a French computer.
   press({ code: "KeyQ", key: "A", shiftKey: true });
   press({ code: "KeyW", key: "Z", shiftKey: true });
   press({ code: "Digit6", key: "-" });
@@ -392,7 +392,7 @@ test("a code of two or three characters counts where no fingers typed it; finger
   type("A7", 20);
   enter(20);
   expect(codes).toEqual(["EXP", "A7"]);
-  // A person: a shortcut twice, and Enter a moment later.
+  // A person presses a shortcut twice, and Enter a moment later.
   clock += 1_000;
   type("hh", 180);
   enter(180);

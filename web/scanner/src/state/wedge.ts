@@ -1,26 +1,26 @@
 import { character, ownCharacter, type Press } from "./layout.ts";
 
-/** A gap longer than this ends what was being typed, milliseconds. Real scanners were measured up to 91 ms. */
+/** A pause between keys that is longer than this ends a text, milliseconds. Real scanners had pauses of up to 91 ms. */
 export const GAP_MS = 500;
-/** How readers press the separator of GS1 codes (GS): Control and ]. */
+/** The separator of GS1 codes (GS). Hardware scanners send it as Control and ]. */
 const GROUP_SEPARATOR = "\u001d";
-/** From this many characters on, a run outside text fields is a code at any speed. */
+/** Outside text fields, this many characters or more are a code at any speed. */
 const SHORTEST = 4;
-/** Fewer than those are a code only if they came too fast for fingers: shortcuts are pressed one by one. */
+/** From this length up to `SHORTEST`, a text is a code only if no person types so fast. Otherwise they are shortcuts. */
 const SHORTEST_IF_FAST = 2;
-/** In a text field only what is too long for a PIN and too fast for fingers is a scanner. */
+/** In a text field, a text is a code only if it is longer than a PIN and faster than a person types. */
 const SHORTEST_IN_FIELD = 9;
 const FASTEST_FINGERS_MS = 110;
-/** A single key is a shortcut only if nothing follows for this long, milliseconds: else it began a code. */
+/** A single key is a shortcut if no other key follows within this time, milliseconds. Otherwise it is the start of a code. */
 const ALONE_MS = 250;
 
 export type Key = Press &
   Pick<KeyboardEvent, "ctrlKey" | "altKey" | "metaKey" | "isComposing" | "preventDefault" | "target" | "timeStamp">;
 
 export interface WedgeEvents {
-  /** A whole code came: as a US keyboard has it, and as the computer's own layout has it. */
+  /** A whole code came. `text`: read as a US keyboard. `own`: read in the computer's own layout. */
   code(text: string, own: string): void;
-  /** One key alone, outside text fields: its character, or `Enter`. */
+  /** A single key outside text fields was pressed. `name`: its character, or `Enter`. */
   key(name: string): void;
 }
 
@@ -30,25 +30,25 @@ interface Field {
 }
 
 /**
- * Hardware scanners that type ("keyboard wedge"): a run of characters ended by Enter or Tab with no gap over 500 ms
- * (experience §7). One listener for the page, so that a scan counts wherever the focus is.
+ * Recognises codes of hardware scanners that act as keyboards ("keyboard wedge"). A code is a series of characters that ends with
+ * Enter or Tab and has no pause over 500 ms (experience §7). The whole page has one listener, wherever the focus is.
  */
 export class Wedge {
   #text = "";
-  /** The same keys in the computer's own layout. */
+  /** The text of the same keys in the computer's own layout. */
   #own = "";
   #first = 0;
   #last = -Infinity;
-  /** The longest gap between two characters so far, milliseconds. */
+  /** The longest pause between two characters so far, milliseconds. */
   #slowest = 0;
   #field: Field | null = null;
-  /** The one character typed so far was already taken as a key. */
+  /** Whether the only character so far was already handled as a shortcut. */
   #fired = false;
   #alone: ReturnType<typeof setTimeout> | null = null;
   #silence: ReturnType<typeof setTimeout> | null = null;
-  /** When a code was finished last: some scanners end it twice. */
+  /** When the last code ended. Some scanners send Enter or Tab twice. */
   #finished = -Infinity;
-  /** A character that was taken as a key, and that the field under it will tell of once more. */
+  /** A character that came as a key press. The hidden field reports the same character once more. */
   #echo = "";
 
   constructor(
@@ -75,7 +75,7 @@ export class Wedge {
     this.#take(char ?? own ?? "", own ?? char ?? "", now, event);
   }
 
-  /** AltGr is how other layouts type brackets and backslashes; inside a code Control and ] are the separator of GS1. */
+  /** Handles keys with a modifier. AltGr types brackets and backslashes in some layouts. Inside a code, Control and ] are the GS1 separator. */
   #withModifier(event: Key, now: number): void {
     const own = ownCharacter(event);
     if (now - this.#last > GAP_MS) this.#reset();
@@ -88,7 +88,7 @@ export class Wedge {
     }
   }
 
-  /** Text that came without keys (an Android scanner that acts as a keyboard app). `at` on the clock of events. */
+  /** Takes text that came without key presses, from an Android scanner that acts as a keyboard app. `at`: an event's `timeStamp`. */
   input(text: string, at: number): void {
     const echo = this.#echo;
     this.#echo = "";
@@ -104,11 +104,11 @@ export class Wedge {
       this.#text += char;
       this.#own += char;
     }
-    // A keyboard app may send no key at the end, and nobody types into the page's ear: silence ends the code.
+    // A keyboard app may send no Enter, so a pause ends the code. That is safe, because no person types into the hidden field.
     if (this.#text !== "") this.#silence = this.timers.setTimeout(() => this.#finish(at, [...this.#text].length >= SHORTEST), GAP_MS);
   }
 
-  /** Takes the time of a character that is about to be added. */
+  /** Notes the time of the character that is added next. */
   #time(now: number): void {
     if (this.#text === "") {
       this.#first = now;
@@ -121,7 +121,7 @@ export class Wedge {
 
   #take(char: string, own: string, now: number, event: Key): void {
     const field = textField(event.target);
-    // A key that opened a field was a person's: what they type into that field is not the rest of a code.
+    // A shortcut opened a field, so a person typed it. Their next keys in that field are not the rest of a code.
     if (this.#fired && field !== null && this.#field === null) this.#reset();
     if (this.#text === "") this.#field = field === null ? null : { element: field, before: field.value };
     this.#time(now);
@@ -131,17 +131,17 @@ export class Wedge {
     if (field !== null) return;
     if (this.#text.length === 1) {
       this.#echo = char;
-      // Space presses the focused button; every other key alone may be a shortcut.
+      // The browser lets Space press the focused button. Any other single key may be a shortcut.
       if (char === " " && isControl(event.target)) return;
       if (char === " ") event.preventDefault();
       this.#alone = this.timers.setTimeout(() => {
         this.#alone = null;
-        // Kept all the same: a scanner slower than any we saw may still go on with its code.
+        // The character stays in `#text`, because a very slow scanner may still continue its code.
         this.#fired = true;
         this.events.key(char);
       }, ALONE_MS);
     } else {
-      // Inside a code a space must not press a button, nor a slash open the browser's search.
+      // Inside a code, a space must not press a button, and a slash must not open the browser's search.
       event.preventDefault();
       // A person who presses a second shortcut within GAP_MS loses it, and within ALONE_MS loses the first too. That is by
       // design: a slow reader's code begins the same way, and its keys must never undo a scan or answer a question. Waiting
@@ -156,7 +156,7 @@ export class Wedge {
       this.#finish(event.timeStamp, true);
       return;
     }
-    // The second end of the same code is not "next": its verdict was not seen yet.
+    // This is the second Enter or Tab of the same code. It must not count as the shortcut "next".
     if (this.#text === "" && event.timeStamp - this.#finished <= GAP_MS) {
       this.#finished = event.timeStamp;
       event.preventDefault();
@@ -178,7 +178,7 @@ export class Wedge {
     return length >= SHORTEST_IN_FIELD && (now - this.#first) / length <= FASTEST_FINGERS_MS;
   }
 
-  /** What was typed ends here; `whole`: it is a code. */
+  /** Ends the present text. `whole`: whether it is a code. */
   #finish(at: number, whole: boolean): void {
     this.#finished = at;
     const text = this.#text;
@@ -216,7 +216,7 @@ function textField(target: EventTarget | null): HTMLInputElement | HTMLTextAreaE
   return target as HTMLInputElement;
 }
 
-/** The field that catches what scanners type is none: it is the page's ear (`data-wedge`). */
+/** Whether the target is a control. The hidden field for scanners (`data-wedge`) is not. */
 function isControl(target: EventTarget | null): boolean {
   if ((target as Partial<HTMLElement> | null)?.dataset?.["wedge"] !== undefined) return false;
   const tag = (target as Partial<Element> | null)?.tagName?.toUpperCase() ?? "";

@@ -3,7 +3,7 @@ import { words } from "../../../shared/words/scanner/index.ts";
 import type { ReaderFault } from "../camera/messages.ts";
 import { day, span, time } from "./format.ts";
 
-/** The shapes of experience §8: a verdict can be told by shape alone. */
+/** The shapes of verdicts (experience §8). Staff can tell verdicts apart by shape alone. */
 export type Shape =
   | "check-circle"
   | "ring-segments"
@@ -18,20 +18,20 @@ export type Shape =
   | "ring"
   | "moon";
 
-/** A verdict in words: what to say, why, and what to do next. */
+/** The texts of a verdict: what it is, why, and what staff do next. */
 export interface Words {
   headline: string;
-  /** `2 of 4`: persons in of a party, or how many are left where the screen asks; null for one person. */
+  /** Of a party, the persons who are in (`2 of 4`), or who are left if the screen asks for a number. Null for one person. */
   party: string | null;
-  /** What an organiser wants looked at before this guest goes in ("Check ID"), where the headline does not say it. */
+  /** The check that staff must do before this guest goes in ("Check ID"). Null if the headline says it. */
   flag: string | null;
   lines: string[];
-  /** What staff do now; empty when the guest simply goes. */
+  /** The next step for staff. Empty if there is nothing to do. */
   next: string;
   shape: Shape;
 }
 
-/** Screens that ask how many go in, until a count is given. */
+/** Whether the screen asks how many persons go in, and nobody has answered yet. */
 export function asksCount(verdict: VerdictView): boolean {
   return (
     verdict.scan_id !== null &&
@@ -42,21 +42,21 @@ export function asksCount(verdict: VerdictView): boolean {
   );
 }
 
-/** Whether two verdicts are about one ticket. Of an unknown code there is no ticket, but the code's short form. */
+/** Whether two verdicts are about the same ticket. Unknown codes have no ticket, so their short codes are compared. */
 export function ofSameTicket(one: VerdictView, other: VerdictView): boolean {
   if (one.ticket_id !== null || other.ticket_id !== null) return one.ticket_id === other.ticket_id;
   return one.short_code !== "" && one.short_code === other.short_code;
 }
 
-/** What a verdict looks like now: its screen, until the question it asked is answered. */
+/** The present look of a verdict. It is the verdict's screen until staff answer the question that it asks. */
 export type Face = Screen | "nobody";
 
-/** The sample ticket of the check before doors: nothing is written for it. */
+/** Whether this is the verdict of the sample ticket, for which the device records nothing. */
 export function isSample(verdict: VerdictView): boolean {
   return verdict.practice === true && verdict.scan_id === null && verdict.screen === "admit";
 }
 
-/** Why a code was not looked at: a sheet is open, something is asked, or the verdict before it stood there too short a time. */
+/** Says why a code was not judged: a sheet is open, a question is open, or the verdict before was too recent. */
 export function heldWords(sheet: boolean, asking: boolean): string {
   if (sheet) return words.scan.closeFirst;
   return asking ? words.scan.answerFirst : words.scan.scanAgain;
@@ -71,25 +71,25 @@ export function faceOf(verdict: VerdictView): Face {
 const ANSWERED: ReadonlySet<Screen> = new Set<Screen>(["admit", "admit_party", "full", "check"]);
 
 /**
- * What the screen says. `now` is the moment of the scan by the engine's clock, which is the server's: a phone's own may be an
- * hour off.
+ * The texts of a verdict. `now`: the present by the server's clock, which the engine uses, because a phone's own clock may be wrong.
+ * By default it is the time of the scan.
  */
 export function wordsOf(verdict: VerdictView, now: number = Date.parse(verdict.at)): Words {
   const screen = said(verdict, now);
-  // The headline of a check is the flag.
+  // If staff must check the guest, the flag is the headline already.
   const flag = verdict.flag && faceOf(verdict) !== "check" ? words.verdict.flag(verdict.flag) : null;
   return { ...screen, party: partyOf(verdict), flag };
 }
 
 function partyOf(verdict: VerdictView): string | null {
   if (verdict.entry_limit <= 1) return null;
-  // "3 left" would be read as places in a room that has none.
+  // At a full area staff would read "3 left" as free places.
   if (verdict.screen === "full" && asksCount(verdict)) return null;
   if (asksCount(verdict)) return words.verdict.left(verdict.may_admit);
   return faceOf(verdict) === "admit" ? words.verdict.inParty(verdict.already_in + verdict.count, verdict.entry_limit) : null;
 }
 
-/** What the screen says of its own, before what belongs to the guest is added. */
+/** The texts of the screen itself, without those about the guest. */
 type Said = Omit<Words, "party" | "flag">;
 
 function said(verdict: VerdictView, now: number): Said {
@@ -153,18 +153,18 @@ function said(verdict: VerdictView, now: number): Said {
   }
 }
 
-/** One line for the strip and the history. */
+/** The title of a past scan, for the history. */
 export function title(row: Pick<HistoryRow, "screen" | "kind" | "count" | "opened" | "headcount" | "reason">): string {
   if (row.headcount !== undefined) return words.headcount.row(row.headcount);
   if (row.kind === "revert") return words.titles.undone;
   if (row.kind === "exit" && row.opened) return words.titles.exit(row.count);
-  // Of a scan that let nobody in: a question answered with none is a verdict "admit" all the same.
+  // The titles of screens are for scans that let nobody in. Their screen may be `admit`, if staff answered a question with nobody.
   if (row.opened) return words.verdict.admit(row.count);
   if (row.screen === "wrong_time") return wrongTimeTitle(row.reason);
   return words.titles.screens[row.screen];
 }
 
-/** The shape of a past scan, as its verdict had it. */
+/** The shape of a past scan's verdict. */
 export function rowShape(row: Pick<HistoryRow, "screen" | "kind" | "opened">): Shape {
   if (row.kind === "revert" || row.kind === "headcount") return "ring";
   if (row.kind === "exit" && row.opened) return "door-out";
@@ -187,7 +187,7 @@ const SHAPES: Record<Screen, Shape> = {
   same_ticket: "ring",
 };
 
-/** How a guest that a search found stands: what staff see beside the name. */
+/** The state of a found guest, which staff see beside the name. */
 export function standing(guest: FoundGuest): { words: string; tone: "go" | "in" | "stop" } {
   const party = guest.party_size > 1;
   if (guest.may_admit > 0) {
@@ -198,14 +198,14 @@ export function standing(guest: FoundGuest): { words: string; tone: "go" | "in" 
   return { words: known(words.search.stopped, guest.reason ?? "") ?? words.search.notNow, tone: "stop" };
 }
 
-/** What a screen reader says at once. */
+/** The text that a screen reader says when a verdict comes. */
 export function spoken(verdict: VerdictView): string {
   const screen = wordsOf(verdict);
   const fields = (verdict.fields ?? []).map(({ label, value }) => words.verdict.field(label, value));
   return [screen.headline, screen.party ?? "", screen.flag ?? "", ...screen.lines, verdict.name ?? "", ...fields].filter((part) => part !== "").join(", ");
 }
 
-/** A problem row's reason, for staff. */
+/** The text for the reason why the server refused a scan. */
 export function problemCause(reason: string): string {
   return known(words.sync.causes, reason) ?? words.sync.otherCause(spaced(reason));
 }
@@ -220,7 +220,7 @@ function known(texts: Readonly<Record<string, string>>, reason: string): string 
   return Object.hasOwn(texts, reason) ? texts[reason] : undefined;
 }
 
-/** A reason in the server's own word. */
+/** The server's word for a reason, with spaces. */
 function spaced(reason: string): string {
   return reason.replaceAll("_", " ");
 }
@@ -233,7 +233,7 @@ function persons(count: number): string[] {
   return count > 1 ? [words.verdict.persons(count)] : [];
 }
 
-/** Which device scanned, in the words staff have for it: its name, else the beginning of its id, as far as it is known. */
+/** Names the device that scanned: by its name, or by the beginning of its id if the name is unknown. */
 function whichDevice(last: LastEntryView): string {
   if (last.own) return words.verdict.thisDevice;
   if (last.device !== "") return last.device;

@@ -1,9 +1,9 @@
 /**
- * Bodies the engine wants back at the next start: lists and what else can be fetched again. A database of its own, so
- * that its schema may change and its loss costs a download, never a scan.
+ * Stores bodies for the engine's next start: lists and others that can be fetched again. They are in a database of their own. Its
+ * schema may change, and losing it costs a download but never a scan.
  *
- * What holds guests' names is sealed: AES-GCM under a key of its own that the browser keeps and never gives out, not
- * even to this page. Forgetting a body forgets its key with it, so what may be left of it on the disk says nothing.
+ * Bodies with guests' names are sealed: encrypted by AES-GCM, each with a key that the browser stores and gives to nobody, not even
+ * to this page. Deleting a body deletes its key, so remains on the disk cannot be read.
  */
 const NAME = "admit-cache";
 const VERSION = 2;
@@ -21,7 +21,7 @@ interface Seal {
   iv: Uint8Array<ArrayBuffer>;
 }
 
-/** Every method takes effect after the ones called before it. */
+/** Stores and reads the bodies. Calls take effect in their order. */
 export class Cache {
   #queue: Promise<unknown> = Promise.resolve();
   #db: Promise<IDBDatabase> | null = null;
@@ -31,7 +31,7 @@ export class Cache {
     private readonly crypto: Crypto = globalThis.crypto,
   ) {}
 
-  /** All bodies; none when the database cannot be read. A sealed one that does not open is left out. */
+  /** Reads all bodies. A sealed body that cannot be decrypted is left out. */
   async all(): Promise<CachedBody[]> {
     const read = await this.#inTurn("readonly", (bodies, keys) => {
       const names = bodies.getAllKeys();
@@ -63,7 +63,7 @@ export class Cache {
     });
   }
 
-  /** Keeps a body under a fresh key that cannot be read out. */
+  /** Stores a body encrypted under a new key, which nobody can read out. */
   seal(key: string, body: Uint8Array): Promise<void> {
     return this.#inTurn(
       "readwrite",
@@ -84,7 +84,7 @@ export class Cache {
     });
   }
 
-  /** Guest data must go: everything, at once. */
+  /** Deletes all bodies and keys at once, because the device must not keep guest data. */
   wipe(): Promise<void> {
     return this.#inTurn("readwrite", (bodies, keys) => {
       bodies.clear();
@@ -96,7 +96,7 @@ export class Cache {
   async #close(name: string, body: Uint8Array): Promise<{ seal: Seal; body: Uint8Array }> {
     const key = await this.crypto.subtle.generateKey({ name: "AES-GCM", length: 256 }, false, ["encrypt", "decrypt"]);
     const iv = this.crypto.getRandomValues(new Uint8Array(IV_BYTES));
-    // The name is part of what is sealed: a body cannot be passed off as another.
+    // The encryption covers the body's name too, so one body cannot replace another.
     const additionalData = new TextEncoder().encode(name);
     const sealed = await this.crypto.subtle.encrypt({ name: "AES-GCM", iv, additionalData }, key, new Uint8Array(body));
     return { seal: { key, iv }, body: new Uint8Array(sealed) };
@@ -118,7 +118,7 @@ export class Cache {
       try {
         return await run();
       } catch {
-        // A connection lost while the phone slept: once more on a fresh one.
+        // The connection may have been lost while the phone slept. Try once more on a new one.
         this.#db = null;
         return await run();
       }
@@ -134,7 +134,7 @@ export class Cache {
     this.#db ??= this.#connect();
     const db = await this.#db;
     return await new Promise<T>((resolve, reject) => {
-      // A list that was in use must be there after a power cut: a device refuses to go back to an older one.
+      // A list in use must survive a power cut, because a device never goes back to an older list.
       const tx = db.transaction([BODIES, KEYS], mode, { durability: "strict" });
       const finish = work(tx.objectStore(BODIES), tx.objectStore(KEYS));
       tx.oncomplete = () => resolve(finish());

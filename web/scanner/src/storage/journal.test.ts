@@ -74,7 +74,7 @@ test("after a failed append the ones behind it fail too: no hole", async () => {
 test("a dropped connection is opened once more and the append goes through", async () => {
   const { journal } = await open();
   await journal.append([row(1)]);
-  // What iOS does to a page that slept: every transaction on the old connection throws.
+  // After a page slept on iOS, every transaction on the old connection throws.
   const dead = new DOMException("Connection to Indexed Database server lost", "UnknownError");
   vi.spyOn(FakeDatabase.prototype, "transaction").mockImplementationOnce(() => {
     throw dead;
@@ -100,7 +100,7 @@ test("a commit whose answer was lost with the connection is not written twice", 
   expect((await open()).rows).toEqual([row(1), row(2)]);
 });
 
-/** The transaction commits, but the page hears of a failure: its connection died in between. */
+/** The transaction commits, but the page gets a failure, as if its connection had died before the answer. */
 function loseTheAnswer(): void {
   const add = vi.spyOn(FakeStore.prototype, "add").mockImplementationOnce(function (this: InstanceType<typeof FakeStore>, value) {
     const transaction = this.transaction as unknown as IDBTransaction;

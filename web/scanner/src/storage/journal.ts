@@ -1,7 +1,7 @@
 import type { Row } from "../../../shared/core/engine.ts";
 import { readTwin, Twin, type TwinFolder } from "./twin.ts";
 
-/** Schema 1 for ever: rows are opaque, so nothing the engine learns can ask for another one. */
+/** The schema has version 1 for ever. Only the engine reads a row's text, so new kinds of rows need no new schema. */
 const NAME = "admit-journal";
 const VERSION = 1;
 const ROWS = "rows";
@@ -9,13 +9,13 @@ const CONTROL = "control";
 const KEY = "writer";
 
 interface Control {
-  /** Raised by each tab that becomes the writer; an append of an older one aborts. */
+  /** Each tab that becomes the writer raises it. An append of an earlier writer then aborts. */
   writer_generation: number;
-  /** The `n` the next row must have. */
+  /** The `n` that the next row must have. */
   next_seq: number;
 }
 
-/** Why an append did not happen, one word for `append_failed`. */
+/** Why an append stored nothing, as the input `append_failed` says it. */
 export type AppendFailure = "quota" | "lost_lock" | "out_of_step" | "cleared" | "closed";
 
 export class AppendError extends Error {
@@ -24,7 +24,7 @@ export class AppendError extends Error {
   }
 }
 
-/** Why the journal could not be opened or read where the browser gives no error of its own. */
+/** Why the journal could not be opened or read, if the browser gives no error of its own. */
 export type JournalFailure = "journal_closed" | "journal_held" | "journal_unread" | "journal_failed";
 
 export class JournalError extends Error {
@@ -33,20 +33,20 @@ export class JournalError extends Error {
   }
 }
 
-/** How many doubtful appends are remembered: storage that stays away is tried again every few seconds. */
+/** The number of doubtful appends that are remembered. Storage that stays away causes one every few seconds. */
 const DOUBTS = 64;
 
 /**
- * The journal of this device. Rows are added at its end, and taken away at its beginning by a purge alone. Each append and
- * each purge is one transaction that is on stable storage when it resolves. Only the tab whose generation is the newest
+ * The journal of this device. An append adds rows at its end; only a purge removes rows, at its beginning. Each append and each
+ * purge is one transaction, which is on stable storage when its promise resolves. Only the tab with the newest writer generation
  * can write.
  */
 export class Journal {
   #db: IDBDatabase | null;
   #queue: Promise<unknown> = Promise.resolve();
-  /** Appends that were told as failed while nobody could see whether they were kept, the newest last. */
+  /** Appends that were reported as failed although they may have been stored, the newest last. */
   #doubts: Row[][] = [];
-  /** The second copy, once it is whole. */
+  /** The second copy of the journal, once it is complete. */
   #twin: Twin | null = null;
 
   private constructor(
@@ -66,7 +66,7 @@ export class Journal {
     const db = await openDatabase(factory);
     const tx = db.transaction([ROWS, CONTROL], "readwrite", { durability: "strict" });
     const committed = completion(tx);
-    // Each request hears of its own failure; what counts is whether the transaction is kept.
+    // Failures of requests are handled below. This keeps the browser from reporting the rejected promise too.
     committed.catch(() => {});
     const found = (await result(tx.objectStore(CONTROL).get(KEY))) as Control | undefined;
     let control = { writer_generation: (found?.writer_generation ?? 0) + 1, next_seq: found?.next_seq ?? 1 };
@@ -82,12 +82,12 @@ export class Journal {
       rows = [...rows, ...lost];
     }
     const journal = new Journal(db, control.writer_generation, factory);
-    // The copy is on its way while the rows are read; the first append waits for it.
+    // The new copy is written while the engine reads the rows. The first append waits for it.
     journal.#queue = Twin.begin(folder, control.writer_generation, rows).then((twin) => (journal.#twin = twin));
     return { journal, rows };
   }
 
-  /** Writes rows after all earlier appends. Rejects with [`AppendError`], and then nothing of it is stored. */
+  /** Writes rows after all earlier appends. If it rejects with [`AppendError`], none of the rows is stored. */
   append(rows: Row[]): Promise<void> {
     const turn = this.#queue.then(() => this.#appendOnce(rows));
     this.#queue = turn.catch(() => {});
@@ -95,8 +95,8 @@ export class Journal {
   }
 
   /**
-   * Writes a row in the place of the one with its `n` and removes all rows before it, after all earlier appends. Rejects
-   * if that could not be done, and then every row is as it was: it is not tried again, for a later start does that.
+   * Replaces the row with this `n` and removes all rows before it, after all earlier appends. If it rejects, every row is as it
+   * was. It is not repeated, because a later start purges again.
    */
   purge(row: Row): Promise<void> {
     const turn = this.#queue.then(() => this.#purgeOnce(row));
@@ -121,7 +121,7 @@ export class Journal {
     } catch (error) {
       if (error instanceof AppendError) throw error;
       if (isQuota(error)) throw new AppendError("quota");
-      // iOS drops connections of a page that slept. One fresh connection; a second failure is a failure.
+      // iOS drops connections of a page that slept. So one new connection is tried, and its failure is final.
       try {
         this.#db?.close();
         this.#db = this.#watch(await openDatabase(this.factory));
@@ -143,14 +143,14 @@ export class Journal {
       store.put({ n: row.n, text: row.text });
       store.delete(IDBKeyRange.upperBound(row.n, true));
     } catch (error) {
-      tx.abort(); // One without the other would be a journal that contradicts itself.
+      tx.abort(); // Either change alone would leave a contradictory journal.
       throw error;
     }
     await committed;
     this.#twin?.purge(row);
   }
 
-  /** A transaction of the journal's writer, if this still is the writer of the journal that was opened. */
+  /** Begins a transaction. Fails if this tab is no longer the writer, or if the journal is not the one that was opened. */
   async #begin() {
     if (this.#db === null) throw new DOMException("the connection is closed", "InvalidStateError");
     const tx = this.#db.transaction([ROWS, CONTROL], "readwrite", { durability: "strict" });
@@ -161,7 +161,7 @@ export class Journal {
       throw new AppendError(reason);
     };
     const control = (await result(tx.objectStore(CONTROL).get(KEY))) as Control | undefined;
-    // No control row: the browser cleared this site's data under us, so this is no longer the journal we opened.
+    // Without a control row, the browser has cleared this site's data. This is then not the journal that was opened.
     if (control === undefined) return refuse("cleared");
     if (control.writer_generation !== this.generation) return refuse("lost_lock");
     return { tx, committed, control, refuse };
@@ -180,7 +180,7 @@ export class Journal {
     const begin = kept[0]?.n ?? control.next_seq;
     if (begin !== first.n || rows.some((row, i) => row.n !== first.n + i)) return refuse("out_of_step");
     const store = tx.objectStore(ROWS);
-    // Staff were told that nothing was recorded, and acted on it: so it is.
+    // Staff were told that these rows were not recorded, and acted on that. So the rows are deleted.
     for (const row of kept) store.delete(row.n);
     for (const row of rows) store.add({ n: row.n, text: row.text });
     tx.objectStore(CONTROL).put({ writer_generation: this.generation, next_seq: next } satisfies Control, KEY);
@@ -188,7 +188,7 @@ export class Journal {
     this.#doubts = [];
   }
 
-  /** Rows at the journal's end whose append was told as failed. */
+  /** Rows at the journal's end whose append was reported as failed although they were stored. */
   async #keptAfterAll(tx: IDBTransaction, control: Control): Promise<Row[]> {
     for (const rows of this.#doubts) {
       const first = rows[0];
@@ -197,7 +197,7 @@ export class Journal {
     return [];
   }
 
-  /** The first try may have committed although its connection died before saying so. */
+  /** Whether the journal has these rows. An append may have committed although its connection died before the answer. */
   async #holds(tx: IDBTransaction, rows: Row[]): Promise<boolean> {
     for (const row of rows) {
       const stored = (await result(tx.objectStore(ROWS).get(row.n))) as Row | undefined;
@@ -215,8 +215,8 @@ export class Journal {
 }
 
 /**
- * Rows of the copy that the journal had and has no more. The copy gets a row only after the journal stored it, so whatever goes
- * beyond the journal's last row was lost from there; where the two tell different stories the journal holds.
+ * The rows that the journal had and lost, from the copy. The copy gets a row only after the journal stored it. So rows of the copy
+ * after the journal's last row were lost from the journal. If copy and journal contradict each other, the journal is right.
  */
 function lostRows(rows: readonly Row[], control: Control, kept: readonly Row[]): readonly Row[] {
   const last = rows.at(-1);
@@ -225,7 +225,7 @@ function lostRows(rows: readonly Row[], control: Control, kept: readonly Row[]):
   return at >= 0 && kept[at]?.text === last.text ? kept.slice(at + 1) : [];
 }
 
-/** Writes lost rows back, all or none. */
+/** Writes all lost rows back in one transaction. */
 async function restore(db: IDBDatabase, rows: readonly Row[], control: Control): Promise<void> {
   const tx = db.transaction([ROWS, CONTROL], "readwrite", { durability: "strict" });
   const committed = completion(tx);

@@ -6,7 +6,7 @@ import { readTwin, type TwinFile, type TwinFolder } from "./twin.ts";
 beforeEach(() => vi.stubGlobal("IDBKeyRange", IDBKeyRange));
 afterEach(() => vi.unstubAllGlobals());
 
-/** A folder in memory. `full`: it takes no more bytes. */
+/** A folder in memory. While `full` is true, it takes no more bytes. */
 class Folder implements TwinFolder {
   readonly files = new Map<string, Uint8Array>();
   full = false;
@@ -28,7 +28,7 @@ class Folder implements TwinFolder {
       close: () => {},
     };
   }
-  /** The last bytes were never written. */
+  /** Removes the last bytes, as if they had never been written. */
   cut(bytes: number) {
     for (const [name, all] of this.files) this.files.set(name, all.slice(0, -bytes));
   }

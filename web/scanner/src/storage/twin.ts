@@ -1,42 +1,42 @@
 /**
- * A second copy of the journal, in a file of the browser's private file system. Chromium discards all of a site's IndexedDB when
- * it finds its log damaged, and a kill between two writes of that log leaves it so: the journal went with it, once in some sixty
- * kills around a verdict (web/e2e/kills.test.ts). The copy is written after the journal and never ahead of it: where it holds
- * more at a start, the browser lost rows that it had confirmed.
+ * A second copy of the journal, in a file of the browser's private file system. Chromium discards all of a site's IndexedDB if its
+ * log is damaged, and a kill of the browser between two writes can damage it. Then the journal is lost too: this happened in about
+ * one of sixty kills around a verdict (web/e2e/kills.test.ts). The copy is always written after the journal. So if it has more rows
+ * at a start, the browser lost rows that it had confirmed.
  */
 import type { Row } from "../../../shared/core/engine.ts";
 
-/** One file that only this tab writes. */
+/** A file that only this tab writes. */
 export interface TwinFile {
   /** All of it. */
   read(): Uint8Array;
-  /** Adds bytes at its end; they survive the browser, not yet the power. */
+  /** Adds bytes at the file's end. They survive the end of the browser, but not yet a power cut. */
   append(bytes: Uint8Array): void;
-  /** They survive the power too. */
+  /** Makes all added bytes survive a power cut. */
   flush(): void;
   close(): void;
 }
 
-/** The folder the copies lie in. */
+/** The folder with the copies. */
 export interface TwinFolder {
   names(): Promise<string[]>;
-  /** The file of that name, made if there is none. */
+  /** Opens the file with this name, and makes it if there is none. */
   open(name: string): Promise<TwinFile>;
   remove(name: string): Promise<void>;
 }
 
-/** What a copy held. */
+/** The content of a copy. */
 export interface Kept {
-  /** Of the writer that wrote it; 0 where there is no copy. */
+  /** The generation of the writer that wrote the copy. 0: there is no copy. */
   generation: number;
   rows: Row[];
 }
 
-/** Rows are flushed so long after they were written, milliseconds: a verdict does not wait for it. */
+/** The time from writing rows to the copy to flushing them, milliseconds. A verdict does not wait for the flush. */
 const FLUSH_MS = 100;
 const NAME = /^journal-(\d+)$/;
 
-/** The newest copy that is whole. Where no copy can be read there is none. */
+/** Reads the newest complete copy. Gives an empty one if no copy can be read. */
 export async function readTwin(folder: TwinFolder | null): Promise<Kept> {
   const nothing = { generation: 0, rows: [] };
   if (folder === null) return nothing;
@@ -49,12 +49,12 @@ export async function readTwin(folder: TwinFolder | null): Promise<Kept> {
       if (rows !== null) return { generation, rows };
     }
   } catch {
-    // Blocked, or still another tab's: the journal alone holds.
+    // The browser blocks it, or another tab still has the file open. Then only the journal is used.
   }
   return nothing;
 }
 
-/** Keeps the copy of one writer. Whatever goes wrong ends the copy, never the journal: an old one would say what is not so. */
+/** Writes the copy of one writer. Any failure deletes the copy, because an outdated copy would be wrong. The journal goes on. */
 export class Twin {
   #file: TwinFile | null = null;
   #flush: ReturnType<typeof setTimeout> | undefined;
@@ -64,18 +64,18 @@ export class Twin {
     private readonly name: string,
   ) {}
 
-  /** Writes a new copy of all rows and removes the older ones. `null` where this browser keeps no files. */
+  /** Writes a new copy of all rows and removes the older copies. `null`: this browser keeps no files. */
   static async begin(folder: TwinFolder | null, generation: number, rows: readonly Row[]): Promise<Twin | null> {
     if (folder === null) return null;
     const twin = new Twin(folder, `journal-${generation}`);
     try {
       await folder.remove(twin.name).catch(() => {});
       twin.#file = await folder.open(twin.name);
-      // The head says how many rows belong to it: a copy that a kill cut short is none.
+      // The first line says how many rows follow. So a copy that a kill cut short is recognised as incomplete.
       twin.#file.append(lines([{ rows: rows.length }, ...rows]));
       twin.#file.flush();
       for (const name of await folder.names()) {
-        // One that a tab of before still holds is older than this one, and goes at the next start.
+        // A copy that another tab still has open cannot be removed. It is older than this one, and the next start removes it.
         if (name !== twin.name && NAME.test(name)) await folder.remove(name).catch(() => {});
       }
     } catch {
@@ -85,12 +85,12 @@ export class Twin {
     return twin;
   }
 
-  /** Rows that the journal has stored. */
+  /** Adds rows that the journal has stored. */
   append(rows: readonly Row[]): void {
     this.#write(rows);
   }
 
-  /** The journal begins with this row from now on. */
+  /** Notes that a purge made this row the first of the journal. */
   purge({ n, text }: Row): void {
     this.#write([{ first: n, text }]);
   }
@@ -132,7 +132,7 @@ function lines(what: readonly object[]): Uint8Array {
   return new TextEncoder().encode(what.map((one) => `${JSON.stringify(one)}\n`).join(""));
 }
 
-/** The rows a copy adds up to; `null` where it was cut short before it was whole. A row that was cut short was never shown. */
+/** The rows of a copy; `null` if it is incomplete. An incomplete last row is left out: its verdict was never shown. */
 function rowsOf(bytes: Uint8Array): Row[] | null {
   const texts = new TextDecoder().decode(bytes).split("\n");
   texts.pop();
@@ -158,7 +158,7 @@ function parsed(text: string): { rows?: number; first?: number; n?: number; text
   }
 }
 
-/** The folder in this browser; `null` where it has none, or a worker may not write to it at once. */
+/** The folder of this browser. `null`: it has none, or a worker cannot write to it synchronously. */
 export async function browserFolder(): Promise<TwinFolder | null> {
   try {
     const root = await navigator.storage.getDirectory();

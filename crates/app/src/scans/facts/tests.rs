@@ -83,7 +83,8 @@ fn planned(stored: &Batch, sent: &Batch, quarantine: &Quarantine, room: u64) -> 
     let stamp = Stamp { serial: 7, effective_at: Timestamp::default() };
     plan(&before, sent, stamp, quarantine, room)
 }
-/// A plan in short: new contents, deliveries, kept ids, places of unknown codes, ids that two devices used.
+/// A plan in short: numbers of new contents and of deliveries, kept ids, indexes of unknown codes, ids that two devices
+/// used.
 fn short(facts: &Facts) -> (usize, usize, Vec<&str>, Vec<usize>, Vec<&str>) {
     let Stored { kept, unknown, shared, .. } = &facts.stored;
     let (kept, shared) = (kept.iter().map(ScanId::as_str).collect(), shared.iter().map(ScanId::as_str).collect());

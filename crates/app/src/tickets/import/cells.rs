@@ -8,7 +8,8 @@ use admit_table::unguarded;
 
 use super::column::Column;
 
-/// The text of a cell from a person's file, by the meaning of its column.
+/// The text of a cell from a person's file, cleaned as its column needs: without guards around a code, and empty
+/// instead of a word that means an empty cell.
 pub fn text(column: Column, raw: &str) -> Cow<'_, str> {
     let cell = match column.is_code() || matches!(column, Column::Phone | Column::PartySize) {
         true => clean_code(without_guard(raw)),
@@ -18,8 +19,8 @@ pub fn text(column: Column, raw: &str) -> Cow<'_, str> {
     if !column.is_name() && is_empty_word(&cell) { Cow::Borrowed("") } else { cell }
 }
 
-/// The text of a cell that did not come from a file, so it has neither guards (as in `'0030611`) nor words that mean an
-/// empty cell.
+/// The text of a cell that a webhook sent. No spreadsheet wrote it, so it has neither guards (as in `'0030611`) nor
+/// words that mean an empty cell.
 pub fn plain(column: Column, raw: &str) -> Cow<'_, str> {
     if column.is_code() { clean_code(raw) } else { clean_text(raw) }
 }
@@ -84,8 +85,8 @@ fn is_scientific(text: &str) -> bool {
     whole.len() == 1 && digits(whole) && digits(fraction) && exponent.strip_prefix('+').is_some_and(digits)
 }
 
-/// The length that all codes of a column had before some lost their leading zeros. This is found if all codes are
-/// numbers and most have the same length. `None` if nothing was lost.
+/// Finds out whether a spreadsheet removed leading zeros from a column's codes, and returns their former length. `None`
+/// if it removed none. The codes must all be numbers, and most must have the same length.
 pub fn length_with_zeros<'a>(codes: impl Iterator<Item = &'a str> + Clone) -> Option<usize> {
     let mut by_length = std::collections::BTreeMap::new();
     for code in codes.clone().filter(|code| !code.is_empty()) {
@@ -103,8 +104,8 @@ pub fn length_with_zeros<'a>(codes: impl Iterator<Item = &'a str> + Clone) -> Op
     lost.then_some(length)
 }
 
-/// Whether the codes look like numbers that were counted up to `length` digits: the greatest code with one digit less
-/// begins with 99.
+/// Whether somebody numbered the tickets in order, so that shorter codes are smaller numbers and lost no zeros. A sign
+/// of it is that the greatest code with `length - 1` digits begins with 99, as 999 comes before 1000.
 fn is_counted_up<'a>(codes: impl Iterator<Item = &'a str> + Clone, length: usize) -> bool {
     let greatest = codes.filter(|code| code.len() == length - 1).max();
     greatest.is_some_and(|code| code.starts_with("99"))

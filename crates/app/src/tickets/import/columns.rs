@@ -42,7 +42,8 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// The meaning as a word that a [`Mapping`] reads. `None` if the column is not read.
+    /// The column's meaning, as the word that stands for it in a [`Mapping`]. `None` if the import does not read the
+    /// column.
     pub fn word(&self) -> Option<String> {
         let column = self.becomes?;
         Some(self.label.as_deref().map_or_else(|| column.name().to_owned(), field_word))
@@ -55,19 +56,19 @@ pub struct Columns {
     places: BTreeMap<Column, usize>,
     /// The guests' own fields: their names and places.
     fields: Vec<(String, usize)>,
-    /// Whether the row did not come from a file, so that no program added guards (as in `'0030611`) or words that mean
-    /// an empty cell.
+    /// Whether the row came from a webhook and not from a file. Such a row has neither guards (as in `'0030611`)
+    /// nor words that mean an empty cell.
     is_own: bool,
     /// Every column of the file, in order.
     pub seen: Vec<Seen>,
     /// The system whose export the file is. Absent if it is no known export.
     pub export: Option<&'static Export>,
-    /// Whether different persons share a row id of the source. Such an id is a company's or a family's, and identifies
+    /// Whether the file gives one row id to several persons. Such an id is a company's or a family's, and identifies
     /// nobody.
     pub ids_are_shared: bool,
     /// Whether different persons share an order and position.
     pub positions_are_shared: bool,
-    /// The length of all codes before some lost their leading zeros. Absent if none lost any.
+    /// The length of the codes before a spreadsheet removed leading zeros from some. Absent if it removed none.
     pub code_length: Option<usize>,
 }
 
@@ -90,7 +91,7 @@ impl Columns {
         Ok(out)
     }
 
-    /// The columns of a row that did not come from a file, by Admit's own names for columns.
+    /// The columns of a row that a webhook sent, by Admit's own names for columns.
     pub fn of_own(header: &[&'static str]) -> Self {
         let mut out = Self { is_own: true, ..Self::default() };
         for (place, name) in header.iter().enumerate() {
@@ -152,7 +153,8 @@ impl Columns {
         }
     }
 
-    /// Guesses the meaning of the remaining columns from the words of each header, exact matches first.
+    /// Guesses the meaning of the columns that neither the user nor the export explains. It compares the words of each
+    /// header, exact matches first.
     fn guess(&mut self, sheet: &Sheet, names: &[String]) {
         let mut guesses: Vec<(bool, usize, Column)> = Vec::new();
         for (place, name) in names.iter().enumerate() {
@@ -286,7 +288,7 @@ impl Columns {
             self.seen[place].becomes = None;
         }
     }
-    /// The user's answers about columns, by their number (`#1`), as a [`Mapping`] has it.
+    /// The user's answers about columns, by the number of the column (`#1`), in the form that a [`Mapping`] has.
     pub fn said(&self) -> BTreeMap<String, String> {
         let said = self.seen.iter().enumerate().filter(|(_, one)| one.by == By::Said);
         let word = |one: &Seen| one.word().unwrap_or_else(|| IGNORE.to_owned());

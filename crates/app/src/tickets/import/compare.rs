@@ -1,4 +1,4 @@
-//! Compares one row with what is stored: it makes a new ticket, changes one, or changes nothing.
+//! Compares one row with what is stored, and plans a new ticket, a change of a ticket, or nothing.
 
 use admit_core::barcode::BarcodeHash;
 use admit_core::ids::{EventId, GuestListId};
@@ -36,7 +36,7 @@ pub struct Planning<'a> {
 }
 
 impl Planning<'_> {
-    /// Why a promoter may not import this row, as field and message. `None` if they may.
+    /// The field and the message of the error if a promoter may not import this row. `None` if they may.
     pub fn not_theirs(&self, row: &Wanted, stored: &Stored) -> Option<(&'static str, &'static str)> {
         if !self.into.alone {
             return None;
@@ -96,8 +96,8 @@ impl Planning<'_> {
         Ok(())
     }
 
-    /// Restores a ticket of an import that was undone. It is treated as new, but keeps the id and the code that phones
-    /// and mails know.
+    /// Restores a ticket of an import that was undone. The import treats it as a new ticket. It keeps its id and its
+    /// code, since phones and mails may already have them.
     pub fn revive(
         &self,
         row: &Wanted,

@@ -6,14 +6,14 @@ use crate::tickets::keys::KeyScope;
 /// The destination of rows.
 #[derive(Debug, Clone, Default)]
 pub struct Destination {
-    /// The guest list of rows that name none. Absent if they go on none.
+    /// The guest list for rows that name no list. Absent if guests of such rows go on no list.
     pub list: Option<GuestListRecord>,
-    /// Whether this is a promoter's file. It touches no guest of another list, and its import keys belong to its list
-    /// alone.
+    /// Whether this is a promoter's file. The import then changes no guest of another list, and the import keys of its
+    /// rows belong to the promoter's list alone.
     pub alone: bool,
-    /// Whether the rows are a person's file. If so, the import looks for damage by spreadsheets and asks about what the
-    /// file leaves open. It also makes no ticket for a row that is left out, such as a declined guest's. The cells of a
-    /// webhook's row are taken literally.
+    /// Whether the rows come from a person's file. The import then looks for damage by spreadsheets, asks about what
+    /// the file leaves open, and makes no ticket for rows such as a declined guest's. The cells of a webhook's row are
+    /// taken literally.
     pub is_file: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Exports of other ticketing systems, recognised by their headers. In them, columns and words have other meanings than
-//! here. The source of each header is cited in `docs/samples/README.md`.
+//! Exports of other ticketing systems, recognised by their headers. Some of their columns and words mean something else
+//! than the same words in a person's file. The source of each header is cited in `docs/samples/README.md`.
 
 use admit_core::ticket::TicketStatus;
 
@@ -13,13 +13,14 @@ pub struct Export {
     /// The headers by which the export is recognised (letters and digits, lower case). The file has at least one of
     /// each group.
     signs: &'static [&'static [&'static str]],
-    /// The possible names of its first column, if the export is recognised by that. Empty if it may be any.
+    /// The possible names of the file's first column. Empty if the export is not recognised by its first column.
     first: &'static [&'static str],
-    /// The meanings of its headers. `None` for a header that means nothing here, whatever its name.
+    /// The export's headers, each with the meaning of its column. `None` if the column is not read, even if the words
+    /// of the header suggest a meaning.
     columns: &'static [(&'static str, Option<Column>)],
     /// Status words that have another meaning in this system than elsewhere.
     statuses: &'static [(&'static str, TicketStatus)],
-    /// Number added to the persons of a row, for systems that don't count the guest.
+    /// Number added to the persons of a row, for systems that count only the guest's companions.
     pub persons_more: u32,
     /// Whether a row with neither a name nor an e-mail address is left out, because nobody has the ticket yet.
     pub unassigned_stay_out: bool,
@@ -36,7 +37,7 @@ impl Export {
         EXPORTS.iter().filter(begins).find(|export| export.signs.iter().all(|group| group.iter().any(has)))
     }
     /// The meaning in this export of a header in the form of [`folded`](super::vocabulary::folded). `None` if the
-    /// export gives it no meaning of its own. `Some(None)` if the column means nothing.
+    /// export gives it no meaning of its own. `Some(None)` if the column is not read.
     pub fn meaning(&self, header: &str) -> Option<Option<Column>> {
         self.columns.iter().find(|(name, _)| *name == header).map(|(_, column)| *column)
     }

@@ -61,7 +61,7 @@ fn filled(line: &Line) -> usize {
     line.cells.iter().filter(|cell| !cell.is_empty()).count()
 }
 
-/// Whether a row adds up those above it. Its first text says so, alone or before a number.
+/// Whether a row is a total of the rows above it: its first text is a word such as "Total", alone or before a number.
 pub fn is_total(line: &Line) -> bool {
     let Some(first) = line.cells.iter().find(|cell| !cell.is_empty()) else { return false };
     let words = status::folded(first);

@@ -21,7 +21,7 @@ pub enum Identity {
     Key(String),
 }
 
-/// Another key under which the ticket may be stored, if an earlier file had more ids or fewer.
+/// Another import key under which the row's ticket may be stored, because an earlier file had more ids or fewer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OtherKey {
     /// The key.
@@ -53,8 +53,8 @@ pub struct Named<'a> {
 }
 
 impl Named<'_> {
-    /// Checks that id and position are no longer than an id may be, also for rows without a guest. The keys are made of
-    /// them, and a longer key would not fit an index of the database.
+    /// Checks that the row's id and position are not longer than ids may be, also for rows without a guest. Import keys
+    /// are made of them, and a longer key would not fit an index of the database.
     pub fn check(&self, checks: &mut Checks) {
         for (column, text) in [(Column::ExternalId, &self.id), (Column::Position, &self.position)] {
             checks.external_id(column.name(), text.as_deref());

@@ -22,9 +22,9 @@ pub struct Lists {
 }
 
 impl Lists {
-    /// Loads the lists. A name means the list that has it. Otherwise it means the list that had it last, so that a file
-    /// made before a list was renamed still finds its guests. Otherwise it means a new list. The new id is drawn here,
-    /// since the keys of the list's rows contain it.
+    /// Finds the guest list that each name in the file means. First it looks for a list with this name. Then it looks
+    /// for the list that had the name last, so that a file made before a list was renamed still finds its guests.
+    /// Otherwise the import adds a new list. The new id is drawn here, since the keys of the list's rows contain it.
     pub fn load(
         tx: &mut dyn Tx,
         event_id: &EventId,

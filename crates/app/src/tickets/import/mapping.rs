@@ -17,7 +17,8 @@ pub const IGNORE: &str = "ignore";
 /// The prefix of a field's name that the user gives: `field:Table`.
 const FIELD: &str = "field:";
 
-/// The user's answers about a file. Every part may be absent. In that case it is guessed, or the user is asked.
+/// The user's answers about a file. Every part may be absent. The import then guesses that part, or asks the user about
+/// it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Mapping {
@@ -26,14 +27,15 @@ pub struct Mapping {
     /// `field:Table` one of that name. Columns that are not named are guessed.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub columns: BTreeMap<String, String>,
-    /// The meaning of each status word of the file: `active`, `used`, `voided`, `refunded`. Rows with the last two make
-    /// no ticket.
+    /// The meaning of each status word of the file: `active`, `used`, `voided`, `refunded`. Rows that mean `voided` or
+    /// `refunded` make no ticket.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub statuses: BTreeMap<String, String>,
     /// Whether `11/12/2026` is the 11th of December. Absent means that the file's dates decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub day_first: Option<bool>,
-    /// The treatment of rows without a code, in a file where others have one. Absent means that the user is asked.
+    /// The treatment of rows without a code, in a file where other rows have codes. Absent means that the user is
+    /// asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing_codes: Option<MissingCodes>,
     /// The meaning of `NULL` or `None` in a name column. Absent means that the user is asked.
@@ -123,8 +125,8 @@ impl Mapping {
     pub fn status(&self, word: &str) -> Option<TicketStatus> {
         self.statuses.iter().find(|(one, _)| status::folded(one) == word)?.1.parse().ok()
     }
-    /// The meaning of the column at a place, from 0. `None` if the mapping does not have it. `Some(None)` means that
-    /// the column is not read.
+    /// The meaning of the column with the index `place`, from 0. `None` if the mapping does not have it. `Some(None)`
+    /// means that the column is not read.
     pub fn column(&self, place: usize, header: &str) -> Option<Option<Column>> {
         let word = self.word(place, header)?;
         Some(if word.starts_with(FIELD) { Some(Column::Field) } else { Column::of_name(word) })
@@ -136,7 +138,7 @@ impl Mapping {
         let own = || header.strip_prefix(FIELD).filter(|label| !label.trim().is_empty()).map(|_| header);
         said.map(String::as_str).or_else(own)
     }
-    /// The name of the field in a column: as the user said, otherwise the header.
+    /// The name of the guest's own field in a column: as the user said, otherwise the header.
     pub fn label(&self, place: usize, header: &str) -> String {
         let said = self.word(place, header).and_then(|word| word.strip_prefix(FIELD));
         let words: Vec<&str> = said.unwrap_or(header).split_whitespace().collect();

@@ -98,7 +98,7 @@ pub fn plan(
     Ok(plan)
 }
 
-/// Why a row of which nothing is stored makes no ticket, or what must be asked first. `None` if it makes one.
+/// Why a row that has no ticket yet gets none, or what the user must be asked first. `None` if the row gets a ticket.
 fn kept_out(
     row: &Wanted,
     reading: &Reading<'_>,

@@ -64,12 +64,12 @@ pub struct Plan {
     pub updated: usize,
     /// Number of rows that equal what is stored.
     pub unchanged: usize,
-    /// Number of rows whose ticket a person voided or refunded here, while an export says that it is valid. The
+    /// Number of rows that the export calls valid although a person voided or refunded the ticket in Admit. The
     /// person's decision stays.
     pub kept: usize,
     /// Products that are no entry types of the event, with their number of rows. These rows get the event's first type.
     pub unknown_types: BTreeMap<String, usize>,
-    /// Reasons why rows stay out, with their number of rows.
+    /// Reasons why rows are left out, with their number of rows.
     pub left_out: BTreeMap<LeftOut, usize>,
     /// Number of rows that repeat another row. Their guest is created once.
     pub joined: usize,
@@ -103,7 +103,7 @@ impl Plan {
             self.errors.push(RowError { line, field: field.into(), message: message.into() });
         }
     }
-    /// Notes a row that stays out.
+    /// Notes a row that is left out.
     pub fn leave_out(&mut self, line: u64, why: LeftOut, row: Option<&Wanted>) {
         self.shown.note(Becomes::LeftOut, line, row, Some(why.words()));
         *self.left_out.entry(why).or_default() += 1;

@@ -1,4 +1,4 @@
-//! The progress of an import, for the user who waits. No answer depends on it.
+//! The progress of an import, for the user who waits. It has no effect on the import.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};

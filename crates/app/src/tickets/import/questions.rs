@@ -9,7 +9,7 @@ pub enum Question {
     MissingCodes,
     /// A status word, as in the file, has no known meaning.
     Status(String),
-    /// A word in a name column may be a database's word for an empty cell, such as `NULL`. The text is the word as in
+    /// A word in a name column, such as `NULL`, may be a database's word for an empty cell. The text is the word as in
     /// the file.
     EmptyWordInName(String),
     /// In the file's dates, either the day or the month could come first. The text is one of these dates.

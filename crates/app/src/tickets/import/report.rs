@@ -29,7 +29,8 @@ pub struct ImportReport {
     pub export: Option<&'static str>,
     /// The file's columns, in order.
     pub columns: Vec<ColumnReport>,
-    /// The user's answers about the file, now or for the last file with this header: columns by their number.
+    /// The user's answers about the file, from this import or the last one of a file with this header. Columns are
+    /// named by their number.
     pub mapping: Mapping,
     /// Number of rows that created a ticket.
     pub created: usize,
@@ -41,16 +42,16 @@ pub struct ImportReport {
     pub unchanged: usize,
     /// Number of rows that repeat another row. Their guest is created once.
     pub joined: usize,
-    /// Number of rows whose ticket a person voided or refunded here, while the export says that it is valid. The
+    /// Number of rows that the export calls valid although a person voided or refunded the ticket in Admit. The
     /// person's decision stays.
     pub kept: usize,
-    /// Reasons why rows stay out, with their number of rows.
+    /// Reasons why rows are left out, with their number of rows.
     pub left_out: Vec<LeftOutReport>,
     /// Names of the entry types that the import creates.
     pub new_entry_types: Vec<String>,
     /// Products that are no entry types of the event, with their number of rows. These rows get the event's first type.
     pub unknown_types: Vec<(String, usize)>,
-    /// The questions that the file leaves open. Rows that wait for an answer are counted nowhere else.
+    /// The questions that the file leaves open. Rows that wait for an answer are in no other number of the report.
     pub questions: Vec<QuestionReport>,
     /// Number of rows that wait for an answer.
     pub asked: usize,
@@ -111,12 +112,13 @@ pub struct ColumnReport {
     pub by: &'static str,
 }
 
-/// A reason why rows stay out.
+/// A reason why rows are left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOutReport {
     /// A stable word: `status`, `total`, `unassigned`, `entry_type`, `no_code`, `no_persons`.
     pub reason: &'static str,
-    /// The text of the file that is the reason, such as `declined`. Absent if there is none.
+    /// The word in the file because of which the rows are left out, such as `declined`. Absent if there is no such
+    /// word.
     pub about: Option<String>,
     /// Number of rows.
     pub rows: usize,

@@ -45,7 +45,7 @@ impl<T: Clone> Cell<T> {
             Self::Value(value) => Some(value.clone()),
         }
     }
-    /// The new value of a field that always has one. An empty cell leaves it unchanged.
+    /// The new value of a field that always has one. If the cell is empty, the field keeps the value `before`.
     pub fn or_keep(&self, before: &T) -> T {
         match self {
             Self::Value(value) => value.clone(),
@@ -119,7 +119,8 @@ pub struct WantedGuest {
 }
 
 impl WantedGuest {
-    /// The stored fields, changed by those of the file. A field that the file lacks stays.
+    /// The guest's own fields after the import: the stored ones, with the values that the file has. A field without a
+    /// column in the file stays.
     pub fn with_fields(&self, stored: &Fields) -> Fields {
         let mut fields = stored.clone();
         for (name, value) in &self.fields {
@@ -137,13 +138,13 @@ impl WantedGuest {
 pub enum Found {
     /// The row asks for a ticket or a guest.
     Row(Box<Wanted>),
-    /// The row stays out.
+    /// The row is left out.
     LeftOut(LeftOut),
     /// The row waits for the answer to this question.
     Asked(Question),
 }
 
-/// Why a row without wrong fields stays out.
+/// Why a row without wrong fields is left out.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LeftOut {
     /// Its status, in this word of the file, admits nobody.
@@ -154,7 +155,7 @@ pub enum LeftOut {
     Unassigned,
     /// Its product, with this name, is no entry type of the event.
     Type(String),
-    /// It has no code, and the user said that such rows stay out.
+    /// The row has no code, and the user said that such rows are left out.
     NoCode,
     /// It has no persons.
     Nobody,
@@ -276,8 +277,8 @@ impl Reading<'_> {
         checks.errors().is_empty().then(|| Found::Row(Box::new(wanted)))
     }
 
-    /// The guest's name, joined if it comes in two columns. The user is asked about a word that databases write for an
-    /// empty cell.
+    /// The guest's name. If the file has a first name and a family name, they are joined. The user is asked about a
+    /// word that databases write for an empty cell.
     fn name(&self, row: &Row<'_>) -> Result<Option<String>, Question> {
         let part = |column: Column| {
             let Some(text) = row.text(column) else { return Ok(None) };
@@ -328,7 +329,8 @@ impl Reading<'_> {
         }
     }
 
-    /// The zone and the entry type. A row may name either or both. A zone that it names outranks its type's.
+    /// The zone and the entry type. A row may name either or both. A zone in the row outranks the zone of the row's
+    /// type.
     fn zone(&self, row: &Row<'_>, checks: &mut Checks) -> (Cell<String>, Cell<EntryTypeId>) {
         let named = row.cell(Column::Zone, checks, |text, checks| Some(checks.zone("zone", text)));
         let mut entry_type = Cell::Absent;

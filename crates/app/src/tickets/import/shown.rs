@@ -16,7 +16,7 @@ pub enum Becomes {
     Changed,
     /// It equals what is stored.
     Unchanged,
-    /// It stays out.
+    /// It is left out.
     LeftOut,
     /// It repeats another row.
     Joined,
@@ -103,7 +103,7 @@ impl LeftOut {
             Self::Nobody => "no_persons",
         }
     }
-    /// The text of the file that is the reason. `None` if there is none.
+    /// The word in the file because of which the row is left out, such as `declined`. `None` if there is no such word.
     pub fn about(&self) -> Option<&str> {
         match self {
             Self::Status(text) | Self::Type(text) => Some(text),

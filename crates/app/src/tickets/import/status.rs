@@ -1,4 +1,4 @@
-//! The status words of ticketing systems and of people's lists, and whether each admits.
+//! The status words of ticketing systems and of people's lists, and the ticket status that each means.
 
 use admit_core::normalize::for_search;
 use admit_core::ticket::TicketStatus;

@@ -23,13 +23,14 @@ pub struct Stored {
     pub guests: BTreeMap<GuestId, GuestRecord>,
     /// Those of the tickets that were withdrawn because their import was undone.
     pub withdrawn: BTreeSet<TicketId>,
-    /// Tickets whose status a person set here, while another system's export would make them active again.
+    /// Tickets that the rows call active although a person set another status in Admit. Another system's export does
+    /// not replace that status.
     pub by_hand: BTreeSet<TicketId>,
 }
 
 impl Stored {
-    /// Loads what rows are compared with. `export` tells whether the file is another system's export. Its status words
-    /// don't set aside a status that a person set here.
+    /// Loads what rows are compared with. `export` tells whether the file is another system's export. The status words
+    /// of such an export don't replace a status that a person set in Admit.
     pub fn load(
         tx: &mut dyn Tx,
         event_id: &EventId,
@@ -91,7 +92,7 @@ fn by_keys(tx: &mut dyn Tx, event_id: &EventId, wanted: &[Wanted]) -> Result<Fou
     Ok(found.filter_map(|ticket| Some((Identity::Key(ticket.import_key.clone()?), ticket))).collect())
 }
 
-/// Looks for the tickets of rows without a found ticket, by the rows' other keys, in order.
+/// For each row whose ticket was not found yet, looks for the ticket by the row's other keys, in their order.
 fn by_other_keys(tx: &mut dyn Tx, event_id: &EventId, wanted: &[Wanted], found: &mut Found) -> Result<()> {
     let most = wanted.iter().map(|row| row.other_keys.len()).max().unwrap_or_default();
     for place in 0..most {
@@ -136,8 +137,8 @@ fn holders<'a>(
     Ok(guests.into_iter().map(|guest| (guest.guest_id.clone(), guest)).collect())
 }
 
-/// Among the tickets that are not active although their rows say "active", those whose last status a person set. The
-/// ledger's line of the write that set the status shows this.
+/// Finds the tickets whose last status a person set, among those that their rows call active but that have another
+/// status. The ledger's line of the write that set the status shows this.
 fn by_hand(tx: &mut dyn Tx, event_id: &EventId, wanted: &[Wanted], tickets: &Found) -> Result<BTreeSet<TicketId>> {
     let good_again = |row: &&Wanted| row.status == Cell::Value(TicketStatus::Active);
     let asked: Vec<&TicketRecord> = wanted

@@ -1,5 +1,5 @@
-//! Reads dates and times as people's files have them. Without an offset they are in the event's zone. The file's own
-//! dates show whether the day or the month comes first.
+//! Reads dates and times as people's files have them. Without an offset they are in the event's time zone. The file's
+//! own dates show whether the day or the month comes first.
 
 use admit_core::normalize::for_search;
 use admit_core::time::Timestamp;
@@ -19,7 +19,8 @@ pub enum DateOrder {
 }
 
 /// Reads a cell. A time without an offset is one on the clocks of `zone`. If the clocks skip its hour, the result is
-/// the end of that hour. If the hour comes twice, a beginning is the first and an end the second (decision 034).
+/// the end of that hour. If the hour comes twice, `edge` decides: a beginning is the first, an end the second (decision
+/// 034).
 pub fn read(text: &str, zone: &TimeZone, order: Option<DateOrder>, edge: Edge) -> Result<Timestamp, String> {
     if let Some(at) = with_offset(text) {
         return Ok(at);

@@ -34,7 +34,7 @@ pub struct Types {
     known: Vec<EntryTypeRecord>,
     /// Types that the event lacks, in the order in which the file names them.
     pub new: Vec<EntryTypeRecord>,
-    /// The treatment of unknown names. Absent means that an unknown name is an error.
+    /// The treatment of type names that the event lacks. Absent means that such a name is an error.
     policy: Option<NewTypes>,
 }
 
@@ -109,7 +109,7 @@ impl Types {
     pub fn of_zone(&self, zone: &str) -> Option<&EntryTypeRecord> {
         self.known.iter().chain(&self.new).find(|one| one.zone == zone)
     }
-    /// The name of a type by its id. `None` if the type is unknown.
+    /// The name of an entry type by its id. `None` if the event has no such type.
     pub fn name(&self, id: &EntryTypeId) -> Option<&str> {
         self.known.iter().chain(&self.new).find(|one| one.entry_type_id == *id).map(|one| one.name.as_str())
     }

@@ -32,7 +32,7 @@ pub struct Undone {
     pub withdrawn: usize,
     /// Number of tickets and guests that are as they were before the import.
     pub restored: usize,
-    /// Number of tickets and guests that somebody changed since, so they stay as they are.
+    /// Number of tickets and guests that somebody changed after the import, so they stay as they are.
     pub kept: usize,
 }
 
@@ -130,7 +130,7 @@ impl KeptGuest {
     }
 }
 
-/// The row of an import in the list of imports, with what undoing it needs.
+/// The row of an import in the list of imports, with the former values that undoing the import needs.
 pub(super) fn record(
     import_id: &str,
     event: &EventRecord,
@@ -158,8 +158,8 @@ pub(super) fn record(
     }
 }
 
-/// Removes what undoing imports would restore of these tickets and their guests. It is called when guests' data is
-/// erased, since undoing an import must not bring the data back.
+/// Deletes, for these tickets and their guests, the former values that undoing an import would restore. It is called
+/// when guests' data is erased, since undoing an import must not bring the data back.
 pub(crate) fn forget(tx: &mut dyn Tx, event_id: &EventId, tickets: &BTreeSet<TicketId>) -> Result<()> {
     for record in tx.imports_with_kept(event_id)? {
         let mut kept: Kept = read_kept(&record)?;
@@ -191,7 +191,7 @@ pub async fn list(app: &App, caller: &UserCaller, event_id: EventId) -> Result<V
 /// 1. Find it. Fails with `import_undone` if it was undone before, and with `import_in_use` if one of its guests was
 ///    scanned.
 /// 2. Void and withdraw the tickets that it made.
-/// 3. Restore what it changed, except what somebody changed since.
+/// 3. Restore what it changed, except what somebody changed after it.
 /// 4. Write one line in the ledger.
 pub async fn undo(app: &App, caller: &UserCaller, event_id: EventId, import_id: String) -> Result<Undone> {
     if !can(caller.role, Action::ManageGuests) {

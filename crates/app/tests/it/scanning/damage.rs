@@ -7,6 +7,7 @@ use admit_app::ports::{Scope, write};
 use admit_app::records::IncidentStatus;
 use admit_app::scans::rebuild;
 use admit_core::reduce::LeftOut;
+use admit_core::scan::Digest;
 
 use super::*;
 
@@ -58,7 +59,7 @@ fn a_scan_marked_as_waiting_that_does_not_is_found() {
         move |tx| {
             let (state, verdicts) = tx.judged_states(&event, std::slice::from_ref(&key))?.remove(0);
             let mut marked = verdicts.clone();
-            marked[0].left_out = Some(LeftOut::Unverified);
+            (marked[0].left_out, marked[0].digest) = (Some(LeftOut::Unverified), Some(Digest([1; 32])));
             tx.put_states(&event, &[(state.clone(), marked)])?;
             // Simulates a write that stored the verdicts without removing the mark of the waiting scan.
             tx.insert_states(&event, &[(state, verdicts)])
@@ -83,7 +84,7 @@ fn a_mark_of_something_nothing_is_known_of_is_found_and_goes() {
         move |tx| {
             let (mut state, mut verdicts) = tx.judged_states(&event, std::slice::from_ref(&key))?.remove(0);
             state.subject_key = "ticket:gone".into();
-            verdicts[0].left_out = Some(LeftOut::Unverified);
+            (verdicts[0].left_out, verdicts[0].digest) = (Some(LeftOut::Unverified), Some(Digest([1; 32])));
             tx.put_states(&event, &[(state.clone(), verdicts)])?;
             // Simulates a write that removed the verdicts without removing the mark of the waiting scan.
             tx.insert_states(&event, &[(state, Vec::new())])

@@ -14,8 +14,8 @@ const PHONES: usize = 4;
 const GAP: Duration = Duration::from_secs(4);
 /// The zone of the tickets that both gates admit.
 const ZONE: &str = "general";
-/// One person in this many brings a copy of a ticket that another phone admitted shortly before, without a network.
-/// These are the double entries in the review queue.
+/// One person in this many brings a copy of a ticket that a phone let in shortly before. The second phone does not know
+/// that, as if it had no network, and lets the person in too. These are the double entries in the review queue.
 const COPIES: usize = 61;
 /// The number of people between the original and the copy.
 const BETWEEN: usize = 15;
@@ -54,16 +54,16 @@ pub async fn come(server: &str, seeded: &Seeded) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// For each person of one phone, how long ago they came. There are few at first and one per `gap` in the end. The
-/// earliest comes first.
+/// How long ago each person came to one phone, the earliest first. More and more people come per minute, and
+/// one person per `gap` in the end.
 fn arrivals(during: Duration, gap: Duration) -> Vec<Duration> {
     let many = (during.as_secs_f64() / gap.as_secs_f64() / 2.0) as u32;
     let came = |n: u32| during.mul_f64((f64::from(n) / f64::from(many)).sqrt());
     (0..many).map(|n| during.saturating_sub(came(n))).collect()
 }
 
-/// The people at one of `many` phones: every `many`th person, and now and then a person with a copy. Of all people at
-/// all phones, the first `before` came before the start.
+/// The people at phone number `place` of `many`: every `many`th person, and now and then a person with a copied ticket.
+/// Of all people at all phones, the first `before` came before the demo started.
 fn queue(tickets: &[Ticket], place: usize, many: usize, before: usize) -> Vec<Ticket> {
     let mut queue = Vec::new();
     for (n, ticket) in tickets.iter().enumerate().skip(place).step_by(many) {

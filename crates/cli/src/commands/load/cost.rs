@@ -17,8 +17,8 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// The process's use so far. Also resets the process's peak of memory where that is allowed, because making an
-    /// event with many tickets takes memory too.
+    /// The processor time and memory that the process has used so far. Also resets the process's peak of memory where
+    /// that is allowed, because making an event with many tickets takes memory too.
     pub fn from_now(pid: u32) -> anyhow::Result<Self> {
         // 5: "reset the peak resident set size", proc(5).
         let _ = std::fs::write(format!("/proc/{pid}/clear_refs"), "5");

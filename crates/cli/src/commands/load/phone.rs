@@ -16,7 +16,8 @@ use super::report::Uploads;
 
 /// The time between two scans made without a network, in milliseconds.
 const STEP_MS: i64 = 1_000;
-/// The most tries of one upload, those during an outage not counted. With the longest pauses that is most of an hour.
+/// The most tries of one upload, those during an outage not counted. So many tries with the longest pauses take most of
+/// an hour.
 const TRIES: u32 = 100;
 
 /// A phone, and the people who stand before it.
@@ -131,7 +132,8 @@ impl Phone {
         Ok(())
     }
 
-    /// Tries to upload once. An outage ends the try at once; then, and without an answer, it gives `None`.
+    /// Tries to upload once. Gives `None` if no answer came. During an outage it gives `None` at once and sends
+    /// nothing.
     async fn offer(&self, body: &str) -> Option<Response> {
         if self.is_cut_off() {
             return None;

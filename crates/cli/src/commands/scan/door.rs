@@ -1,5 +1,5 @@
 //! One scanner from its first code to its last. It takes a code and waits for the verdict. If the verdict asks how many
-//! persons go in, it answers, or asks staff. Then it prints the verdict.
+//! persons go in, the scanner answers by its settings, or asks staff. Then it prints the verdict.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -46,7 +46,7 @@ pub struct Answers {
     pub party: Party,
     /// Behaviour if the area is full.
     pub full: Unasked,
-    /// Behaviour if the guest has a flag, which asks staff to look at the guest before the door opens.
+    /// What to do with a guest whose flag asks staff to look at the guest before the door opens.
     pub check: Unasked,
 }
 
@@ -219,7 +219,8 @@ impl Door {
         Ok(())
     }
 
-    /// Uses a typed text as the answer to the question how many go in, if the text is a number and so many may go in.
+    /// Takes a typed number as the answer to the question how many persons go in. It must not be higher than the
+    /// verdict allows.
     fn answered(&mut self, question: Box<VerdictView>, text: &str) -> anyhow::Result<()> {
         let count = text.trim().parse().ok().filter(|count| *count <= question.may_admit);
         let (Some(count), Some(scan_id)) = (count, question.scan_id.clone()) else {

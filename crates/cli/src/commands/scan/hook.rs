@@ -15,7 +15,7 @@ use crate::say::say;
 
 /// The time limit of a hook.
 const LONGEST: Duration = Duration::from_secs(10);
-/// The most hooks that run at once, so that stuck hooks do not fill a small computer.
+/// The most hooks that run at once, so that hooks that hang do not use up the memory of a small computer.
 const AT_ONCE: usize = 8;
 
 /// The hooks of this scanner, and those that run now.

@@ -11,8 +11,8 @@ pub enum Reading {
     End,
 }
 
-/// The most bytes of a line, more than any code has. The rest of a longer line is dropped, and the engine says that
-/// the line is none of our codes.
+/// The most bytes of a line, more than any code has. The rest of a longer line is dropped, and the engine says
+/// that it is no code of Admit.
 const LONGEST: usize = 4_096;
 
 /// The part of the present code that was read so far.

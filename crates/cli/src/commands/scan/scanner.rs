@@ -220,9 +220,9 @@ impl Scanner {
         Ok(())
     }
 
-    /// Stores a body. A `sealed` body holds guests' names, which may be stored only under a key that cannot be read out
-    /// of the device. This scanner has no such key, so names stay in memory unless a person chose to keep them in the
-    /// file.
+    /// Stores a body that the engine wants cached, such as the list. A `sealed` body holds guests' names, which may be
+    /// stored only under a key that cannot be read out of the device. This scanner has no such key, so names stay in
+    /// memory unless a person chose to keep them in the file.
     fn save(&mut self, key: String, text: Option<String>, sealed: bool, body: &[u8]) -> anyhow::Result<()> {
         if sealed && !self.keep_names {
             self.told("forgetting names", |journal| journal.forget(&key));

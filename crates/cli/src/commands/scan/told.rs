@@ -41,7 +41,7 @@ pub struct Told {
     pub verdict: VerdictView,
     /// The verdict in words.
     pub words: Words,
-    /// The screen of the verdict that asked how many go in, if this verdict is the result; `None` if none asked.
+    /// The screen that asked staff how many go in, if this verdict followed the answer; `None` if no screen asked.
     pub question: Option<Screen>,
     /// The event's name.
     pub event: String,
@@ -56,8 +56,8 @@ pub struct Told {
 }
 
 impl Told {
-    /// Prepares a verdict while the scanner's state is `view`. `asked` is the verdict that asked how many go in, if
-    /// this one is the result.
+    /// Prepares a verdict for output. `view` is the scanner's state. `asked` is the earlier verdict that asked how many
+    /// go in, if `verdict` followed the answer.
     pub fn new(verdict: VerdictView, asked: Option<&VerdictView>, view: &View) -> Self {
         let mut words = words_of(&verdict, view.clock.as_ref());
         if let Some(asked) = asked.filter(|_| !verdict.opened) {
@@ -91,8 +91,8 @@ impl Told {
         }
     }
 
-    /// The JSON object, with every text cleaned. It does not contain the code, because a person who reads a log could
-    /// enter with it.
+    /// The result as a JSON object, with every text cleaned. It does not contain the code, because a person who reads a
+    /// log could enter with it.
     pub fn json(&self) -> Value {
         let (verdict, words) = (&self.verdict, &self.words);
         let text = |text: &Option<String>| text.as_deref().map(clean);

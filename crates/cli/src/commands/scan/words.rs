@@ -1,4 +1,4 @@
-//! A verdict in words. They are those of the phone's screen (`web/scanner/src/state/words.ts`,
+//! A verdict in words. The words are those of the phone's screen (`web/scanner/src/state/words.ts`,
 //! `web/shared/words/scanner`); a test compares the two.
 
 use admit_core::decide::Screen;

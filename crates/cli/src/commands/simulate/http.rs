@@ -18,8 +18,8 @@ use axum::body::Body;
 use tokio::runtime::Runtime;
 use tower::ServiceExt as _;
 
-/// The longest time that another thread may compute an answer. A request that takes longer waits for something that
-/// never comes.
+/// The longest time that the simulator waits for another thread to compute an answer. After that the request counts as
+/// hung, and the simulator panics.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Makes the HTTP part of a server around use cases.
@@ -99,8 +99,8 @@ impl Wake for Woken {
     }
 }
 
-/// Drives a future to its end, and waits for work of other threads. `None` only with `held_back`: the future waits for
-/// time to pass, and nothing wakes it.
+/// Drives a future to its end. While the future waits for another thread, this one sleeps. With `held_back` the result
+/// is `None` as soon as the future waits, because only later virtual time would wake it.
 ///
 /// # Panics
 ///

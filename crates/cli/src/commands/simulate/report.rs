@@ -6,8 +6,8 @@ use std::time::Duration;
 use admit_sim::Report;
 use serde_json::{Value, json};
 
-/// The JSON object: seeds and time, which rare paths were reached and which never, what was checked, and each violation
-/// with the command that repeats it.
+/// The report as a JSON object: seeds and time, which rare paths were reached and which never, what was checked, and
+/// each violation with the command that repeats it.
 pub fn json(report: &Report, store: &str, from: u64, kept: usize, took: Duration) -> String {
     let seconds = took.as_secs_f64();
     let reached: BTreeMap<&str, u64> = report.coverage.iter().collect();

@@ -142,6 +142,6 @@ pub struct HistoryRow {
     /// The numbers of a headcount. Absent for all other kinds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headcount: Option<Headcount>,
-    /// How far the scan is on its way: `waiting`, `sent`, `refused` or `held`.
+    /// The state of the scan's upload: `waiting`, `sent`, `refused` or `held`.
     pub sync: String,
 }

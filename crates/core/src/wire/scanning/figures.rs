@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::wire::problem::FieldError;
 
-/// Number of time ranges in which a device counts. The last one ends at 2^24 ms, about four and a half hours.
+/// Number of ranges by which a device sorts and counts the durations that it measures. The last one ends at 2^24 ms,
+/// about four and a half hours.
 pub const MOST_BUCKETS: usize = 25;
 
 /// The figures that a device measured since the last heartbeat that was answered (S1 §10.2, S2 §11).

@@ -1,4 +1,5 @@
-//! One scan on the wire, in S1's form or ours. Each is read separately, so that a malformed one is rejected alone.
+//! One scan on the wire, in S1's form or in Admit's own. Each scan is read separately, so that the server rejects a
+//! malformed one without the others of its batch.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -67,7 +68,8 @@ pub struct Evidence {
     /// The item as sent. `None` unless it holds a field that this version does not know. So no field of a newer app is
     /// lost.
     pub sent: Option<String>,
-    /// The name of the guest whom the scan added. `None` if the scan added none, or if the name is not the signed one.
+    /// The name of the guest whom the scan added. `None` if the scan added none, or if the name does not have the
+    /// signed digest.
     pub named: Option<Named>,
 }
 
@@ -183,8 +185,8 @@ impl ScanV1 {
     }
 }
 
-/// A scan in our form, `"format": 2` (spec §4 "Scan, v2 fields"). Reading checks types; [`ScanV2::into_scan`] checks
-/// the rest.
+/// A scan in Admit's own form, `"format": 2` (spec §4 "Scan, v2 fields"). Reading checks types; [`ScanV2::into_scan`]
+/// checks the rest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScanV2 {
     /// The scan's id within the device.
@@ -195,7 +197,8 @@ pub struct ScanV2 {
     pub log_id: LogId,
     /// The scan's place in the log, from 1.
     pub seq: u64,
-    /// First 16 bytes of the digest of the scan before, as 32 hexadecimal digits. Zeros for the first scan.
+    /// First 16 bytes of the digest of the scan before it in the log, as 32 hexadecimal digits. Zeros for the first
+    /// scan.
     #[serde(with = "hex")]
     pub prev: [u8; 16],
     /// Key of the signature.
@@ -324,7 +327,7 @@ impl ScanV2 {
     }
     /// The wire form of a scan and its signature.
     ///
-    /// Fails with the field's name if the scan lacks a field that our form always has.
+    /// Fails with the field's name if the scan lacks a field that Admit's own form always has.
     pub fn of(scan: &Scan, signature: &str) -> Result<Self, FieldError> {
         let missing = |path: &str| FieldError::new(path, "is required");
         Ok(Self {
@@ -369,7 +372,8 @@ impl ScanV2 {
             signature: signature.to_owned(),
         })
     }
-    /// The scan in the model's form, after all bounds are checked. The signature is not content: take it first.
+    /// The scan in the model's form, after all bounds are checked. The result has no signature, so the caller must copy
+    /// the signature first.
     pub fn into_scan(self) -> Result<Scan, FieldError> {
         self.check()?;
         let at = Timestamp::from_ms(self.at_ms)
@@ -440,7 +444,8 @@ impl ScanV2 {
         Ok(())
     }
 
-    /// Checks a scan that added a guest: it is the guest's entry, and its ticket id follows from the scan.
+    /// Checks a scan that added a guest: it is the guest's entry, and its ticket id is the one that is computed from
+    /// event, device and scan id.
     fn check_walk_in(&self) -> Result<(), FieldError> {
         let Some(walk_in) = &self.walk_in else { return Ok(()) };
         if self.kind != ScanKind::Entry || self.stage != Stage::Final || self.method != Method::Manual {
@@ -558,8 +563,8 @@ impl TryFrom<ScanV2> for Scan {
     }
 }
 
-/// The readable part of a malformed item. It is enough to list the item, and to know that its place in the log is
-/// not lost. Such an item counts as received and is listed as rejected (spec §3 "Log").
+/// The readable part of a malformed item. It is enough to list the item, and to know that the item's `seq` is not
+/// missing in the log. Such an item counts as received and is listed as rejected (spec §3 "Log").
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Readable {
     /// The scan's id. `None` if it is missing or wrong.

@@ -30,7 +30,8 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(changes))
 }
 
-/// The pause between a hint and the read. A batch causes several hints, and one read serves them all.
+/// The pause between a hint and the reading of the changes. A batch causes several hints, and one reading serves them
+/// all.
 const SETTLE: Duration = Duration::from_millis(50);
 
 #[derive(Debug, Deserialize)]
@@ -91,7 +92,8 @@ async fn changes(
     }
 }
 
-/// Waits for a hint that may concern a device. Hints about other devices' health and about the review queue do not.
+/// Waits for a hint that may concern a device. Hints about other devices' health, about single uploads and about the
+/// review queue do not concern one.
 async fn stirred(hints: &mut Receiver<Arc<Hint>>) {
     loop {
         match hints.recv().await {
@@ -103,8 +105,8 @@ async fn stirred(hints: &mut Receiver<Arc<Hint>>) {
     }
 }
 
-/// Whether the answer tells the device anything. A new cursor alone does not count, or each heartbeat would end every
-/// wait.
+/// Whether the answer tells the device anything. A new cursor alone does not count. Some writes, such as a device's
+/// move to another gate, raise the event's serial and change nothing for this device.
 fn is_news(answer: &ChangesAnswer, manifest_version: u64) -> bool {
     !answer.items.is_empty()
         || answer.event.is_some()

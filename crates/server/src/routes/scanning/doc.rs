@@ -78,7 +78,8 @@ pub struct ScanV2 {
     log_id: String,
     /// The scan's place in the log, from 1.
     seq: u64,
-    /// The first 16 bytes of the digest of the scan before, as 32 hexadecimal digits. Zeros for the first scan.
+    /// The first 16 bytes of the digest of the scan before it in the log, as 32 hexadecimal digits. Zeros for the first
+    /// scan.
     prev: String,
     /// The key of the signature.
     key_id: String,
@@ -223,16 +224,16 @@ pub struct Manifest {
     min_gap_seconds: u32,
     /// `draft` (scans are practice), `live`, `ended` or `archived` (nobody is let in).
     status: String,
-    /// The most persons whom staff may add at all gates together. Absent for no limit.
+    /// The most persons without a ticket whom staff may add at all gates together. Absent for no limit.
     walk_ins: Option<u32>,
     /// The times at which days begin. Absent if no re-entry mode is `daily`.
     days: Option<Vec<String>>,
-    /// Limits by zone: `{re_entry, per_gate, uses}`. A member is absent if the event's own value holds. `limits` is
-    /// absent without any.
+    /// Limits by zone: `{re_entry, per_gate, uses}`. A member is absent if the event's own value holds. Absent if no
+    /// zone has limits of its own.
     #[schema(value_type = Option<Object>)]
     limits: Option<()>,
     /// The event's time zone: `{zone, offsets: [{from, offset_s}]}`. Each offset, in seconds ahead of UTC, holds from
-    /// its time `from` on. The first also holds before.
+    /// its time `from` on. The first offset also holds before its time.
     #[schema(value_type = Option<Object>)]
     clock: Option<()>,
     /// Kinds of codes that cameras read in addition to QR. Absent if there are none.

@@ -24,8 +24,8 @@ pub fn routes() -> OpenApiRouter<AppState> {
 
 /// A device reports its state, every 30 s while it is online.
 ///
-/// The answer tells the device what changed for it. The path names the event to which the device believes to be
-/// assigned. The answer names the event to which it is assigned.
+/// The answer tells the device what changed for it. The path names the event to which the device was assigned, as far
+/// as the device knows. The answer names the event to which it is assigned now.
 #[utoipa::path(post, path = "/api/scanning/events/{id}/heartbeat", tag = "devices",
     params(("id" = String, Path, description = "Event")), security(("device_key" = [])),
     request_body = doc::HeartbeatRequest, responses(

@@ -154,7 +154,7 @@ struct PlaceView {
     gate_id: String,
     gate_name: String,
     /// A name that no device of the event has: the gate's name and a number. If another device takes it meanwhile,
-    /// `/api/scanning/pair` gives the next one.
+    /// `/api/scanning/pair` gives the next free name.
     device_name: String,
     /// When the token expires.
     expires_at: Timestamp,

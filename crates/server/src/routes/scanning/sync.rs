@@ -97,8 +97,8 @@ pub fn conflicts_found(state: &AppState, event_id: &str, conflicts: u64) {
     }
 }
 
-/// Counts answers of 400 and 409, which indicate a broken device (spec D19). Five in a row suspend it. Both sync
-/// routes call it.
+/// Counts answers of 400 and 409, which indicate a broken device (spec D19). Five in a row suspend the device.
+/// `/api/scanning/sync` and `/api/scans/sync` call this function.
 pub async fn note_failure(state: &AppState, caller: &DeviceCaller, error: &ApiError) {
     if !matches!(error.status(), StatusCode::BAD_REQUEST | StatusCode::CONFLICT) {
         return;

@@ -1,4 +1,5 @@
-//! The common part of the two upload routes: it reads an upload's body when the server has memory for it.
+//! The common part of `/api/scanning/sync` and `/api/scans/sync`: it reads an upload's body when the server has memory
+//! for it.
 
 use std::pin::pin;
 use std::time::Instant;
@@ -22,8 +23,9 @@ const COMPRESSED: usize = 8;
 /// The assumed size of a body without a length, in bytes. Some proxies send every body in chunks.
 const USUAL_BYTES: usize = 1024 * 1024;
 
-/// Reads an upload's body, and waits until the server has memory to judge its scans: `times` the body's length. If the
-/// server has none, the function fails with 503 `busy`. The upload counts for the sync limit once its body is read.
+/// Reads an upload's body, and waits until the server has memory to judge its scans. This memory is `times` the body's
+/// length. If it does not become free in time, the function fails with 503 `busy`. The upload counts for the sync limit
+/// once its body is read.
 #[tracing::instrument(target = "admit::trace", name = "upload.read", skip_all)]
 pub async fn read(state: &AppState, caller: &DeviceCaller, request: Request, times: usize) -> Result<(Bytes, Judging)> {
     let came = Instant::now();

@@ -76,8 +76,8 @@ impl Office {
         Ok(Held { runs, guests, lines: counted, ledger_faults })
     }
 
-    /// I21: the effect of an id is that of its message. Each row of the sender's table is a guest with its values, and
-    /// the last message of a row is never ignored as an old one.
+    /// I21: each row of the sender's table is a guest with the row's values. The server never ignores the last message
+    /// of a row as an old one.
     fn guests_are_the_senders_rows(&mut self, held: &Held) {
         let mut found = Vec::new();
         for row in self.rows.iter().flatten() {
@@ -96,8 +96,9 @@ impl Office {
         found.into_iter().for_each(|what| self.broken("I21", what));
     }
 
-    /// I21: one webhook id leads to one job. Each message is answered. A message that changed something has one line
-    /// in the ledger and one run for its guest; another message has neither; there is no further run.
+    /// I21: one webhook id leads to one job. The server answers each message. A message answered `created` or `updated`
+    /// has one line in the ledger and one run for its guest. A message answered `recorded` has only the line; one
+    /// answered `unchanged` or `ignored` has neither. No other run exists.
     fn one_job_for_a_message(&mut self, held: &Held) {
         let mut wanted: BTreeMap<String, usize> = BTreeMap::new();
         let mut found = Vec::new();
@@ -135,8 +136,8 @@ impl Office {
         found.into_iter().for_each(|what| self.broken("I21", what));
     }
 
-    /// I22: each pass has one object, and each guest who should get a mail has at least one. Each time that a run was
-    /// interrupted may add one mail. No mail is sent before its picture is stored.
+    /// I22: each pass has one object, and each guest who should get a mail has at least one. Each interruption of a run
+    /// after its mail may add one mail. The server stores a pass's picture before it sends the first mail with it.
     fn one_object_and_hardly_more_than_one_mail(&mut self, held: &Held) {
         let mut found = Vec::new();
         let kept = self.outside.kept();

@@ -1,7 +1,7 @@
 /** The ledgers of who did what: the organisation's own, and that of each event. */
 import type { AuditAction } from "../../../api/types.ts";
 
-/** By the server's word for what was done. */
+/** Texts of actions, by the server's words for them. */
 const actions: Record<AuditAction, string> = {
   api_token_created: "Made an API token",
   api_token_revoked: "Revoked an API token",

@@ -63,16 +63,16 @@ export const guests = {
     mailRefused: "Mail refused",
     noMail: "No e-mail",
   },
-  /** Guests that were ticked, and what is done with them. */
+  /** Actions for ticked guests. */
   picks: {
     pick: (name: string) => `Select: ${name}`,
     pickShown: "Select all shown",
     counting: "Counting …",
     chosen: (value: number) => `${number(value)} selected`,
-    /** `null` while their number is not known. */
+    /** `found`: the number of found guests; `null` while it is not known. */
     takeAll: (found: number | null) => (found === null ? "Select all found" : `Select all ${number(found)}`),
     clear: "Clear selection",
-    /** `null` while it is counted. */
+    /** `passes`: their number; `null` while the server counts them. */
     act: (passes: number | null) => (passes === null ? "Mail passes" : passes === 0 ? "Nothing to mail" : `Mail ${passesOf(passes)}`),
     leftOut: {
       no_email: (value: number) => `${number(value)} without e-mail`,

@@ -90,7 +90,7 @@ export const review = {
   offline: (place: string) => `${place}, offline`,
   caseCount: (scans: number) => scansOf(scans),
 
-  /** The picture of the scans of a case, and the sentence under it. */
+  /** The timeline of a case's scans, and the sentence under it. */
   offlineUntil: (at: string) => `offline until ${at}`,
   couldNotKnow: "could not know of the other",
   counted: "counted",

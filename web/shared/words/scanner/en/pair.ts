@@ -17,7 +17,7 @@ export const states = {
 };
 export const useAnother = "Use another code";
 export const paste = "Or paste the pairing link or code";
-/** Where one stands in the field already. */
+/** The label of the field if it contains a code already. */
 export const pasted = "Pairing link or code";
 /** The page was opened by a link that holds no pairing code. */
 export const badLink = "This link holds no pairing code. Ask the organiser for a new one.";

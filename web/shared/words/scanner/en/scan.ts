@@ -5,10 +5,10 @@ export const letIn = (_persons: number): Around => ["", " let in here"];
 export const directions = { in: "In", out: "Out" };
 export const turn = { in: "Direction: in. Change", out: "Direction: out. Change" };
 export const practice = "Practice: nothing counts";
-/** Stands before another sentence. */
+/** Used before another sentence. */
 export const practiceStop = `${practice}.`;
 export const practiceWhy = "The organiser has not opened the doors yet.";
-/** The title of the whole screen, and the first sentence of the line. */
+/** The title of the screen that replaces the camera, and the first sentence of the banner. */
 export const endedTitle = "The event has ended";
 export const ended = `${endedTitle}.`;
 export const endedWhy = "Guests who leave can still be scanned out.";

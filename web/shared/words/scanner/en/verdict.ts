@@ -26,9 +26,9 @@ export const ended = "The event has ended";
 export const endedWhy = "Guests who leave can still be scanned out.";
 export const endedNext = "Ask a supervisor before you let anybody in.";
 export const practice = "Practice · nothing counts";
-/** In a line with other words. */
+/** The short form, for a line with other texts. */
 export const practiceShort = "Practice";
-/** The code of the check before doors. */
+/** The name on the verdict of the sample ticket. */
 export const sample = "Sample ticket";
 export const tooSoon = "Coming back is allowed, but not yet.";
 export const askSupervisor = "Ask a supervisor.";
