@@ -16,7 +16,7 @@ use crate::ticket::TicketRules;
 use crate::view::{Served, fold_view};
 use crate::wire::journal::Paired;
 
-/// What the device knows about a read code or a scan: the code, its ticket and the ticket's rules.
+/// The subject of a read code or a scan: the code, its ticket and the ticket's rules, as far as the device knows them.
 #[derive(Debug, Clone)]
 pub(super) struct About {
     pub hash: Option<BarcodeHash>,
