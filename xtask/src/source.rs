@@ -27,6 +27,12 @@ pub struct Source {
     pub functions: Vec<(String, Vec<String>)>,
     /// The modules that are files of their own, without test modules, in the order of their `mod` lines.
     pub modules: Vec<String>,
+    /// Names of the types that the file declares, tests aside.
+    pub types: Vec<String>,
+    /// Names of the traits that the file declares, each with its line, tests aside.
+    pub traits: Vec<(String, usize)>,
+    /// The type of each `impl` block with its line, tests aside.
+    pub impls: Vec<(String, usize)>,
 }
 
 impl Source {
@@ -67,6 +73,18 @@ impl Source {
                         && is_sign(tokens.get(at + 2), ';')
                     {
                         self.modules.push(name.to_string());
+                    }
+                    if let (false, Some(TokenTree::Ident(name))) = (is_test, tokens.get(at + 1))
+                        && ["struct", "enum", "type"].iter().any(|keyword| word == keyword)
+                    {
+                        self.types.push(name.to_string());
+                    }
+                    if let (true, false, Some(TokenTree::Ident(name))) = (word == "trait", is_test, tokens.get(at + 1))
+                    {
+                        self.traits.push((name.to_string(), name.span().start().line));
+                    }
+                    if word == "impl" && !is_test && begins_an_item(&tokens[..at]) {
+                        self.impls.extend(implemented(&tokens[at + 1..]).map(|name| (name, word.span().start().line)));
                     }
                     at = self.path(&tokens, at, Vec::new(), is_test);
                     continue;
@@ -143,6 +161,36 @@ impl Source {
         }
         self.docs.last_mut().expect("one was just there").1.push('\n');
     }
+}
+
+/// Whether an item begins after these tokens. If not, an `impl` there belongs to the type of a value.
+fn begins_an_item(before: &[TokenTree]) -> bool {
+    match before.last() {
+        None => true,
+        Some(TokenTree::Group(group)) => group.delimiter() != Delimiter::Parenthesis,
+        Some(TokenTree::Ident(word)) => word == "unsafe",
+        sign => is_sign(sign, ';'),
+    }
+}
+
+/// The last name of the type that an `impl` block is for. `tokens` follow the word `impl`. `None` if the type has no
+/// name, such as a tuple.
+fn implemented(tokens: &[TokenTree]) -> Option<String> {
+    let (mut name, mut depth) = (None, 0);
+    for (at, token) in tokens.iter().enumerate() {
+        match token {
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => break,
+            TokenTree::Punct(sign) if sign.as_char() == '<' => depth += 1,
+            // The `>` of an arrow closes nothing.
+            TokenTree::Punct(sign) if sign.as_char() == '>' => {
+                depth -= i32::from(!at.checked_sub(1).is_some_and(|at| is_sign(tokens.get(at), '-')));
+            }
+            TokenTree::Ident(word) if depth == 0 && word == "where" => break,
+            TokenTree::Ident(word) if depth == 0 => name = (word != "for").then(|| word.to_string()),
+            _ => {}
+        }
+    }
+    name
 }
 
 fn is_sign(token: Option<&TokenTree>, sign: char) -> bool {

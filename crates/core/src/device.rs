@@ -4,13 +4,23 @@
 //! ([`crate::wire::engine::Effect`]). The engine's journal holds everything that must survive a restart. After a
 //! restart the engine computes its state from the journal's rows, read in order.
 //!
-//! The modules below stand in reading order. First come the clock, the journal, the server's changes, the timing of
-//! requests, the list and the names. Then come the measurements, the state, the look-up of a code, the verdict, and the
-//! count of the area. Then come the door, bookings, guests added at the door, headcounts, requests, and asking before
-//! the door opens. Last come uploads, purging, guests' names, following the server, the panel, and the engine that uses
-//! all of them.
+//! The state lies in rooms: structs with private fields, each in a file of its own with the methods that change it. A
+//! room calls only rooms above its own in the reading order, so no call leads back to its caller. If
+//! a room below must act, a room returns a value that says so, such as an `Act` or a `Refusal`. Only the last five files
+//! know all rooms.
+//!
+//! The modules below stand in reading order:
+//!
+//! 1. the clock, the journal, the server's changes, the timing of requests, the list, the names, the figures;
+//! 2. the session and the effects of an input, the recorder and the purge;
+//! 3. the uplink, uploads, the pairing, the catalog of list and changes;
+//! 4. the look-up of a code, the counts of the area, heartbeats, guests;
+//! 5. the desk that decides, a booking's offer, the verdict, the reader, the PIN;
+//! 6. the door, bookings, the guest list, guests added at the door, headcounts, questions to the server;
+//! 7. all rooms together, following the server, the schedule of requests, the panel, and the engine.
 
 pub mod clock;
+mod own_scan;
 pub mod journal;
 mod feed;
 mod lane;
@@ -18,21 +28,32 @@ mod proofs;
 pub mod list;
 mod book;
 mod figures;
-mod state;
+mod session;
+mod outbox;
+mod recorder;
+mod purge;
+mod uplink;
+mod upload;
+mod pairing;
+mod catalog;
 mod lookup;
-mod verdict;
 mod area;
+mod heartbeat;
+mod guests;
+mod desk;
+mod offer;
+mod verdict;
+mod reader;
+mod pin;
 mod door;
 mod booking;
+mod guest_list;
 mod walk_in;
 mod headcount;
-mod net;
 mod online;
-mod upload;
-mod purge;
-mod asking;
-mod names;
+mod rooms;
 mod follow;
+mod schedule;
 mod panel;
 mod engine;
 

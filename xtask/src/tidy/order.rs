@@ -3,6 +3,11 @@
 //! the web code too.
 //!
 //! A path counts as naming: `crate::…`, `super::…`, `self::…`, or a child by its bare name. Tests are exempt.
+//!
+//! A method is called without its file's name, so the order alone does not rule out circles of method calls. In the
+//! folders of [`ROOMS`] every `impl` block stands in the file that declares its type, and no file declares a trait.
+//! A file there gets its values from the files that it names, so all methods that it calls stand in files above. Calls of
+//! closures and function pointers are not seen.
 
 use crate::docs;
 use crate::files::{Complaint, File};
@@ -11,6 +16,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 type Path = Vec<String>;
 type Modules<'a> = BTreeMap<Path, (&'a File, &'a [String])>;
+
+/// The folders in which no method call may lead back to its caller's file.
+const ROOMS: [&str; 1] = ["crates/core/src/device/"];
 
 /// Checks every crate, each from its root files, and the web code.
 pub fn check(files: &[File], found: &mut Vec<Complaint>) {
@@ -23,7 +31,22 @@ pub fn check(files: &[File], found: &mut Vec<Complaint>) {
             of_a_crate(&modules, found);
         }
     }
+    for file in files.iter().filter(|file| ROOMS.iter().any(|folder| file.path.starts_with(folder))) {
+        rooms(file, found);
+    }
     web(files, found);
+}
+
+/// Complains about methods of a type outside the file that declares the type, and about traits.
+fn rooms(file: &File, found: &mut Vec<Complaint>) {
+    for (name, line) in file.source.impls.iter().filter(|(name, _)| !file.source.types.contains(name)) {
+        let advice = "Move the method there, or make it a function here: then no call can lead in a circle";
+        file.complain(*line, format!("has methods of `{name}`, which another file declares. {advice}"), found);
+    }
+    for (name, line) in &file.source.traits {
+        let advice = "Return a value and let the engine call: through a trait, a room could call one below it";
+        file.complain(*line, format!("declares the trait `{name}`. {advice}"), found);
+    }
 }
 
 /// Reads a module and all modules below it. The files of its children are in `folder`.

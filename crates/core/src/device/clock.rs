@@ -9,6 +9,7 @@
 use crate::limits;
 use crate::time::Timestamp;
 use crate::wire::engine::Now;
+use crate::wire::journal::Entry;
 
 /// The estimate of the true time at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +57,13 @@ pub struct Exchange {
     /// The value of [`Clock::gaps_ms`] when the request was made. If the value has changed since, the phone slept or
     /// its clock was set, and the exchange measured nothing.
     pub gaps_ms: i64,
+}
+
+impl Anchor {
+    /// The anchor's row in the journal.
+    pub fn entry(self) -> Entry {
+        Entry::Clock { wall_ms: self.wall_ms, at_ms: self.at_ms, uncertainty_ms: self.uncertainty_ms }
+    }
 }
 
 const NS: u64 = 1_000_000;

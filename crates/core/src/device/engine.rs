@@ -1,124 +1,128 @@
 //! The scanner's engine: one input in, effects out, in order. It has no clock, randomness or IO of its own, so the same
 //! inputs give the same effects (law 1, trust I27).
 
-use super::book::NameBook;
-use super::list::List;
-use super::net::Answer;
-use super::state::{After, Ask, Drawn, State};
+use std::collections::BTreeMap;
+
+use super::desk::{Act, Desk};
+use super::lookup::Known;
+use super::panel::{Panel, export};
+use super::recorder::After;
+use super::rooms::Rooms;
+use super::uplink::{Answer, Kind};
+use super::{booking, door, follow, guest_list, headcount, journal, pin, schedule, verdict, walk_in};
 use crate::gate::Direction;
 use crate::limits;
 use crate::manifest::verify::Expected;
-use crate::wire::engine::{Effect, Input, Now, Row, View};
-use crate::wire::journal::{CachedPage, Entry};
-use crate::wire::stored::from_json;
+use crate::wire::engine::{Effect, Input, Now, Row};
+use crate::wire::journal::Entry;
 
 /// A scanner without IO. The worker of a browser tab, the terminal scanner or the simulator feeds it inputs and carries
 /// out its effects.
-#[derive(Debug)]
-pub struct Engine(State);
-
-impl Default for Engine {
-    fn default() -> Self {
-        Self::new()
-    }
+#[derive(Debug, Default)]
+pub struct Engine {
+    rooms: Rooms,
+    panel: Panel,
+    /// Whether storage is read.
+    started: bool,
+    /// The cached bodies, until storage is read.
+    caches: BTreeMap<String, Vec<u8>>,
+    /// The monotonic clock of the wake that was asked for. Absent if none was.
+    wake: Option<i64>,
 }
 
 impl Engine {
     /// A scanner that has no state yet. Its first input must be [`Input::Start`].
     pub fn new() -> Self {
-        Self(State { chunk: limits::CHUNK_SCANS, ..State::default() })
+        Self::default()
     }
 
     /// Takes an input and returns the effects, which the caller carries out in order. `body` is the content of a cached
     /// body or of an answer, and empty otherwise. Inputs before [`Input::Start`] do nothing.
     pub fn handle(&mut self, input: Input, body: &[u8], now: &Now) -> Vec<Effect> {
-        let state = &mut self.0;
-        state.now = Some(*now);
-        state.draws = 0;
+        let rooms = &mut self.rooms;
+        rooms.session.take(*now);
+        rooms.out.begin(now);
         if let Input::Start { session_id, rows, app_version, device_type } = input {
-            if !state.session_id.is_empty() {
-                return Vec::new(); // A second start does nothing.
+            if !rooms.session.has_begun() {
+                rooms.session.begin(session_id, app_version, device_type.parse().ok());
+                self.start(rows);
             }
-            state.session_id = session_id;
-            state.app_version = app_version;
-            state.device_type = device_type.parse().ok();
-            state.start(rows);
+            return Vec::new(); // A second start does nothing.
+        }
+        if !rooms.session.has_begun() {
             return Vec::new();
         }
-        if state.session_id.is_empty() {
-            return Vec::new();
-        }
-        let gaps_ms = state.clock.gaps_ms();
-        state.clock.observe(now);
-        if state.clock.gaps_ms() - gaps_ms >= limits::CLOCK_JOURNAL_MS {
+        if rooms.session.observe() >= limits::CLOCK_JOURNAL_MS {
             // The phone slept, or its clock was set. The time is now uncertain, and validity, gaps and the list's age
             // depend on it. So the time is asked for at once.
-            state.lanes.time.hurry(now.mono_ms);
+            rooms.uplink.hurry(Kind::Time, now.mono_ms);
         }
         if matches!(input, Input::Tick) {
-            state.wake = None; // A timer may fire a little early. It is then set again.
+            self.wake = None; // A timer may fire a little early. It is then set again.
         }
-        if state.started {
-            state.note_jump();
+        if self.started {
+            self.note_jump();
         }
-        state.measured.input(&input, now.mono_ms);
-        state.take(input, body);
-        if state.started {
-            state.names_follow_time();
-            state.pump();
-            state.probe();
-            state.schedule();
-            state.draw_view();
+        self.rooms.out.measure(&input);
+        self.take(input, body);
+        if self.started {
+            let Rooms { session, out, recorder, catalog, guests, .. } = &mut self.rooms;
+            guests.follow_time(Known { journal: recorder.journal(), catalog }, session.at_ms(), out);
+            self.pump();
+            self.rooms.recorder.probe(&mut self.rooms.out, now.mono_ms);
+            self.send_due();
+            if let Some(view) = self.panel.draw(&self.rooms) {
+                self.rooms.out.emit(Effect::View { view: Box::new(view) });
+            }
         }
-        std::mem::take(&mut state.out)
+        self.rooms.out.empty()
     }
-}
 
-/// Sends one kind of request.
-type Send = fn(&mut State);
-
-impl State {
     fn start(&mut self, rows: Vec<Row>) {
+        let Rooms { session, recorder, purge, .. } = &mut self.rooms;
         for row in &rows {
-            self.journal.read(row);
+            recorder.read(row);
         }
-        if let Some(anchor) = self.journal.anchor {
-            self.clock.remember(anchor);
-        }
-        if let Some(now) = self.now {
-            self.clock.observe(&now);
-        }
-        self.plan_purge(rows);
+        session.begin_clock(recorder.journal().anchor);
+        purge.plan(recorder.journal(), session.clock(), rows);
     }
 
     fn take(&mut self, input: Input, body: &[u8]) {
+        let rooms = &mut self.rooms;
+        let now = rooms.session.mono();
         match input {
-            Input::Start { .. } => {}
+            Input::Start { .. } | Input::Tick => {}
             Input::Cache { key } => {
                 self.caches.insert(key, body.to_vec());
             }
             Input::Started => self.storage_read(),
             Input::Appended { append } => self.durable(append),
-            Input::AppendFailed { append, reason } => self.append_failed(append, reason),
-            Input::SaveFailed { key } => self.save_failed(&key),
+            Input::AppendFailed { append, reason } => self.not_durable(append, reason),
+            Input::SaveFailed { key } => follow::save_failed(rooms, &key),
             Input::Response { request, status, headers, sent_mono_ms } => {
-                self.answered(request, &Answer { status, headers: &headers, body, sent_mono_ms });
+                follow::answered(rooms, request, &Answer { status, headers: &headers, body, sent_mono_ms });
             }
-            Input::Failed { request } => self.unanswered(request),
-            Input::Online => self.hurry(),
+            Input::Failed { request } => follow::unanswered(rooms, request),
+            Input::Online => rooms.uplink.hurry_all(now),
             Input::SyncNow => {
-                self.rush = true;
-                self.poison_at = self.mono();
-                self.hurry();
+                rooms.uploads.hurry(now);
+                rooms.uplink.hurry_all(now);
             }
-            Input::Tick => {}
-            Input::Battery { percent } => self.battery = Some(percent.min(100)),
-            Input::Search { text } => self.search(&text),
+            Input::Battery { percent } => rooms.session.charged(percent),
+            Input::Search { text } => {
+                let found = guest_list::search(&rooms.desk(), &text);
+                rooms.out.emit(found);
+            }
             Input::Export => {
-                let (name, text) = self.export();
-                self.emit(Effect::Export { name, text });
+                let (name, text) = export(rooms.recorder.journal());
+                rooms.out.emit(Effect::Export { name, text });
             }
-            staff => self.enqueue(staff),
+            // Staff's inputs wait while an append is under way. After it the engine decides about them, with the state
+            // that the append leaves.
+            _ if rooms.waiting.len() >= limits::WAITING_INPUTS => {
+                rooms.out.refuse("busy", "Storage is slow: nothing was recorded. Read the code again.");
+            }
+            staff => rooms.waiting.push_back(staff),
         }
     }
 
@@ -129,231 +133,207 @@ impl State {
         }
         self.started = true;
         let caches = std::mem::take(&mut self.caches);
-        if self.journal.revoked {
-            self.emit(Effect::WipeCaches);
+        let Rooms { session, out, recorder, catalog, guests, message, .. } = &mut self.rooms;
+        let journal = recorder.journal();
+        if journal.revoked {
+            out.emit(Effect::WipeCaches);
             self.after_append();
-        } else if let Some(paired) = self.paired().cloned() {
-            let keys: Vec<&str> = [Some(&paired.api_key), self.journal.old_key.as_ref()]
-                .into_iter()
-                .flatten()
-                .map(String::as_str)
-                .collect();
+        } else if let Some(paired) = &journal.paired {
+            let keys = [Some(&paired.api_key), journal.old_key.as_ref()];
+            let keys: Vec<&str> = keys.into_iter().flatten().map(String::as_str).collect();
             let expected = Expected { organization_id: &paired.organization_id, event_id: &paired.event_id };
-            match List::open(&caches, &keys, expected, self.journal.lists.get(&paired.event_id)) {
-                Ok(Some((list, deltas))) => (self.list, self.deltas) = (Some(list), deltas),
-                Ok(None) => {}
-                Err(error) => self.message = Some(format!("The kept list was refused: {error}.")),
+            if let Err(error) = catalog.open_list(recorder, &caches, &keys, expected) {
+                *message = Some(format!("The kept list was refused: {error}."));
             }
-            let names = NameBook::open(&caches, &keys, expected);
-            self.names_read(names, &caches);
-            self.whole_next = self.journal.old_key.is_some();
-            self.names_whole = self.whole_next;
-            let prefix = super::list::page_key(&paired.event_id, "");
-            let pages = caches.range(prefix.clone()..).take_while(|(key, _)| key.starts_with(&prefix));
-            let pages = pages.filter_map(|(key, body)| {
-                let page: CachedPage = from_json(body).ok()?;
-                Some((key[prefix.len()..].parse().ok()?, page))
-            });
-            for number in self.feed.load(pages.collect()) {
-                let key = super::list::page_key(&paired.event_id, number);
-                self.emit(Effect::Forget { key });
-            }
+            guests.open(Known { journal, catalog }, session.at_ms(), out, &caches, (&keys, expected));
+            catalog.need_whole(journal.old_key.is_some());
+            catalog.open_changes(out, &paired.event_id, &caches);
         }
-        self.show_again();
+        if let Some(verdict) = verdict::last_unseen(&self.rooms.desk()) {
+            self.rooms.out.emit(Effect::Show { verdict: Box::new(verdict) });
+        }
     }
 
     /// Journals a new clock anchor (wall clock and estimated time) after the wall clock jumped. Otherwise a restart
     /// would start from the old one.
     fn note_jump(&mut self) {
-        let Some(anchor) = self.journal.anchor.and_then(|_| self.clock.jumped()) else { return };
-        let (wall_ms, at_ms) = (anchor.wall_ms, anchor.at_ms);
-        self.note(Entry::Clock { wall_ms, at_ms, uncertainty_ms: anchor.uncertainty_ms });
-    }
-
-    /// Queues an input of staff while an append is under way. After the append the engine decides about the input, with
-    /// the state that the append leaves.
-    fn enqueue(&mut self, input: Input) {
-        if self.writer.inputs.len() >= limits::WAITING_INPUTS {
-            return self.refuse("busy", "Storage is slow: nothing was recorded. Read the code again.");
+        let Rooms { session, recorder, .. } = &mut self.rooms;
+        if let Some(anchor) = recorder.journal().anchor.and_then(|_| session.jumped()) {
+            recorder.note(anchor.entry());
         }
-        self.writer.inputs.push_back(input);
     }
 
+    // ----------------------------------------------------------------------------------------------- staff's inputs
+
+    /// Decides what waits, one after another, until an append is under way or nothing waits.
     fn pump(&mut self) {
-        self.watch_asking();
-        while self.writer.flight.is_none() {
-            if self.writer.blocked.is_some() {
-                if self.asking.take().is_some() {
-                    self.refuse("storage_blocked", "This device's storage refuses: admit nobody on it.");
+        self.rooms.questions.watch(&mut self.rooms.uplink, &mut self.rooms.out);
+        while !self.rooms.recorder.is_writing() {
+            let Rooms { session, out, recorder, catalog, guests, counts, questions, waiting, .. } = &mut self.rooms;
+            if recorder.blocked().is_some() {
+                if questions.drop_asking() {
+                    out.refuse("storage_blocked", "This device's storage refuses: admit nobody on it.");
                 }
-                for _ in std::mem::take(&mut self.writer.inputs) {
-                    self.refuse("storage_blocked", "This device's storage refuses: nothing can be recorded.");
+                for _ in std::mem::take(waiting) {
+                    out.refuse("storage_blocked", "This device's storage refuses: nothing can be recorded.");
                 }
                 return;
             }
-            if let Some(asking) = self.asking.take_if(|asking| asking.word.is_some()) {
-                self.finish(asking);
-            } else if let Some(claim) = self.left_open() {
-                self.close(&claim);
-            } else if let Some(input) = self.writer.inputs.pop_front_if(|_| self.asking.is_none()) {
-                self.staff(input);
-            } else if self.writer.rows.is_empty() {
-                return;
+            let desk = Desk { known: Known { journal: recorder.journal(), catalog }, guests, counts, session };
+            let act = if let Some(asking) = questions.take_ended() {
+                questions.finish(&desk, out, asking)
+            } else if let Some(claim) = questions.left_open(desk.known) {
+                questions.close(&desk, out, &claim)
+            } else if let Some(input) = waiting.pop_front_if(|_| !questions.is_asking()) {
+                self.staff(input)
+            } else if recorder.has_noted() {
+                Act::Record(Vec::new(), None)
             } else {
-                self.append(Vec::new(), Vec::new());
-            }
+                return;
+            };
+            self.rooms.act(act);
         }
     }
 
-    fn staff(&mut self, input: Input) {
-        let scans = matches!(
-            input,
-            Input::Code { .. }
-                | Input::Guest { .. }
-                | Input::Count { .. }
-                | Input::Override { .. }
-                | Input::Booking { .. }
-                | Input::WalkIn { .. }
-                | Input::Headcount { .. }
-                | Input::Undo { .. }
-        );
-        if scans && self.journal.damaged {
-            return self
-                .refuse("storage_blocked", "A row of this device's log cannot be read: it records no more scans.");
-        }
+    /// Decides about an input of staff.
+    fn staff(&mut self, input: Input) -> Act {
+        let rooms = &mut self.rooms;
         match input {
-            Input::Pair { code, name } => self.begin_pairing(&code, &name),
-            Input::AskPairing { name } => self.begin_asking(&name),
-            Input::CancelPairing => self.drop_pairing(),
-            Input::Code { text, other, method } => self.read_code(&text, other.as_deref(), method),
-            Input::Guest { ticket_id } => self.pick_guest(&ticket_id),
-            Input::Count { scan_id, count } => self.count_party(&scan_id, count),
-            Input::Override { scan_id, pin, by, reason, count } => self.set_aside(&scan_id, &pin, &by, &reason, count),
-            Input::Booking { scan_id, ticket_ids } => self.admit_booking(&scan_id, &ticket_ids),
-            Input::WalkIn { name, zone, party, pin } => self.add_walk_in(&name, zone, party, &pin),
-            Input::Headcount { headcount } => self.count_heads(headcount),
-            Input::Undo { scan_id, keep } => self.undo(scan_id.as_ref(), keep),
+            Input::Pair { code, name } => follow::begin_pairing(rooms, &code, &name),
+            Input::AskPairing { name } => follow::begin_pairing_alone(rooms, &name),
+            Input::CancelPairing => follow::drop_pairing(rooms),
             Input::Direction { direction: Direction::Both } => {
-                self.refuse("bad_direction", "Choose in or out.");
+                return Act::refuse("bad_direction", "Choose in or out.");
             }
             Input::Direction { direction } => {
-                self.append(vec![Entry::Settings { operator: None, direction: Some(direction) }], Vec::new());
+                return Act::Record(vec![Entry::Settings { operator: None, direction: Some(direction) }], None);
             }
             Input::Operator { name } => {
-                let operator = Some(super::door::words(&name, limits::NAME_CHARS));
-                self.append(vec![Entry::Settings { operator, direction: None }], Vec::new());
+                let operator = Some(journal::words(&name, limits::NAME_CHARS));
+                return Act::Record(vec![Entry::Settings { operator, direction: None }], None);
             }
-            Input::Gate { gate_id } => self.move_to(gate_id),
-            Input::Pin { pin } => self.try_pin(&pin),
-            Input::HideProblem { scan_id } if self.journal.knows(&scan_id) => {
-                self.append(vec![Entry::Hidden { scan_id }], Vec::new());
+            Input::Gate { gate_id } => {
+                let act = door::move_to(&rooms.desk(), gate_id);
+                if matches!(act, Act::Record(..)) {
+                    rooms.heartbeat.gate_chosen();
+                }
+                return act;
             }
-            Input::HideProblem { .. } => self.refuse("unknown_scan", "There is no such scan on this device."),
-            _ => {}
+            Input::Pin { pin } => return pin::try_pin(&rooms.desk(), &pin),
+            Input::HideProblem { scan_id } if rooms.recorder.journal().knows(&scan_id) => {
+                return Act::Record(vec![Entry::Hidden { scan_id }], None);
+            }
+            Input::HideProblem { .. } => {
+                return Act::refuse("unknown_scan", "There is no such scan on this device.");
+            }
+            scan => return self.scan(scan),
+        }
+        Act::Nothing
+    }
+
+    /// Decides about an input of staff that makes a scan.
+    fn scan(&mut self, input: Input) -> Act {
+        let Rooms { session, out, recorder, uplink, catalog, guests, counts, questions, reader, .. } = &mut self.rooms;
+        let known = Known { journal: recorder.journal(), catalog };
+        if known.journal.damaged {
+            let message = "A row of this device's log cannot be read: it records no more scans.";
+            return Act::refuse("storage_blocked", message);
+        }
+        let desk = Desk { known, guests, counts, session };
+        let may_ask = questions.may_ask(known, session, uplink);
+        match input {
+            Input::Code { text, other, method } => {
+                door::read_code(&desk, reader, out, (&text, other.as_deref()), method, may_ask)
+            }
+            Input::Guest { ticket_id } => guest_list::pick_guest(&desk, reader, out, &ticket_id, may_ask),
+            Input::Count { scan_id, count } => {
+                door::count_party(&desk, out, (&scan_id, count), questions.answer_to(&scan_id))
+            }
+            Input::Override { scan_id, pin, by, reason, count } => {
+                door::set_aside(&desk, out, (&scan_id, count), &pin, (&by, &reason))
+            }
+            Input::Booking { scan_id, ticket_ids } => booking::admit_booking(&desk, reader, out, &scan_id, &ticket_ids),
+            Input::WalkIn { name, zone, party, pin } => {
+                walk_in::add_walk_in(&desk, reader, out, (&name, zone, party), &pin)
+            }
+            Input::Headcount { headcount } => headcount::count_heads(&desk, reader, out, headcount),
+            Input::Undo { scan_id, keep } => door::undo(&desk, out, scan_id.as_ref(), keep),
+            _ => Act::Nothing,
         }
     }
 
+    // ------------------------------------------------------------------------------------------------------ appends
+
     fn durable(&mut self, append: u64) {
-        let Some(after) = self.appended(append) else { return };
-        for after in after {
+        let rooms = &mut self.rooms;
+        let Some(durable) = rooms.recorder.appended(append) else { return };
+        if durable.all {
+            rooms.uploads.receipts_are_durable();
+        }
+        for after in durable.after {
             match after {
-                After::Show(verdict) => self.emit(Effect::Show { verdict }),
-                After::Undone { scan_id, persons } => self.emit(Effect::Undone { scan_id, count: persons }),
-                After::PinRefused => self.pin_refused(),
-                After::PinOk => self.emit(Effect::PinOk),
-                After::Ask(scan_id) => self.ask_server(scan_id),
+                After::Show(verdict) => rooms.out.emit(Effect::Show { verdict }),
+                After::Undone { scan_id, persons } => rooms.out.emit(Effect::Undone { scan_id, count: persons }),
+                After::PinRefused => {
+                    let refused = pin::refused(&rooms.desk());
+                    rooms.out.emit(refused);
+                }
+                After::PinOk => rooms.out.emit(Effect::PinOk),
+                After::Ask(scan_id) => {
+                    let Rooms { session, recorder, uplink, catalog, questions, .. } = &mut *rooms;
+                    let known = Known { journal: recorder.journal(), catalog };
+                    let request = questions.ask(known, session, uplink, scan_id);
+                    request.into_iter().for_each(|request| rooms.send(request));
+                }
                 After::Pair => {}
-                After::Settled(before) => self.settled(before),
+                After::Settled(before) => follow::settled(rooms, before),
             }
         }
         self.after_append();
     }
 
+    /// Handles an append that failed. An act that staff waited for counts as never done.
+    fn not_durable(&mut self, append: u64, reason: String) {
+        let rooms = &mut self.rooms;
+        let Some(after) = rooms.recorder.append_failed(append, reason, rooms.session.mono()) else { return };
+        if after.contains(&After::Pair) {
+            rooms.pairing.end(); // A device without an id cannot ask. Staff begin again once storage works.
+        }
+        if rooms.pairing.is_under_way() && after.iter().any(|after| matches!(after, After::Settled(_))) {
+            rooms.failed(Kind::Pair); // The key was not stored, so the device asks for it again after a pause.
+        }
+        if !after.is_empty() {
+            let message = "Nothing was recorded: this device's storage refuses. Admit nobody on it.";
+            rooms.out.refuse("storage_blocked", message);
+        }
+    }
+
     fn after_append(&mut self) {
-        if self.journal.revoked {
+        let Rooms { session, recorder, .. } = &mut self.rooms;
+        if recorder.journal().revoked {
             // The server answers no questions of a revoked device. So the device offers the scans of a former epoch
             // again.
-            for seq in self.journal.asked.clone() {
-                self.journal.lacking(seq);
-            }
-            self.erase_key_if_done();
+            let asked = recorder.journal().asked.clone();
+            recorder.lacking(asked);
+            recorder.erase_key_if_done(session.at_ms());
         }
     }
 
-    /// Tries at intervals whether storage that refused a write accepts one again. It stops if another tab has become
-    /// the writer.
-    fn probe(&mut self) {
-        let due = self.writer.blocked.is_some() && self.mono() >= self.writer.probe_at;
-        if due && !self.writer.lost && self.writer.flight.is_none() {
-            self.append(vec![Entry::Probe {}], Vec::new());
-        }
-    }
-
-    fn hurry(&mut self) {
-        let now = self.mono();
-        for lane in self.lanes.all() {
-            if lane.failures() > 0 {
-                lane.ask_again(now);
-            }
-        }
-        self.lanes.heartbeat.ask_again(now);
-    }
-
-    fn answered(&mut self, request: u64, answer: &Answer<'_>) {
-        let Some(ask) = self.requests.remove(&request) else { return };
-        if self.lanes.of(&ask).request() == Some(request) {
-            self.lanes.of(&ask).drop_request();
-        }
-        self.answering = request;
-        if !self.follow(answer) {
-            if let Ask::Scan { scan_id } = &ask {
-                return self.no_word(scan_id);
-            }
-            return self.failed(&ask); // The answer is from a past epoch.
-        }
-        match &ask {
-            Ask::Scan { scan_id } => self.scan_answered(scan_id, answer),
-            Ask::Ping => self.ping_answered(answer),
-            Ask::Pair => self.pairing_answered(answer),
-            Ask::Time { gaps_ms } => self.time_answered(*gaps_ms, answer),
-            Ask::List { event_id, .. } => self.list_answered(&ask, event_id, answer),
-            Ask::Changes { event_id, of } => self.changes_answered(&ask, event_id, *of, answer),
-            Ask::Names { event_id, seen } => self.names_answered(&ask, event_id, *seen, answer),
-            Ask::Heartbeat => self.heartbeat_answered(answer),
-            Ask::Sync => self.upload_answered(answer),
-            Ask::Status { head } => self.status_answered(*head, answer),
-        }
-    }
-
-    fn unanswered(&mut self, request: u64) {
-        let Some(ask) = self.requests.remove(&request) else { return };
-        self.way = None;
-        match &ask {
-            // A ping gives up early, so its failure means a slow round trip and not a lost network.
-            Ask::Ping => return self.failed(&ask),
-            Ask::Scan { scan_id } => self.no_word(scan_id),
-            _ => self.failed(&ask),
-        }
-        self.online = false;
-        if ask == Ask::Pair {
-            self.pairing_lost();
-        }
-    }
+    // ----------------------------------------------------------------------------------------------------- requests
 
     /// Sends every request that is due, and asks to be woken for the next one.
-    fn schedule(&mut self) {
-        if self.writer.lost {
+    fn send_due(&mut self) {
+        let rooms = &mut self.rooms;
+        if rooms.recorder.is_lost() {
             return;
         }
-        let now = self.mono();
-        let probe = self.writer.blocked.as_ref().map(|_| self.writer.probe_at);
-        let answer = self.asking.as_ref().filter(|asking| asking.word.is_none()).map(|asking| asking.until_mono_ms);
-        let mut next: Option<i64> = probe.into_iter().chain(answer).min();
-        for (at, ask) in self.due() {
-            if at <= now {
-                ask(self);
-            } else {
+        let now = rooms.session.mono();
+        let mut next: Option<i64> = rooms.recorder.probe_at().into_iter().chain(rooms.questions.waits_until()).min();
+        for (at, kind) in schedule::due(rooms) {
+            if at > now {
                 next = Some(next.map_or(at, |next| next.min(at)));
+            } else if let Some(request) = schedule::request(rooms, kind) {
+                rooms.send(request);
             }
         }
         // A request sent just now may have left more to send: the next chunk of an upload has a time of its own.
@@ -361,72 +341,7 @@ impl State {
             && self.wake != Some(at)
         {
             self.wake = Some(at);
-            self.emit(Effect::Wake { at_mono_ms: at });
+            rooms.out.emit(Effect::Wake { at_mono_ms: at });
         }
-    }
-
-    /// Every request that the engine wants to send now or later, with the time at which it is due. A kind of request
-    /// that is under way is left out.
-    fn due(&self) -> Vec<(i64, Send)> {
-        let mut due: Vec<(i64, Send)> = Vec::new();
-        let lanes = &self.lanes;
-        let named = self.pairing.is_some() && self.journal.identity.is_some() && !self.busy();
-        if named && !lanes.pair.busy() {
-            due.push((lanes.pair.due_at(), State::ask_pairing));
-        }
-        if !self.journal.has_key() {
-            return due;
-        }
-        let live = !self.journal.revoked;
-        if live && !lanes.time.busy() {
-            due.push((lanes.time.due_at(), State::ask_time));
-        }
-        // At pairing the clock comes first, so that the first scan has a true time.
-        let timed = self.clock.exchanged() || lanes.time.failures() > 0;
-        if live && timed && !lanes.list.busy() && self.wants_list() {
-            due.push((lanes.list.due_at(), State::ask_list));
-        }
-        if live && !lanes.changes.busy() && self.may_follow() {
-            due.push((lanes.changes.due_at(), State::ask_changes));
-        }
-        if live && !lanes.names.busy() && self.wants_names() {
-            due.push((lanes.names.due_at(), State::ask_names));
-        }
-        if live && !lanes.heartbeat.busy() {
-            due.push((lanes.heartbeat.due_at(), State::ask_heartbeat));
-        }
-        if live && !lanes.status.busy() && self.journal.asked.iter().any(|seq| !self.settling.contains(seq)) {
-            due.push((lanes.status.due_at(), State::ask_status));
-        }
-        if live && !lanes.ping.busy() && self.list.is_some() && self.in_use() {
-            due.push((lanes.ping.due_at(), State::ping));
-        }
-        if let Some(at) = self.upload_at().filter(|_| !lanes.sync.busy() && !self.claim_is_open()) {
-            due.push((at, State::upload));
-        }
-        due
-    }
-
-    fn draw_view(&mut self) {
-        let mut view = self.view_but_rows();
-        let retry_in_ms = view.retry_in_ms.take();
-        let mut next = Drawn { view, retry_at: self.retry_at(), rows: self.journal.rows };
-        let mut held = self.last_view.take();
-        // History and problems cost most of the work, and only the journal changes them. So they are reused while the
-        // journal has the same rows.
-        let kept = held.as_mut().filter(|held| held.rows == next.rows).map(|held| {
-            let View { history, problems, .. } = &mut held.view;
-            (std::mem::take(history), std::mem::take(problems))
-        });
-        let mut same = kept.is_some() && held.as_ref() == Some(&next);
-        let fresh = kept.is_none();
-        (next.view.history, next.view.problems) = kept.unwrap_or_else(|| (self.history(), self.problems()));
-        if fresh {
-            same = held.is_some_and(|held| held.retry_at == next.retry_at && held.view == next.view);
-        }
-        if !same {
-            self.emit(Effect::View { view: Box::new(View { retry_in_ms, ..next.view.clone() }) });
-        }
-        self.last_view = Some(next);
     }
 }

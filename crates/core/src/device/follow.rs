@@ -1,452 +1,271 @@
-//! Following the server: pairing, its clock, the list, the changes, the heartbeat (spec D11, §4 Time, §5).
+//! Following the server: what its answers change, and a new pairing or assignment (spec D11, §4 Time, §5). Each function
+//! passes the values that one room returns to the next.
 
 use super::clock::Exchange;
-use super::feed::{Feed, PageWrites};
-use super::list::{Download, List, delta_key, page_key, whole_key};
-use super::net::Answer;
-use super::state::{After, Ask, Pairing, State};
+use super::heartbeat::Place;
+use super::lookup::Known;
+use super::pairing::{Reply, own_name};
+use super::recorder::After;
+use super::rooms::Rooms;
+use super::uplink::{Answer, Ask, Kind};
 use crate::ids::EventId;
 use crate::limits;
 use crate::manifest::compact;
-use crate::manifest::verify::{Expected, ManifestError};
-use crate::rule::Epoch;
-use crate::sign::ApiKey;
-use crate::wire::engine::Effect;
-use crate::wire::journal::{Entry, Paired};
-use crate::wire::scanning::{
-    ChangesAnswer, HeartbeatAnswer, HeartbeatRequest, PairAnswer, PairRequest, SIGNATURE_HEADER, TimeAnswer,
-};
-use crate::wire::stored::to_text;
+use crate::manifest::verify::ManifestError;
+use crate::wire::journal::Entry;
+use crate::wire::scanning::{HeartbeatAnswer, SIGNATURE_HEADER, TimeAnswer};
 
-impl State {
-    // ----------------------------------------------------------------------------------------------------- pairing
-
-    /// Begins a pairing by the link that staff scanned or pasted. The phone first journals its own name. So a pairing
-    /// whose answer is lost can be repeated as the same device (spec D11).
-    pub fn begin_pairing(&mut self, code: &str, name: &str) {
-        let Some((server, token)) = pairing_code(code) else {
-            return self.refuse("bad_pairing_code", "This is no pairing code. Ask for one on the organiser's screen.");
+/// Takes the server's answer to a request.
+pub(super) fn answered(rooms: &mut Rooms, request: u64, answer: &Answer<'_>) {
+    let Some(ask) = rooms.uplink.answered(request) else { return };
+    if !rooms.uplink.follow(&mut rooms.recorder, rooms.session.mono(), answer) {
+        // The answer is from a past epoch.
+        return match &ask {
+            Ask::Scan { scan_id } => rooms.questions.no_word(&mut rooms.uplink, &mut rooms.out, scan_id),
+            _ => rooms.failed(ask.kind()),
         };
-        let name = super::door::words(name, limits::NAME_CHARS);
-        self.drop_pairing();
-        self.pairing = Some(Pairing { token, server, name, own: None });
-        self.name_itself();
     }
-
-    /// Asks the server to be paired.
-    pub fn ask_pairing(&mut self) {
-        let (Some(pairing), Some((device_id, _))) = (&self.pairing, &self.journal.identity) else { return };
-        if pairing.own.is_some() && pairing.token.is_empty() {
-            return self.ask_ticket();
+    let Rooms { session, out, recorder, uplink, .. } = rooms;
+    let refusal = match &ask {
+        Ask::Pair => return pairing_answered(rooms, answer),
+        Ask::Time { gaps_ms } => return time_answered(rooms, *gaps_ms, answer),
+        Ask::List { event_id } => return list_answered(rooms, event_id, answer),
+        Ask::Heartbeat => return heartbeat_answered(rooms, answer),
+        Ask::Scan { scan_id } => rooms.questions.scan_answered(uplink, session, out, scan_id, answer),
+        Ask::Ping => rooms.questions.ping_answered(uplink, session, out, answer),
+        Ask::Changes { event_id, of } => {
+            rooms.catalog.changes_answered(uplink, recorder, session, out, (event_id, *of), answer)
         }
-        let request = PairRequest {
-            pairing_token: pairing.token.clone(),
-            device_id: device_id.clone(),
-            claim_secret: pairing.own.as_ref().map(|own| own.claim_secret.clone()),
-            name: Some(pairing.name.clone()).filter(|name| !name.is_empty()),
-            device_type: self.device_type,
-            app_version: Some(self.app_version.clone()).filter(|version| !version.is_empty()),
-        };
-        self.send(Ask::Pair, "POST", "/api/scanning/pair".to_owned(), Some(to_text(&request)), limits::REQUEST_MS);
-    }
-
-    /// Takes the server's answer to a pairing request.
-    pub fn pairing_answered(&mut self, answer: &Answer<'_>) {
-        if self.waits_on(answer) {
-            return;
+        Ask::Names { event_id, seen } => {
+            let known = Known { journal: recorder.journal(), catalog: &rooms.catalog };
+            rooms.guests.answered(known, session.at_ms(), uplink, out, (event_id, *seen), answer)
         }
-        let Some(pairing) = self.pairing.clone() else { return };
-        let paired = answer.read::<PairAnswer>().filter(|paired| ApiKey::parse(&paired.api_key).is_ok());
-        let Some(paired) = paired else {
-            let problem = answer.problem().filter(|_| (400..500).contains(&answer.status) && answer.status != 429);
-            self.refused_by_server(&Ask::Pair, answer);
-            return match problem {
-                Some(problem) => self.pairing_failed(&problem.detail),
-                None => self.pairing_lost(),
-            };
-        };
-        if self.busy() {
-            // The key is journalled before it is used. So the pairing waits until the append under way is done.
-            self.lanes.pair = super::lane::Lane::default();
-            return;
-        }
-        self.done(&Ask::Pair, 0);
-        let entry = Paired {
-            server: pairing.server,
-            device_id: paired.device_id,
-            name: paired.name.unwrap_or(pairing.name),
-            api_key: paired.api_key,
-            key_id: paired.key_id,
-            organization_id: paired.organization_id,
-            event_id: paired.event_id,
-            gate_id: paired.gate_id,
-            epoch: Some(paired.epoch),
-            moved: false,
-        };
-        let before = self.paired().map(|paired| paired.event_id.clone());
-        let mut entries = vec![Entry::Paired(Box::new(entry))];
-        // The device trusts the answer's epoch from now on, so it journals the witness that proves the epoch.
-        if let Some(text) = answer.header(crate::wire::scanning::WITNESS_HEADER)
-            && let Ok(witness) = text.parse::<crate::wire::scanning::Witness>()
-            && self.proofs.event_id() != Some(&witness.event_id)
-        {
-            let (event_id, text) = (witness.event_id, text.to_owned());
-            entries.push(Entry::Witness { event_id, text, also: Vec::new() });
-        }
-        self.append(entries, vec![After::Settled(before)]);
-    }
-
-    /// Handles a pairing request without an answer. It is tried a few times, since the token is valid for five minutes.
-    pub fn pairing_lost(&mut self) {
-        if self.lanes.pair.failures() >= limits::PAIRING_TRIES && !self.still_waits() {
-            self.pairing_failed("The server does not answer. Is there a network?");
-        }
-    }
-
-    fn pairing_failed(&mut self, why: &str) {
-        self.pairing = None;
-        self.message = Some(why.to_owned());
-        self.refuse("pairing_failed", why);
-    }
-
-    /// Takes a new pairing or assignment into use. The device drops the data of the former event, and asks the server
-    /// for everything at once. `before` is the event of the device until now, absent if it had none.
-    pub fn settled(&mut self, before: Option<EventId>) {
-        self.pairing = None;
-        self.message = None;
-        self.key_unknown = None;
-        self.suspended = false;
-        self.named = None;
-        self.way = None;
-        self.epoch_seen = None;
-        for request in self.requests.keys().copied().collect::<Vec<_>>() {
-            self.emit(Effect::Cancel { request });
-        }
-        self.requests.clear();
-        self.lanes = super::state::Lanes::default();
-        self.batch = None;
-        self.whole_next = self.journal.old_key.is_some();
-        self.names_whole = self.whole_next;
-        self.names_refused = None;
-        let event = self.paired().map(|paired| paired.event_id.clone());
-        let moved = before != event;
-        if moved {
-            // Nobody answers these questions any more. If the device returns to their event, they are closed as unseen.
-            self.questions.clear();
-        }
-        if moved || self.list.is_none() {
-            if let Some(before) = before.filter(|before| Some(before) != event.as_ref()) {
-                self.forget_event(&before);
-            }
-            self.list = None;
-            self.list_checked_ms = None;
-            self.deltas.clear();
-            self.feed = Feed::default();
-            self.head_named = None;
-        }
-        // `Engine::handle` then drops names that may not stay on the device (`names_follow_time`), still for the same
-        // input.
-    }
-
-    fn forget_event(&mut self, event_id: &EventId) {
-        self.emit(Effect::Forget { key: whole_key(event_id) });
-        for version in std::mem::take(&mut self.deltas) {
-            self.emit(Effect::Forget { key: delta_key(event_id, version) });
-        }
-        for number in self.feed.kept_pages() {
-            self.emit(Effect::Forget { key: page_key(event_id, number) });
-        }
-    }
-
-    // ------------------------------------------------------------------------------------------------------- clock
-
-    /// Asks the server for its time.
-    pub fn ask_time(&mut self) {
-        let gaps_ms = self.clock.gaps_ms();
-        self.send(Ask::Time { gaps_ms }, "GET", "/api/scanning/time".to_owned(), None, limits::REQUEST_MS);
-    }
-
-    /// Takes the server's answer about its time, which makes four timestamps.
-    pub fn time_answered(&mut self, gaps_ms: i64, answer: &Answer<'_>) {
-        let ask = Ask::Time { gaps_ms };
-        let Some(time) = answer.read::<TimeAnswer>() else { return self.refused_by_server(&ask, answer) };
-        let anchor = self.clock.exchange(Exchange {
-            sent_mono_ms: answer.sent_mono_ms,
-            received_ms: time.received_at_ms,
-            answered_ms: time.sent_at_ms,
-            gaps_ms,
-        });
-        if let Some(anchor) = anchor {
-            let (wall_ms, at_ms) = (anchor.wall_ms, anchor.at_ms);
-            self.note(Entry::Clock { wall_ms, at_ms, uncertainty_ms: anchor.uncertainty_ms });
-        } else if !self.clock.exchanged() {
-            return self.failed(&ask);
-        }
-        // If the phone slept or its clock was set in between, the exchange measured nothing and is repeated at once.
-        let slept = gaps_ms != self.clock.gaps_ms();
-        self.done(&ask, if slept { 0 } else { limits::CLOCK_EVERY_MS });
-    }
-
-    // -------------------------------------------------------------------------------------------------------- list
-
-    /// Whether to fetch a list: the device has none, the server mentioned a newer one, or the whole list is needed.
-    pub fn wants_list(&self) -> bool {
-        self.whole_next || self.list.is_none() || self.named.is_some()
-    }
-
-    /// Takes the version of the newest list, as the server stated it.
-    fn follow_version(&mut self, newest: (Epoch, u64)) {
-        match &self.list {
-            Some(list) if newest > (list.epoch, list.version) => self.named = self.named.max(Some(newest)),
-            Some(list) if newest == (list.epoch, list.version) => {
-                self.list_checked_ms = Some(self.clock.read().at_ms);
-            }
-            Some(_) => {}
-            None => self.named = self.named.max(Some(newest)),
-        }
-    }
-
-    /// Asks for the list. If the active list is of the newest epoch, the device asks only for the changes since that
-    /// list.
-    pub fn ask_list(&mut self) {
-        let Some(event_id) = self.paired().map(|paired| paired.event_id.clone()) else { return };
-        let fresh_epoch = |list: &List| self.named.is_none_or(|(epoch, _)| epoch == list.epoch);
-        let few = self.deltas.len() < limits::DELTAS && self.lanes.list.failures() == 0;
-        let since =
-            self.list.as_ref().filter(|list| few && !self.whole_next && fresh_epoch(list)).map(|list| list.version);
-        let query = since.map(|since| format!("?since={since}")).unwrap_or_default();
-        let path = format!("/api/scanning/events/{event_id}/manifest{query}");
-        self.send(Ask::List { event_id, since }, "GET", path, None, limits::MANIFEST_MS);
-    }
-
-    /// Takes the server's answer with a list. The device refuses a list that does not verify, is older, or belongs to
-    /// another event or organisation. It then goes on with the active list (trust faults 18–20).
-    pub fn list_answered(&mut self, ask: &Ask, event_id: &EventId, answer: &Answer<'_>) {
-        let Some(paired) = self.paired().filter(|paired| paired.event_id == *event_id).cloned() else { return };
-        let (200, Some(signature)) = (answer.status, answer.header(SIGNATURE_HEADER)) else {
-            return self.refused_by_server(ask, answer);
-        };
-        let expected = Expected { organization_id: &paired.organization_id, event_id };
-        let mark = self.journal.lists.get(event_id);
-        let read = List::download(answer.body, signature, &paired.api_key, expected, self.list.as_ref(), mark);
-        match read {
-            Ok(Download::Newer { list, whole }) => self.swap(event_id, *list, whole),
-            Ok(Download::Same { generated_at, expires_at, whole }) => {
-                self.named = None;
-                if let Some(list) = &mut self.list {
-                    (list.generated_at, list.expires_at) = (generated_at, expires_at);
-                }
-                if whole && let Some(list) = self.list.clone() {
-                    self.swap(event_id, list, whole);
-                }
-            }
-            Err(error) => return self.list_refused(ask, answer, &error),
-        }
-        self.message = None;
-        self.done(ask, 0);
-    }
-
-    /// Takes a list into use: it is cached and noted in the journal, and the device decides by it from now on.
-    fn swap(&mut self, event_id: &EventId, list: List, whole: bool) {
-        if whole {
-            self.whole_next = false;
-            self.emit(Effect::Save { key: whole_key(event_id), text: None, sealed: false });
-            for version in std::mem::take(&mut self.deltas) {
-                self.emit(Effect::Forget { key: delta_key(event_id, version) });
-            }
-        } else {
-            self.emit(Effect::Save { key: delta_key(event_id, list.version), text: None, sealed: false });
-            self.deltas.push(list.version);
-        }
-        if self.named.is_some_and(|named| named <= (list.epoch, list.version)) {
-            self.named = None;
-        }
-        self.list_checked_ms = None;
-        let (epoch, version, content_hash) = (list.epoch, list.version, list.content_hash());
-        let ends_at_ms = Some(list.event.ends_at.ms());
-        self.note(Entry::List { event_id: event_id.clone(), epoch, version, content_hash, ends_at_ms });
-        let now = self.mono();
-        if self.list.is_none() {
-            // A heartbeat left before the list came. The next one is sent at once, so that the organiser does not read
-            // "list none".
-            self.lanes.heartbeat.hurry(now);
-        }
-        if self.list.as_ref().is_none_or(|before| before.epoch != list.epoch) {
-            // Without a list of this epoch, the device could not ask for changes until now.
-            self.lanes.changes.hurry(now);
-        }
-        self.list = Some(list);
-        self.names_follow_list();
-    }
-
-    /// Notes that a list in use could not be stored. The journal says that the device used it. So the next start takes
-    /// no older list, and later deltas fit no list in storage. The engine fetches and stores the whole list again after
-    /// a pause, since full storage stays full for some time. Other cached data that could not be stored is asked for at
-    /// the next start.
-    pub fn save_failed(&mut self, key: &str) {
-        let Some(event_id) = self.paired().map(|paired| paired.event_id.clone()) else { return };
-        if key != whole_key(&event_id) && !key.starts_with(&delta_key(&event_id, "")) {
-            return;
-        }
-        self.whole_next = true;
-        let now = self.mono();
-        self.lanes.list.hold(now, limits::UNSAVED_EVERY_MS);
-        let message = "The list cannot be stored: without a network this device would not start again. Free storage.";
-        self.message = Some(message.to_owned());
-    }
-
-    fn list_refused(&mut self, ask: &Ask, answer: &Answer<'_>, error: &ManifestError) {
-        let json = || serde_json::from_slice::<serde::de::IgnoredAny>(answer.body).is_ok();
-        let ours = compact::is_compact(answer.body) || json();
-        self.captive |= !ours;
-        self.online &= ours;
-        self.message = Some(format!("A list was refused: {error}."));
-        self.failed(ask);
-        if matches!(error, ManifestError::WrongBase { .. } | ManifestError::ContentHash) {
-            // The changes do not fit the list on this device. The next try asks for the whole list, since its lane has
-            // a failure.
-            let now = self.mono();
-            self.lanes.list.hurry(now);
-        }
-    }
-
-    // ----------------------------------------------------------------------------------------------------- changes
-
-    /// Whether the device may ask for changes. The request names the device's list, and the server leaves out rule
-    /// changes that the list has already. After a restore, the server gives out the same serials again. With a list of
-    /// an older epoch than the cursor, it would leave out rule changes that the list lacks.
-    pub fn may_follow(&self) -> bool {
-        let asked = self.feed.ask_from().map(|cursor| cursor.epoch);
-        self.list.as_ref().is_some_and(|list| asked.is_none_or(|epoch| list.epoch >= epoch))
-    }
-
-    /// Asks the server what changed. If the device knows of no further change, the request waits at the server for the
-    /// next.
-    pub fn ask_changes(&mut self) {
-        let Some(event_id) = self.paired().map(|paired| paired.event_id.clone()) else { return };
-        let Some((version, of)) = self.list.as_ref().map(|list| (list.version, list.epoch)) else { return };
-        let query = match self.feed.ask_from() {
-            Some(cursor) => {
-                format!("?cursor={cursor}&manifest_version={version}&wait={}", limits::CHANGES_WAIT_SECONDS)
-            }
-            None => format!("?manifest_version={version}"),
-        };
-        let path = format!("/api/scanning/events/{event_id}/changes{query}");
-        let timeout_ms = limits::REQUEST_MS + limits::CHANGES_WAIT_SECONDS * 1_000;
-        self.send(Ask::Changes { event_id, of }, "GET", path, None, timeout_ms);
-    }
-
-    /// Takes the server's answer about changes.
-    pub fn changes_answered(&mut self, ask: &Ask, event_id: &EventId, of: Epoch, answer: &Answer<'_>) {
-        let Some(changes) = answer.read::<ChangesAnswer>() else { return self.refused_by_server(ask, answer) };
-        if !self.follow_epoch(changes.cursor.epoch) {
-            return self.failed(ask);
-        }
-        if !changes.resync && changes.cursor.epoch != of {
-            // The request named a list of another epoch ([`Self::may_follow`]). The device first fetches a list of this
-            // epoch.
-            self.follow_version((changes.cursor.epoch, changes.manifest_version));
-            return self.failed(ask);
-        }
-        let again = changes.more || changes.resync;
-        // The long poll came back at once with nothing, since the news is a list that is fetched separately. A pause
-        // avoids a hot loop.
-        let waited = self.feed.ask_from().is_none() || self.mono() - answer.sent_mono_ms >= limits::CHANGES_IDLE_MS;
-        let idle = changes.items.is_empty() && !waited;
-        let pause = if idle { limits::CHANGES_IDLE_MS } else { limits::CHANGES_PAUSE_MS };
-        self.follow_version((changes.cursor.epoch, changes.manifest_version));
-        let body = String::from_utf8_lossy(answer.body).into_owned();
-        let PageWrites { save, forget } = self.feed.take(changes, &body);
-        for (number, page) in save {
-            self.emit(Effect::Save { key: page_key(event_id, number), text: Some(to_text(&page)), sealed: false });
-        }
-        for number in forget {
-            self.emit(Effect::Forget { key: page_key(event_id, number) });
-        }
-        self.done(ask, if again { 0 } else { pause });
-    }
-
-    // --------------------------------------------------------------------------------------------------- heartbeat
-
-    /// Sends a heartbeat: the state of this device.
-    pub fn ask_heartbeat(&mut self) {
-        let (Some((_, log_id)), Some(paired)) = (&self.journal.identity, self.paired()) else { return };
-        let path = format!("/api/scanning/events/{}/heartbeat", paired.event_id);
-        let log_id = log_id.clone();
-        self.begin_beat();
-        let now_ms = self.clock.read().at_ms;
-        let list_age_ms = self.list_checked_ms.map(|at_ms| now_ms.saturating_sub(at_ms).max(0).unsigned_abs());
-        let figures = self.measured.figures(self.now.map_or(0, |now| now.wall_ms), list_age_ms);
-        let request = HeartbeatRequest {
-            log_id,
-            head: self.journal.head_seq(),
-            pending: self.journal.unsent(),
-            battery: self.battery,
-            app_version: Some(self.app_version.clone()).filter(|version| !version.is_empty()),
-            manifest_version: self.list.as_ref().map_or(0, |list| list.version),
-            clock_offset_ms: self.clock.offset_ms().filter(|_| self.clock.exchanged()),
-            figures: Some(figures),
-            gate_id: self.beat.gate_id.clone(),
-        };
-        self.send(Ask::Heartbeat, "POST", path, Some(to_text(&request)), limits::REQUEST_MS);
-    }
-
-    /// Takes the server's answer to a heartbeat: where this device is assigned, and whether there is news.
-    pub fn heartbeat_answered(&mut self, answer: &Answer<'_>) {
-        let Some(beat) = answer.read::<HeartbeatAnswer>() else {
-            return self.refused_by_server(&Ask::Heartbeat, answer);
-        };
-        if !self.follow_epoch(beat.cursor.epoch) {
-            return self.failed(&Ask::Heartbeat);
-        }
-        self.measured.answered();
-        // If a list came after the heartbeat left, the server is told at once.
-        let told = self.beat.listed || self.list.is_none();
-        self.done(&Ask::Heartbeat, if told { limits::HEARTBEAT_MS } else { 0 });
-        self.measure(answer);
-        self.suspended = beat.suspended;
-        let told = self.beat.gate_id.clone();
-        self.follow_count(&beat);
-        self.head_named = self.head_named.max(Some((beat.cursor.epoch, beat.cursor.serial)));
-        let now = self.mono();
-        if self.feed.cursor().is_none_or(|cursor| *cursor < beat.cursor) {
-            self.lanes.changes.hurry(now);
-        }
-        self.follow_version((beat.cursor.epoch, beat.manifest_version));
-        // The device reports its own choice of gate once. If somebody moves the device after that, the old choice does
-        // not overrule them.
-        self.gate_told = told.or(self.gate_told.take());
-        let moved = self.paired().is_some_and(|paired| {
-            let elsewhere = paired.event_id != beat.event_id || paired.gate_id != beat.gate_id;
-            // Staff chose a gate after the heartbeat left, so their choice is newer than the server's answer.
-            if paired.moved { self.gate_told.as_ref() == Some(&paired.gate_id) } else { elsewhere }
-        });
-        if self.paired().is_some_and(|paired| paired.moved) && (!moved || self.busy()) {
-            self.lanes.heartbeat.hurry(now);
-        }
-        if moved && !self.busy() && self.pairing.is_none() {
-            let before = self.paired().map(|paired| paired.event_id.clone());
-            let entry = Entry::Assigned { event_id: beat.event_id, gate_id: beat.gate_id };
-            self.append(vec![entry], vec![After::Settled(before)]);
-        }
-        self.purge();
+        Ask::Sync => rooms.uploads.answered(uplink, recorder, session, out, answer),
+        Ask::Status { head } => rooms.uploads.status_answered(uplink, recorder, session, out, (*head, answer)),
+    };
+    let Some(refusal) = refusal else { return };
+    rooms.follow_refusal(ask.kind(), refusal);
+    if ask == Ask::Sync && !rooms.uploads.has_batch() {
+        // The batch was made smaller or built again, so it need not wait for a retry.
+        rooms.uplink.hurry(Kind::Sync, rooms.session.mono());
     }
 }
 
-/// Server and token of a pairing link `https://host/scan/#pair=TOKEN`, or of a token alone. `None` for any other text.
-fn pairing_code(code: &str) -> Option<(Option<String>, String)> {
-    let code = code.trim();
-    let token_of = |token: &str| {
-        let fits = (8..=limits::ID_CHARS).contains(&token.len());
-        let plain = token.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.~".contains(&b));
-        (fits && plain).then(|| token.to_owned())
-    };
-    let Some((scheme, rest)) = code.split_once("://") else { return Some((None, token_of(code)?)) };
-    if !matches!(scheme, "https" | "http") {
-        return None;
+/// Handles a request without an answer.
+pub(super) fn unanswered(rooms: &mut Rooms, request: u64) {
+    let Some(ask) = rooms.uplink.unanswered(request) else { return };
+    rooms.questions.forget_round_trip();
+    match &ask {
+        // A ping gives up early, so its failure means a slow round trip and not a lost network.
+        Ask::Ping => return rooms.failed(Kind::Ping),
+        Ask::Scan { scan_id } => rooms.questions.no_word(&mut rooms.uplink, &mut rooms.out, scan_id),
+        _ => rooms.failed(ask.kind()),
     }
-    let (place, fragment) = rest.split_once('#')?;
-    let host = place.split(['/', '?']).next().filter(|host| !host.is_empty())?;
-    let token = fragment.split('&').find_map(|pair| pair.strip_prefix("pair="))?;
-    Some((Some(format!("{scheme}://{host}")), token_of(token)?))
+    rooms.uplink.lost();
+    if ask == Ask::Pair {
+        pairing_lost(rooms);
+    }
+}
+
+// ----------------------------------------------------------------------------------------------------------- pairing
+
+/// Begins a pairing by the link that staff scanned or pasted. The phone first journals its own name. So a pairing whose
+/// answer is lost can be repeated as the same device (spec D11).
+pub(super) fn begin_pairing(rooms: &mut Rooms, code: &str, name: &str) {
+    if !rooms.pairing.begin(code, name) {
+        let message = "This is no pairing code. Ask for one on the organiser's screen.";
+        return rooms.out.refuse("bad_pairing_code", message);
+    }
+    pairing_begun(rooms);
+}
+
+/// Begins a pairing in which this phone shows a code for an organiser to approve.
+pub(super) fn begin_pairing_alone(rooms: &mut Rooms, name: &str) {
+    rooms.pairing.begin_alone(name);
+    pairing_begun(rooms);
+}
+
+/// Drops the request of the pairing before, and gives this phone a name of its own if it has none.
+fn pairing_begun(rooms: &mut Rooms) {
+    rooms.uplink.cancel(&mut rooms.out, Kind::Pair);
+    rooms.message = None;
+    if rooms.recorder.journal().identity.is_none()
+        && let Some(name) = own_name(&mut rooms.out)
+    {
+        rooms.recorder.append(&mut rooms.out, vec![name], vec![After::Pair]);
+    }
+}
+
+/// Drops the pairing under way, if there is one.
+pub(super) fn drop_pairing(rooms: &mut Rooms) {
+    rooms.uplink.cancel(&mut rooms.out, Kind::Pair);
+    rooms.pairing.end();
+    rooms.message = None;
+}
+
+fn pairing_answered(rooms: &mut Rooms, answer: &Answer<'_>) {
+    match rooms.pairing.answered(answer, rooms.session.mono()) {
+        Reply::Nothing => {}
+        Reply::Waits => rooms.done(Kind::Pair, limits::APPROVAL_POLL_MS),
+        Reply::Refused(why) => {
+            rooms.refused(Kind::Pair, answer);
+            pairing_failed(rooms, &why);
+        }
+        Reply::Unclear => {
+            rooms.refused(Kind::Pair, answer);
+            pairing_lost(rooms);
+        }
+        // The key is journalled before it is used. So the pairing waits until the append under way is done.
+        Reply::Paired(_) if rooms.is_busy() => rooms.uplink.reset(Kind::Pair),
+        Reply::Paired(paired) => {
+            rooms.done(Kind::Pair, 0);
+            let before = rooms.event_id();
+            let mut entries = vec![Entry::Paired(paired)];
+            // The device trusts the answer's epoch from now on, so it journals the witness that proves the epoch.
+            if let Some((witness, text)) = answer.witness()
+                && rooms.uplink.proven_event() != Some(&witness.event_id)
+            {
+                let (event_id, text) = (witness.event_id, text.to_owned());
+                entries.push(Entry::Witness { event_id, text, also: Vec::new() });
+            }
+            rooms.recorder.append(&mut rooms.out, entries, vec![After::Settled(before)]);
+        }
+    }
+}
+
+/// Handles a pairing request without an answer. It is tried a few times, since the token is valid for five minutes.
+fn pairing_lost(rooms: &mut Rooms) {
+    let tried = rooms.uplink.lane(Kind::Pair).failures() >= limits::PAIRING_TRIES;
+    if tried && !rooms.pairing.still_waits(rooms.session.mono()) {
+        pairing_failed(rooms, "The server does not answer. Is there a network?");
+    }
+}
+
+fn pairing_failed(rooms: &mut Rooms, why: &str) {
+    rooms.pairing.end();
+    rooms.message = Some(why.to_owned());
+    rooms.out.refuse("pairing_failed", why);
+}
+
+/// Takes a new pairing or assignment into use. The device drops the data of the former event, and asks the server for
+/// everything at once. `before` is the event of the device until now, absent if it had none.
+pub(super) fn settled(rooms: &mut Rooms, before: Option<EventId>) {
+    rooms.pairing.end();
+    rooms.message = None;
+    rooms.questions.forget_round_trip();
+    rooms.uplink.start_over(&mut rooms.out);
+    rooms.uploads.drop_batch();
+    rooms.catalog.settle(&rooms.recorder);
+    rooms.guests.settle(&rooms.recorder);
+    let moved = before != rooms.event_id();
+    if moved {
+        // Nobody answers these questions any more. If the device returns to their event, they are closed as unseen.
+        rooms.questions.leave_event();
+    }
+    if moved || rooms.catalog.list().is_none() {
+        rooms.catalog.drop_event(&mut rooms.out, before.filter(|_| moved).as_ref());
+        rooms.guests.leave_event();
+    }
+    // `Engine::handle` then drops names that may not stay on the device (`Guests::follow_time`), still for the same
+    // input.
+}
+
+// ------------------------------------------------------------------------------------------------------------- clock
+
+/// Takes the server's answer about its time, which makes four timestamps.
+fn time_answered(rooms: &mut Rooms, gaps_ms: i64, answer: &Answer<'_>) {
+    let Some(time) = answer.read::<TimeAnswer>() else { return rooms.refused(Kind::Time, answer) };
+    let anchor = rooms.session.exchange(Exchange {
+        sent_mono_ms: answer.sent_mono_ms,
+        received_ms: time.received_at_ms,
+        answered_ms: time.sent_at_ms,
+        gaps_ms,
+    });
+    if let Some(anchor) = anchor {
+        rooms.recorder.note(anchor.entry());
+    } else if !rooms.session.clock().exchanged() {
+        return rooms.failed(Kind::Time);
+    }
+    // If the phone slept or its clock was set in between, the exchange measured nothing and is repeated at once.
+    let slept = gaps_ms != rooms.session.clock().gaps_ms();
+    rooms.done(Kind::Time, if slept { 0 } else { limits::CLOCK_EVERY_MS });
+}
+
+// -------------------------------------------------------------------------------------------------------------- list
+
+/// Takes the server's answer with a list.
+fn list_answered(rooms: &mut Rooms, event_id: &EventId, answer: &Answer<'_>) {
+    let Some(paired) = rooms.paired().filter(|paired| paired.event_id == *event_id).cloned() else { return };
+    let (200, Some(signature)) = (answer.status, answer.header(SIGNATURE_HEADER)) else {
+        return rooms.refused(Kind::List, answer);
+    };
+    let Rooms { uplink, recorder, out, catalog, guests, session, .. } = rooms;
+    match catalog.take_list(uplink, recorder, out, &paired, (answer.body, signature)) {
+        Ok(false) => {}
+        Ok(true) => {
+            let known = Known { journal: recorder.journal(), catalog };
+            guests.follow_list(known, session.at_ms(), uplink, out);
+        }
+        Err(error) => return list_refused(rooms, answer, &error),
+    }
+    rooms.message = None;
+    rooms.done(Kind::List, 0);
+}
+
+fn list_refused(rooms: &mut Rooms, answer: &Answer<'_>, error: &ManifestError) {
+    let json = || serde_json::from_slice::<serde::de::IgnoredAny>(answer.body).is_ok();
+    rooms.uplink.judge_origin(compact::is_compact(answer.body) || json());
+    rooms.message = Some(format!("A list was refused: {error}."));
+    rooms.failed(Kind::List);
+    if matches!(error, ManifestError::WrongBase { .. } | ManifestError::ContentHash) {
+        // The changes do not fit the list on this device. The next try asks for the whole list, since its lane has a
+        // failure.
+        rooms.uplink.hurry(Kind::List, rooms.session.mono());
+    }
+}
+
+/// Handles a body that could not be stored.
+pub(super) fn save_failed(rooms: &mut Rooms, key: &str) {
+    let Some(event_id) = rooms.event_id() else { return };
+    if rooms.catalog.save_failed(&mut rooms.uplink, &event_id, key, rooms.session.mono()) {
+        let message = "The list cannot be stored: without a network this device would not start again. Free storage.";
+        rooms.message = Some(message.to_owned());
+    }
+}
+
+// --------------------------------------------------------------------------------------------------------- heartbeat
+
+/// Takes the server's answer to a heartbeat: where this device is assigned, and whether there is news.
+fn heartbeat_answered(rooms: &mut Rooms, answer: &Answer<'_>) {
+    let Some(beat) = answer.read::<HeartbeatAnswer>() else { return rooms.refused(Kind::Heartbeat, answer) };
+    if !rooms.uplink.follow_epoch(&mut rooms.recorder, beat.cursor.epoch) {
+        return rooms.failed(Kind::Heartbeat);
+    }
+    rooms.out.measured().answered();
+    let next_in_ms = rooms.heartbeat.next_in_ms(rooms.known());
+    rooms.done(Kind::Heartbeat, next_in_ms);
+    rooms.questions.measure(&rooms.session, answer);
+    rooms.uplink.suspend(beat.suspended);
+    let (now, at_ms) = (rooms.session.mono(), rooms.session.at_ms());
+    rooms.counts.follow(&beat, now);
+    rooms.guests.heard_of((beat.cursor.epoch, beat.cursor.serial));
+    if rooms.catalog.feed().cursor().is_none_or(|cursor| *cursor < beat.cursor) {
+        rooms.uplink.hurry(Kind::Changes, now);
+    }
+    rooms.catalog.follow_version((beat.cursor.epoch, beat.manifest_version), at_ms);
+    match rooms.heartbeat.answered(&beat, rooms.recorder.journal().paired.as_ref()) {
+        Place::Same => {}
+        Place::Unreported => rooms.uplink.hurry(Kind::Heartbeat, now),
+        Place::Assigned(_) if rooms.is_busy() => {
+            if rooms.paired().is_some_and(|paired| paired.moved) {
+                rooms.uplink.hurry(Kind::Heartbeat, now);
+            }
+        }
+        Place::Assigned(_) if rooms.pairing.is_under_way() => {}
+        Place::Assigned(entry) => {
+            let after = After::Settled(rooms.event_id());
+            rooms.recorder.append(&mut rooms.out, vec![entry], vec![after]);
+        }
+    }
+    rooms.purge();
 }

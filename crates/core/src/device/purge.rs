@@ -5,47 +5,68 @@
 //! purged once an exchange with the server has confirmed the time. So a wall clock that was set forward purges nothing.
 //! The purge concerns storage alone: what this session holds in memory stays until the next start.
 
+use std::collections::VecDeque;
+
+use super::clock::Clock;
 use super::journal::Journal;
-use super::state::{Purge, State};
 use crate::limits;
-use crate::wire::engine::{Effect, Row};
+use crate::wire::engine::Row;
 use crate::wire::journal::{self, Entry};
 
-impl State {
+/// A beginning of the journal that may be purged once the clock is confirmed, with its rows as storage returned them at
+/// start.
+#[derive(Debug)]
+struct Plan {
+    /// The rows that are not purged yet.
+    rows: VecDeque<Row>,
+    /// The sum of the rows that are purged.
+    summed: Journal,
+    /// The seq of the last scan among the rows.
+    seq: u64,
+}
+
+/// The rows that this session may purge.
+#[derive(Debug, Default)]
+pub(super) struct Purge {
+    /// Absent if there are none.
+    plan: Option<Plan>,
+}
+
+impl Purge {
     /// Keeps in memory the rows that may be purged if the clock's estimate is right. The purge itself waits for a
     /// confirmed time.
-    pub fn plan_purge(&mut self, mut rows: Vec<Row>) {
-        let Some((row, seq)) = self.journal.removable(self.clock.read().at_ms) else { return };
+    pub fn plan(&mut self, journal: &Journal, clock: &Clock, mut rows: Vec<Row>) {
+        let Some((row, seq)) = journal.removable(clock.read().at_ms) else { return };
         rows.truncate(rows.partition_point(|kept| kept.n <= row));
-        self.purge = Some(Purge { rows: rows.into(), summed: Journal::default(), seq });
+        self.plan = Some(Plan { rows: rows.into(), summed: Journal::default(), seq });
     }
 
-    /// Does one step of the purge at a quiet moment: nothing is being written or decided, and no code was read lately.
-    pub fn purge(&mut self) {
-        let writer = &self.writer;
-        let rests = writer.rows.is_empty() && writer.inputs.is_empty() && writer.blocked.is_none() && !writer.lost;
-        if self.busy() || !rests || self.in_use() || !self.clock.exchanged() {
-            return;
+    /// Does one step of the purge. The caller does so at a quiet moment: nothing is being written or decided, and no
+    /// code was read lately. Returns the row that takes the place of all rows up to its own. `None` if there is nothing
+    /// to purge yet.
+    pub fn step(&mut self, journal: &Journal, clock: &Clock) -> Option<Row> {
+        if !clock.exchanged() {
+            return None;
         }
         // The earliest that the time can be now. However the wall clock was set, it is at least this late.
-        let now = self.clock.read();
+        let now = clock.read();
         let at_ms = now.at_ms.saturating_sub_unsigned(now.uncertainty_ms);
         // The limit is computed again. A new epoch may have put receipts in question, or a new list moved the event's
         // end.
-        let reach = self.journal.removable(at_ms).map_or(0, |(_, seq)| seq);
-        let Some(mut purge) = self.purge.take_if(|purge| purge.seq <= reach) else { return };
-        for row in purge.rows.drain(..purge.rows.len().min(limits::PURGE_ROWS)) {
-            purge.summed.read(&row);
+        let reach = journal.removable(at_ms).map_or(0, |(_, seq)| seq);
+        let mut plan = self.plan.take_if(|plan| plan.seq <= reach)?;
+        for row in plan.rows.drain(..plan.rows.len().min(limits::PURGE_ROWS)) {
+            plan.summed.read(&row);
         }
-        let Some(summary) = purge.summed.summary() else { return };
+        let summary = plan.summed.summary()?;
         let text = journal::write(&Entry::Summary(Box::new(summary)));
-        let row = Row { n: purge.summed.rows, text };
-        if !purge.rows.is_empty() {
+        let row = Row { n: plan.summed.rows, text };
+        if !plan.rows.is_empty() {
             // The next step continues from the summary, so the purged scans need not stay in memory.
-            purge.summed = Journal::default();
-            purge.summed.read(&row);
-            self.purge = Some(purge);
+            plan.summed = Journal::default();
+            plan.summed.read(&row);
+            self.plan = Some(plan);
         }
-        self.emit(Effect::Purge { row });
+        Some(row)
     }
 }

@@ -1,151 +1,138 @@
 //! Makes a verdict in the form that the screen needs (experience §8).
 
-use super::journal::OwnScan;
-use super::state::State;
+use super::desk::Desk;
+use super::lookup::Known;
+use super::offer::booking_of;
+use super::own_scan::OwnScan;
 use crate::decide::{LastEntry, Reason, Screen, Verdict};
 use crate::gate::{Direction, GateRules};
-use crate::ids::GateId;
 use crate::limits;
 use crate::scan::{Outcome, Scan, ScanKind, Stage};
 use crate::short_code::ShortCode;
 use crate::ticket::TicketRules;
 use crate::time::Timestamp;
-use crate::wire::engine::{DecidedBy, Effect, LastEntryView, VerdictView};
+use crate::wire::engine::{DecidedBy, LastEntryView, VerdictView};
 use crate::wire::journal::Shown;
 use crate::wire::scans::OnlineAnswer;
 
-impl State {
-    /// Whether staff with the PIN may set this refusal aside.
-    pub fn can_override(&self, own: &OwnScan) -> bool {
-        self.may_set_aside(&own.scan, &own.shown)
-    }
+/// Whether staff with the PIN may set this refusal aside.
+pub(super) fn can_override(known: Known<'_>, own: &OwnScan) -> bool {
+    may_set_aside(known, &own.scan, &own.shown)
+}
 
-    fn may_set_aside(&self, scan: &Scan, shown: &Shown) -> bool {
-        let refusal = scan.stage == Stage::Final && !scan.opened && scan.outcome != Outcome::Valid;
-        let is_scan = scan.kind != ScanKind::Revert && shown.screen != Screen::NotATicket;
-        refusal && is_scan && !self.was_set_aside(scan)
-    }
+fn may_set_aside(known: Known<'_>, scan: &Scan, shown: &Shown) -> bool {
+    let refusal = scan.stage == Stage::Final && !scan.opened && scan.outcome != Outcome::Valid;
+    let is_scan = scan.kind != ScanKind::Revert && shown.screen != Screen::NotATicket;
+    refusal && is_scan && !was_set_aside(known, scan)
+}
 
-    /// Whether a later override of the same code still counts. Staff can override a refusal only once, unless they
-    /// undid the override.
-    fn was_set_aside(&self, refused: &Scan) -> bool {
-        let later = self.journal.scans.iter().rev().map(|own| &own.scan).take_while(|scan| scan.seq > refused.seq);
-        // A guest picked by hand has no code in the scan, so the ticket tells one refusal from another.
-        let same = |scan: &&Scan| match refused.barcode_hash {
-            Some(_) => scan.barcode_hash == refused.barcode_hash,
-            None => scan.barcode_hash.is_none() && scan.ticket_id == refused.ticket_id,
-        };
-        let mut overrides = later.filter(|scan| scan.override_.is_some()).filter(same);
-        overrides.any(|scan| self.journal.kept(scan) != 0)
-    }
+/// Whether a later override of the same code still counts. Staff can override a refusal only once, unless they
+/// undid the override.
+fn was_set_aside(known: Known<'_>, refused: &Scan) -> bool {
+    let later = known.journal.scans.iter().rev().map(|own| &own.scan).take_while(|scan| scan.seq > refused.seq);
+    // A guest picked by hand has no code in the scan, so the ticket tells one refusal from another.
+    let same = |scan: &&Scan| match refused.barcode_hash {
+        Some(_) => scan.barcode_hash == refused.barcode_hash,
+        None => scan.barcode_hash.is_none() && scan.ticket_id == refused.ticket_id,
+    };
+    let mut overrides = later.filter(|scan| scan.override_.is_some()).filter(same);
+    overrides.any(|scan| known.journal.kept(scan) != 0)
+}
 
-    /// One of this device's scans in the form that the screen shows.
-    pub fn view_of(&self, own: &OwnScan) -> VerdictView {
-        let about = self.about(&own.scan);
-        let rules = about.rules();
-        let before = own.scan.basis.as_ref().and_then(|basis| basis.last_entry_at);
-        let last = about.ticket.as_ref().zip(before).and_then(|((id, rules), at)| {
-            let state = self.state_of(id, rules, about.hash, Some(&own.scan.scan_id));
-            let entry = state.entries.into_iter().rev().find(|entry| entry.at == at)?;
-            Some(LastEntry { at, gate_id: entry.gate_id, device_id: entry.device_id })
-        });
-        let view = self.verdict_view(&own.scan, &own.shown, last.as_ref(), rules);
-        let named = own.named.as_ref().map(|named| named.name.clone());
-        VerdictView { name: view.name.clone().or(named), ..view }
-    }
+/// One of this device's scans in the form that the screen shows.
+pub(super) fn view_of(desk: &Desk<'_>, own: &OwnScan) -> VerdictView {
+    let about = desk.known.about(&own.scan);
+    let rules = about.rules();
+    let before = own.scan.basis.as_ref().and_then(|basis| basis.last_entry_at);
+    let last = about.ticket.as_ref().zip(before).and_then(|((id, rules), at)| {
+        let state = desk.known.state_of(id, rules, about.hash, Some(&own.scan.scan_id));
+        let entry = state.entries.into_iter().rev().find(|entry| entry.at == at)?;
+        Some(LastEntry { at, gate_id: entry.gate_id, device_id: entry.device_id })
+    });
+    let view = verdict_view(desk, &own.scan, &own.shown, last.as_ref(), rules);
+    let named = own.named.as_ref().map(|named| named.name.clone());
+    VerdictView { name: view.name.clone().or(named), ..view }
+}
 
-    pub fn verdict_view(
-        &self,
-        scan: &Scan,
-        shown: &Shown,
-        last: Option<&LastEntry>,
-        ticket: Option<&TicketRules>,
-    ) -> VerdictView {
-        let list = self.list.as_ref();
-        let name = |gate_id| self.gate_name(gate_id);
-        let wrong_place = shown.screen == Screen::WrongPlace;
-        let wrong_time = shown.screen == Screen::WrongTime;
-        let admitted = if scan.opened { scan.count } else { 0 };
-        let guest = scan.ticket_id.as_ref().filter(|_| self.names_allowed()).and_then(|id| self.guest_of(id));
-        VerdictView {
-            screen: shown.screen,
-            scan_id: Some(scan.scan_id.clone()).filter(|_| shown.screen != Screen::NotATicket),
-            kind: scan.kind,
-            outcome: scan.outcome,
-            reason: shown.reason.map(|reason: Reason| reason.as_str().to_owned()),
-            opened: scan.opened,
-            count: admitted,
-            may_admit: shown.may_admit,
-            entry_limit: shown.entry_limit,
-            already_in: shown.already_in,
-            ticket_id: scan.ticket_id.clone(),
-            short_code: short_code(scan),
-            zone: ticket.map(|rules| rules.zone.clone()),
-            name: guest.map(|guest| guest.name.clone()),
-            note: guest.and_then(|guest| guest.note.clone()),
-            flag: guest.and_then(|guest| guest.flag.clone()),
-            fields: guest.map(|guest| self.fields_of(guest)).unwrap_or_default(),
-            right_gates: ticket.filter(|_| wrong_place).map(|rules| self.right_gates(rules)).unwrap_or_default(),
-            valid_from: ticket.filter(|_| wrong_time).and_then(|rules| rules.valid_from),
-            expires_at: ticket.filter(|_| wrong_time).and_then(|rules| rules.expires_at),
-            last_entry: last.filter(|_| scan.outcome == Outcome::Duplicate).map(|entry| LastEntryView {
-                at: entry.at,
-                gate: name(&entry.gate_id),
-                device_id: Some(entry.device_id.clone()),
-                device: self.feed.name_of(&entry.device_id).unwrap_or_default().to_owned(),
-                own: entry.device_id == scan.device_id,
-            }),
-            at: scan.at,
-            decided_by: if shown.confirmed { DecidedBy::Server } else { DecidedBy::Device },
-            list_expired: list.is_some_and(|list| scan.at >= list.expires_at),
-            manifest_version: scan.manifest_version,
-            list_at: list.map(|list| list.generated_at),
-            can_override: self.may_set_aside(scan, shown) && list.is_some_and(|list| list.event.staff_pin.is_some()),
-            overridden: scan.override_.is_some(),
-            can_undo: scan.opened,
-            same_ticket_ms: None,
-            practice: scan.practice,
-            places_left: shown.places_left,
-            booking: self.booking_of(scan).filter(|_| scan.stage == Stage::Final),
-        }
+pub(super) fn verdict_view(
+    desk: &Desk<'_>,
+    scan: &Scan,
+    shown: &Shown,
+    last: Option<&LastEntry>,
+    ticket: Option<&TicketRules>,
+) -> VerdictView {
+    let (known, list) = (desk.known, desk.known.list());
+    let name = |gate_id| known.gate_name(gate_id);
+    let wrong_place = shown.screen == Screen::WrongPlace;
+    let wrong_time = shown.screen == Screen::WrongTime;
+    let admitted = if scan.opened { scan.count } else { 0 };
+    let guest = scan.ticket_id.as_ref().and_then(|id| desk.guest_of(id));
+    VerdictView {
+        screen: shown.screen,
+        scan_id: Some(scan.scan_id.clone()).filter(|_| shown.screen != Screen::NotATicket),
+        kind: scan.kind,
+        outcome: scan.outcome,
+        reason: shown.reason.map(|reason: Reason| reason.as_str().to_owned()),
+        opened: scan.opened,
+        count: admitted,
+        may_admit: shown.may_admit,
+        entry_limit: shown.entry_limit,
+        already_in: shown.already_in,
+        ticket_id: scan.ticket_id.clone(),
+        short_code: short_code(scan),
+        zone: ticket.map(|rules| rules.zone.clone()),
+        name: guest.map(|guest| guest.name.clone()),
+        note: guest.and_then(|guest| guest.note.clone()),
+        flag: guest.and_then(|guest| guest.flag.clone()),
+        fields: guest.map(|guest| desk.guests.fields_of(guest)).unwrap_or_default(),
+        right_gates: ticket.filter(|_| wrong_place).map(|rules| right_gates(known, rules)).unwrap_or_default(),
+        valid_from: ticket.filter(|_| wrong_time).and_then(|rules| rules.valid_from),
+        expires_at: ticket.filter(|_| wrong_time).and_then(|rules| rules.expires_at),
+        last_entry: last.filter(|_| scan.outcome == Outcome::Duplicate).map(|entry| LastEntryView {
+            at: entry.at,
+            gate: name(&entry.gate_id),
+            device_id: Some(entry.device_id.clone()),
+            device: known.feed().name_of(&entry.device_id).unwrap_or_default().to_owned(),
+            own: entry.device_id == scan.device_id,
+        }),
+        at: scan.at,
+        decided_by: if shown.confirmed { DecidedBy::Server } else { DecidedBy::Device },
+        list_expired: list.is_some_and(|list| scan.at >= list.expires_at),
+        manifest_version: scan.manifest_version,
+        list_at: list.map(|list| list.generated_at),
+        can_override: may_set_aside(known, scan, shown) && list.is_some_and(|list| list.event.staff_pin.is_some()),
+        overridden: scan.override_.is_some(),
+        can_undo: scan.opened,
+        same_ticket_ms: None,
+        practice: scan.practice,
+        places_left: shown.places_left,
+        booking: booking_of(desk, scan).filter(|_| scan.stage == Stage::Final),
     }
+}
 
-    /// A gate's name, or its id if this list does not have the gate.
-    pub fn gate_name(&self, gate_id: &GateId) -> String {
-        let gate = self.list.as_ref().and_then(|list| list.gates.get(gate_id));
-        gate.map_or_else(|| gate_id.to_string(), |gate| gate.name.clone())
+/// Names of the gates that admit a ticket. Gates that only lead out are left out.
+fn right_gates(known: Known<'_>, rules: &TicketRules) -> Vec<String> {
+    let Some(list) = known.list() else { return Vec::new() };
+    let leads_in = |gate: &&GateRules| gate.direction != Direction::Out;
+    if rules.gate_ids.is_empty() {
+        let gates = list.gates.values().filter(leads_in).filter(|gate| gate.zones.contains(&rules.zone));
+        return gates.map(|gate| gate.name.clone()).collect();
     }
+    let ids = rules.gate_ids.iter().filter(|id| list.gates.get(*id).is_none_or(|gate| leads_in(&gate)));
+    ids.map(|id| known.gate_name(id)).collect()
+}
 
-    /// Names of the gates that admit a ticket. Gates that only lead out are left out.
-    fn right_gates(&self, rules: &TicketRules) -> Vec<String> {
-        let Some(list) = &self.list else { return Vec::new() };
-        let leads_in = |gate: &&GateRules| gate.direction != Direction::Out;
-        if rules.gate_ids.is_empty() {
-            let gates = list.gates.values().filter(leads_in).filter(|gate| gate.zones.contains(&rules.zone));
-            return gates.map(|gate| gate.name.clone()).collect();
-        }
-        let ids = rules.gate_ids.iter().filter(|id| list.gates.get(*id).is_none_or(|gate| leads_in(&gate)));
-        ids.map(|id| self.gate_name(id)).collect()
-    }
-
-    /// Shows the last verdict again at start if it is younger than [`limits::SHOW_AGAIN_MS`]. Staff may not have seen
-    /// it.
-    pub fn show_again(&mut self) {
-        if self.list.is_none() {
-            return;
-        }
-        let Some(own) = self.journal.scans.last() else { return };
-        let age = Timestamp::clamped(self.clock.read().at_ms).since(own.scan.at);
-        // Nobody saw a verdict of a claim about which the server was asked. It is closed, and the guest shows the code
-        // again.
-        let unseen = own.scan.stage == Stage::Claim && !asks_staff(own.shown.screen);
-        let no_verdict = matches!(own.scan.kind, ScanKind::Revert | ScanKind::Headcount);
-        let silent = unseen || no_verdict || own.shown.screen == Screen::NotATicket;
-        if age < limits::SHOW_AGAIN_MS && !silent && self.is_here(&own.scan) {
-            let verdict = Box::new(self.view_of(own));
-            self.emit(Effect::Show { verdict });
-        }
-    }
+/// The last verdict, if it is younger than [`limits::SHOW_AGAIN_MS`] at start. Staff may not have seen it.
+pub(super) fn last_unseen(desk: &Desk<'_>) -> Option<VerdictView> {
+    desk.known.list()?;
+    let own = desk.known.journal.scans.last()?;
+    let age = Timestamp::clamped(desk.session.at_ms()).since(own.scan.at);
+    // Nobody saw a verdict of a claim about which the server was asked. It is closed, and the guest shows the code
+    // again.
+    let unseen = own.scan.stage == Stage::Claim && !asks_staff(own.shown.screen);
+    let no_verdict = matches!(own.scan.kind, ScanKind::Revert | ScanKind::Headcount);
+    let silent = unseen || no_verdict || own.shown.screen == Screen::NotATicket;
+    (age < limits::SHOW_AGAIN_MS && !silent && desk.known.is_here(&own.scan)).then(|| view_of(desk, own))
 }
 
 /// Whether a screen asks staff something, so that its claim waits for their answer.

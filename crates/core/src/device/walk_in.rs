@@ -1,99 +1,79 @@
 //! Adds guests without a ticket at the door (decision 036). One signed scan is the guest's entry, and the server makes
 //! the ticket from it.
 
-use super::door::{shown, words};
+use super::desk::{Act, Desk};
+use super::journal::words;
 use super::lookup::About;
-use super::state::{After, State};
+use super::outbox::Outbox;
+use super::pin;
+use super::reader::Reader;
+use super::recorder::After;
+use super::verdict::verdict_view;
 use crate::decide::Screen;
-use crate::gate::Direction;
-use crate::ids::{ScanId, TicketId};
+use crate::ids::ScanId;
 use crate::limits;
 use crate::scan::{Method, Outcome, Override, ScanKind, WalkIn};
-use crate::ticket::TicketRules;
-use crate::wire::engine::WalkInsView;
-use crate::wire::journal::Entry;
 use crate::wire::scanning::Named;
 
-impl State {
-    /// The data with which the screen adds guests here. `None` if this gate adds none.
-    pub fn walk_ins_view(&self) -> Option<WalkInsView> {
-        let gate = self.gate().filter(|gate| gate.walk_ins && self.direction() == Direction::In)?;
-        let number = self.list.as_ref().and_then(|list| list.event.walk_ins);
-        let places_left = gate.capacity.map(|capacity| capacity.saturating_sub(self.area_inside()));
-        Some(WalkInsView { zones: gate.zones.clone(), added: self.walk_ins_added(), number, places_left })
+/// Adds a guest for staff. The guest goes in with all persons of the party.
+pub(super) fn add_walk_in(
+    desk: &Desk<'_>,
+    reader: &mut Reader,
+    out: &mut Outbox,
+    (name, zone, party): (&str, String, u32),
+    pin: &str,
+) -> Act {
+    if let Err(refusal) = desk.known.may_scan() {
+        return refusal.into();
     }
-
-    /// Persons whom staff added at all doors: the server's last count, and those whom this device added and the count
-    /// lacks.
-    fn walk_ins_added(&self) -> u32 {
-        let here = self.paired().map(|paired| &paired.event_id);
-        let told = self.walk_ins_told.as_ref().filter(|told| Some(&told.event_id) == here);
-        let own = self.journal.walk_ins().filter(|own| self.is_here(&own.scan) && !own.scan.practice);
-        let lacking = own.filter(|own| told.is_none_or(|told| !self.is_counted(own, told)));
-        let own: u32 = lacking.map(|own| self.journal.kept(&own.scan)).sum();
-        told.map_or(0, |told| told.inside).saturating_add(own)
+    let Some(view) = desk.counts.walk_ins_view(desk.known, desk.session.mono()) else {
+        return Act::refuse("no_walk_ins", "Guests are not added at this gate.");
+    };
+    let name = words(name, limits::NAME_CHARS);
+    if name.is_empty() {
+        return Act::refuse("bad_name", "Type the guest's name.");
     }
-
-    /// The first rules of a ticket that this device made for an added guest. `None` for any other ticket.
-    pub fn made_here(&self, id: &TicketId) -> Option<TicketRules> {
-        let own = self.journal.of_ticket(&self.paired()?.event_id, Some(id), &[]);
-        own.into_iter().find_map(|own| own.scan.walk_in.as_ref()).map(WalkIn::rules)
+    if !view.zones.contains(&zone) {
+        return Act::refuse("bad_zone", "Choose an entry type that this gate admits.");
     }
-
-    /// Adds a guest for staff. The guest goes in with all persons of the party.
-    pub fn add_walk_in(&mut self, name: &str, zone: String, party: u32, pin: &str) {
-        if let Err((code, message)) = self.may_scan() {
-            return self.refuse(code, message);
-        }
-        let Some(view) = self.walk_ins_view() else {
-            return self.refuse("no_walk_ins", "Guests are not added at this gate.");
-        };
-        let name = words(name, limits::NAME_CHARS);
-        if name.is_empty() {
-            return self.refuse("bad_name", "Type the guest's name.");
-        }
-        if !view.zones.contains(&zone) {
-            return self.refuse("bad_zone", "Choose an entry type that this gate admits.");
-        }
-        if !(1..=limits::PARTY).contains(&party) {
-            return self.refuse("bad_count", &format!("Persons must be 1 to {}.", limits::PARTY));
-        }
-        let drawn = ScanId::new(self.draw_uuid()).ok().zip(self.paired().cloned());
-        let made = drawn.and_then(|(scan_id, paired)| {
-            let ticket_id = WalkIn::ticket_id(&paired.event_id, &paired.device_id, &scan_id)?;
-            Some((scan_id, ticket_id))
-        });
-        let Some((scan_id, ticket_id)) = made else { return };
-        let mut salt = [0; 16];
-        salt.copy_from_slice(&self.draw()[..16]);
-        let walk_in = WalkIn { zone, party, name_digest: WalkIn::digest_of(&salt, &name) };
-        let about = About { hash: None, raw: None, ticket: Some((ticket_id, walk_in.rules())) };
-        let Some(asked) = self.ask(&about, ScanKind::Entry, None) else { return };
-        let beyond = view.number.is_some_and(|number| view.added.saturating_add(party) > number);
-        let why = match (asked.verdict.outcome == Outcome::Valid, beyond) {
-            (true, false) => None,
-            (true, true) => Some("Beyond the number of guests who may be added"),
-            (false, _) => Some("Added although the event has ended"),
-        };
-        let mut rows = Vec::new();
-        if let Some(why) = why {
-            if pin.is_empty() {
-                return self.refuse("needs_pin", &format!("{why}: the staff PIN is needed."));
-            }
-            if !self.is_staff_pin(pin) {
-                return;
-            }
-            rows.push(Entry::Pin { ok: true, at_ms: self.clock.read().at_ms });
-        }
-        self.used_at = Some(self.mono());
-        let Some(mut scan) = self.draft(&about, &asked, Method::Manual) else { return };
-        (scan.scan_id, scan.opened, scan.count, scan.basis) = (scan_id, true, party, None);
-        scan.walk_in = Some(walk_in);
-        let by = self.journal.operator.clone();
-        scan.override_ = why.map(|reason| Override { by, reason: reason.to_owned() });
-        let shown = shown(Screen::Admit, &about, &asked);
-        let mut view = self.verdict_view(&scan, &shown, None, about.rules());
-        view.name = Some(name.clone());
-        self.write_named(scan, shown, rows, Some(After::Show(Box::new(view))), Some(Named { name, salt }));
+    if !(1..=limits::PARTY).contains(&party) {
+        return Act::refuse("bad_count", &format!("Persons must be 1 to {}.", limits::PARTY));
     }
+    let drawn = ScanId::new(out.draw_uuid()).ok().zip(desk.known.paired());
+    let made = drawn.and_then(|(scan_id, paired)| {
+        let ticket_id = WalkIn::ticket_id(&paired.event_id, &paired.device_id, &scan_id)?;
+        Some((scan_id, ticket_id))
+    });
+    let Some((scan_id, ticket_id)) = made else { return Act::Nothing };
+    let mut salt = [0; 16];
+    salt.copy_from_slice(&out.draw()[..16]);
+    let walk_in = WalkIn { zone, party, name_digest: WalkIn::digest_of(&salt, &name) };
+    let about = About { hash: None, raw: None, ticket: Some((ticket_id, walk_in.rules())) };
+    let Some(asked) = desk.ask(&about, ScanKind::Entry, None) else { return Act::Nothing };
+    let beyond = view.number.is_some_and(|number| view.added.saturating_add(party) > number);
+    let why = match (asked.verdict.outcome == Outcome::Valid, beyond) {
+        (true, false) => None,
+        (true, true) => Some("Beyond the number of guests who may be added"),
+        (false, _) => Some("Added although the event has ended"),
+    };
+    let mut rows = Vec::new();
+    if let Some(why) = why {
+        if pin.is_empty() {
+            return Act::refuse("needs_pin", &format!("{why}: the staff PIN is needed."));
+        }
+        if let Err(act) = pin::check(desk, pin) {
+            return act;
+        }
+        rows.push(pin::right(desk));
+    }
+    reader.used(desk.session);
+    let Some(mut scan) = desk.draft(out, &about, &asked, Method::Manual) else { return Act::Nothing };
+    (scan.scan_id, scan.opened, scan.count, scan.basis) = (scan_id, true, party, None);
+    scan.walk_in = Some(walk_in);
+    let by = desk.known.journal.operator.clone();
+    scan.override_ = why.map(|reason| Override { by, reason: reason.to_owned() });
+    let shown = asked.shown(Screen::Admit, &about);
+    let mut view = verdict_view(desk, &scan, &shown, None, about.rules());
+    view.name = Some(name.clone());
+    desk.sign_with(scan, shown, rows, Some(After::Show(Box::new(view))), Some(Named { name, salt }))
 }
