@@ -1,6 +1,6 @@
 //! The properties of `reduce` that spec §4 names, checked on thousands of generated histories.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use admit_core::event::ReEntry;
 use admit_core::incident::{Cause, CauseScan, IncidentKind, Subject};
@@ -44,8 +44,8 @@ fn id_of(verdict: &ScanVerdict) -> Id {
     (verdict.device_id.to_string(), verdict.scan_id.to_string())
 }
 /// How many contents each scan id has.
-fn contents(case: &Case) -> BTreeMap<Id, std::collections::BTreeSet<[u8; 32]>> {
-    let mut map = BTreeMap::<_, std::collections::BTreeSet<_>>::new();
+fn contents(case: &Case) -> BTreeMap<Id, BTreeSet<[u8; 32]>> {
+    let mut map = BTreeMap::<_, BTreeSet<_>>::new();
     for fact in &case.facts {
         map.entry(id(fact)).or_default().insert(fact.digest.0);
     }
@@ -547,9 +547,24 @@ fn contents_that_were_not_taken_change_nothing_but_the_incident() {
         }
         let mut without = case.clone();
         without.facts.remove(*rng.pick(&beside));
+        // A verdict names its content only as long as the id has another one.
+        let unnamed = |one: ScanVerdict| ScanVerdict { digest: None, ..one };
+        let unnamed = |all: Vec<_>| all.into_iter().map(unnamed).collect::<Vec<_>>();
         for (subject, reduced) in case.reduce_all() {
             let other = without.reduce(&subject);
-            assert_eq!((other.state, other.verdicts), (reduced.state, reduced.verdicts));
+            assert_eq!((other.state, unnamed(other.verdicts)), (reduced.state, unnamed(reduced.verdicts)));
+        }
+    });
+}
+
+#[test]
+fn a_verdict_names_its_content_only_where_that_is_in_doubt() {
+    for_all(|_, History { case, .. }| {
+        let contents = contents(&case);
+        for verdict in case.reduce_all().iter().flat_map(|(_, reduced)| &reduced.verdicts) {
+            let (of_id, digest) = (&contents[&id_of(verdict)], verdict.digest.as_ref());
+            assert_eq!(digest.is_some(), of_id.len() > 1 || verdict.left_out.is_some());
+            assert!(digest.is_none_or(|digest| of_id.contains(&digest.0)));
         }
     });
 }
