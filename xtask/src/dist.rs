@@ -2,7 +2,7 @@
 //! the checksums of all of it, in `target/dist`.
 
 use crate::exec;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,11 +14,16 @@ const ADVISORIES: &str = "https://github.com/RustSec/advisory-db";
 /// The shells for which a release has completions.
 const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
 
+/// The largest binary that a release may have, in bytes. A larger one also shows that its symbols were not removed.
+const BINARY_BYTES: u64 = 40_000_000;
+
 /// Builds the whole release.
 pub fn build() -> Result<()> {
     exec::run(exec::cargo().args(["build", "--locked", "--profile", "dist", "-p", "admit"]))?;
     let folder = exec::root().join("target/dist");
     let binary = folder.join("admit");
+    let size = fs::metadata(&binary)?.len();
+    ensure!(size <= BINARY_BYTES, "{} has {size} bytes, at most {BINARY_BYTES}", binary.display());
     exec::run(exec::command(&binary).args(["manual", "pages"]).arg(folder.join("man")))?;
     for shell in SHELLS {
         let script = exec::command(&binary).args(["manual", "completions", shell]).output()?;
