@@ -22,7 +22,7 @@ pub(crate) type ServerOp = Box<dyn FnMut(&mut SqliteDriver<'_>) -> Result<()> + 
 /// The work of a job.
 pub(crate) enum Work {
     /// A use case's write.
-    Write(Scope, WriteOp),
+    Write(Box<Scope>, WriteOp),
     /// A use case's read.
     Read(OrganizationId, ReadOp),
     /// A write about the whole server.

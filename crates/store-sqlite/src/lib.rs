@@ -243,7 +243,7 @@ impl Sqlite {
 impl Store for Sqlite {
     fn write_op(&self, scope: Scope, op: WriteOp) -> BoxFuture<'static, Result<()>> {
         let pace = scope.pace;
-        self.run(Work::Write(scope, op), pace)
+        self.run(Work::Write(Box::new(scope), op), pace)
     }
     fn read_op(&self, organization_id: OrganizationId, op: ReadOp) -> BoxFuture<'static, Result<()>> {
         self.run(Work::Read(organization_id, op), Pace::Usual)

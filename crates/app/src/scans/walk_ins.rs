@@ -115,22 +115,24 @@ pub(super) fn plan(
         let named = arriving.get(&ticket_id).or_else(|| stored.names.get(&ticket_id));
         let name = named.map_or(NAMELESS, |named| &named.name);
         let entry_type = stored.types.iter().find(|one| one.zone == walk_in.zone);
-        out.add(ordinal, ticket_id, walk_in, name, entry_type, context, seeded)?;
+        out.add(Wanted { ordinal, ticket_id, walk_in, name, entry_type }, context, seeded)?;
     }
     Ok(out)
 }
 
+/// A ticket to make for a guest whom a scan adds.
+struct Wanted<'a> {
+    /// The place of the ticket's first rule among the rules of the write.
+    ordinal: u32,
+    ticket_id: TicketId,
+    walk_in: &'a WalkIn,
+    name: &'a str,
+    entry_type: Option<&'a EntryTypeRecord>,
+}
+
 impl Made {
-    fn add(
-        &mut self,
-        ordinal: u32,
-        ticket_id: TicketId,
-        walk_in: &WalkIn,
-        name: &str,
-        entry_type: Option<&EntryTypeRecord>,
-        context: &WriteContext<'_>,
-        seeded: &mut SeededIds,
-    ) -> Result<()> {
+    fn add(&mut self, wanted: Wanted<'_>, context: &WriteContext<'_>, seeded: &mut SeededIds) -> Result<()> {
+        let Wanted { ordinal, ticket_id, walk_in, name, entry_type } = wanted;
         let WriteContext { event_id, stamp, now } = *context;
         let guest_id = GuestId::new(seeded.row_id(now)).map_err(|error| Error::Bug(error.to_string()))?;
         let code = seeded.uuid();
