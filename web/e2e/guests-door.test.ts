@@ -3,7 +3,7 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Admit, barriers, shot, until } from "./harness/index.ts";
-import { answered, Doors, headline, next, phoneBox, still, synced, syncNow, typed } from "./scanner-kit.ts";
+import { answered, Doors, headline, next, phoneBox, still, synced, syncNow, typed, undo } from "./scanner-kit.ts";
 
 const phones = phoneBox();
 let admit: Admit;
@@ -140,8 +140,7 @@ test("a guest is found by name, let in by hand, and the party and the undo are c
   await finds(page, "amelie", ["Amélie Brânză"]);
   expect(await standing(page)).toBe("Already in");
   await close(page);
-  await page.getByTestId("undo").click();
-  await page.getByTestId("undone").waitFor();
+  await undo(page);
   await finds(page, "amelie", ["Amélie Brânză"]);
   expect(await standing(page)).toBe("Expected");
   await close(page);

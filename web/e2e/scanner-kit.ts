@@ -160,6 +160,15 @@ export async function next(page: Page): Promise<void> {
   await until("the camera again", async () => (await page.getByTestId("verdict").count()) === 0, { every: 20 });
 }
 
+/** Undoes the last scan. Ten seconds after an entry the scanner asks first, and a slow machine is that late. */
+export async function undo(page: Page): Promise<void> {
+  await page.getByTestId("undo").click();
+  const [asks, undone] = [page.getByTestId("confirm-undo"), page.getByTestId("undone")];
+  await asks.or(undone).waitFor();
+  if ((await asks.count()) > 0) await asks.click();
+  await undone.waitFor();
+}
+
 export const headline = (page: Page): Promise<string | null> => page.getByTestId("headline").textContent();
 
 /** Waits until the server has all scans of this phone. */

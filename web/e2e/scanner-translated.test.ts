@@ -2,7 +2,7 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Admit, shot, until } from "./harness/index.ts";
-import { Doors, headline, next, phoneBox, typed } from "./scanner-kit.ts";
+import { Doors, headline, next, phoneBox, typed, undo } from "./scanner-kit.ts";
 
 const phones = phoneBox();
 let admit: Admit;
@@ -85,7 +85,7 @@ test("on a page that was translated all the same the verdict, the strip and the 
   expect(await typed(page, "FONT-FLAG")).toBe("admit");
   await next(page);
   await translate(page);
-  await page.getByTestId("undo").click();
+  await undo(page);
   await shows("undone", /Undone/);
   expect(await page.getByTestId("strip").count()).toBe(0);
   await translate(page);

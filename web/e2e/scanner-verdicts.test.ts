@@ -2,7 +2,7 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Admit, show, shot, until, wedge } from "./harness/index.ts";
-import { answered, Doors, headline, history, hours, next, phoneBox, PIN, shownScan, synced, syncNow, typed } from "./scanner-kit.ts";
+import { answered, Doors, headline, history, hours, next, phoneBox, PIN, shownScan, synced, syncNow, typed, undo } from "./scanner-kit.ts";
 
 const phones = phoneBox();
 let admit: Admit;
@@ -114,8 +114,7 @@ test("a refusal is set aside with the staff PIN only, Undo takes it back, and th
   await syncNow(page);
   await synced(page);
   await until("one person in", async () => (await doors.occupancy()).inside === 1);
-  await page.getByTestId("undo").click();
-  await page.getByTestId("undone").waitFor();
+  await undo(page);
   await shot(page, "scanner-undone");
   await syncNow(page);
   await until("nobody in", async () => (await doors.occupancy()).inside === 0);

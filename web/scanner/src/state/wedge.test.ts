@@ -181,6 +181,13 @@ test("Tab ends a code as Enter does", () => {
   expect(codes).toEqual(["TOKEN-A-0001"]);
 });
 
+test("after a code, Tab pressed again and again moves the focus as soon as half a second is over", () => {
+  type("TOKEN-A-0001");
+  enter();
+  const swallowed = Array.from({ length: 10 }, () => press({ code: "Tab", key: "Tab" }, 100));
+  expect(swallowed).toEqual([true, true, true, true, true, false, false, false, false, false]);
+});
+
 test("a gap over half a second ends what was being typed: only what follows is the code", () => {
   type("LOST");
   vi.advanceTimersByTime(501);

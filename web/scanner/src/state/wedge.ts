@@ -156,9 +156,9 @@ export class Wedge {
       this.#finish(event.timeStamp, true);
       return;
     }
-    // This is the second Enter or Tab of the same code. It must not count as the shortcut "next".
+    // This is the second Enter or Tab of the same code. It must not count as the shortcut "next". The time counts from the
+    // code's end: a person who presses Tab again and again after a scan moves on after half a second.
     if (this.#text === "" && event.timeStamp - this.#finished <= GAP_MS) {
-      this.#finished = event.timeStamp;
       event.preventDefault();
       return;
     }
