@@ -23,9 +23,9 @@ const CLOCK_APART_MS: i64 = 2_000;
 /// screens are then wrong.
 const CLOCK_WRONG_MS: i64 = 60_000;
 
-/// Runs all checks, each at most [`LIMIT`]. The database comes first.
+/// Runs all checks that need an open database, each at most [`LIMIT`]. [`disk`] needs none.
 pub async fn examine(state: &AppState) -> Vec<Finding> {
-    let mut findings = here(state).await;
+    let mut findings = database(state).await;
     findings.extend(elsewhere(state).await);
     findings
 }
@@ -33,7 +33,7 @@ pub async fn examine(state: &AppState) -> Vec<Finding> {
 /// Checks that answer quickly: database, clock, disk.
 async fn here(state: &AppState) -> Vec<Finding> {
     let mut findings = database(state).await;
-    findings.extend(disk(state));
+    findings.extend(state.settings.data_dir.as_deref().map(disk));
     findings
 }
 
@@ -87,16 +87,16 @@ pub fn clock(apart_ms: i64) -> Finding {
     }
 }
 
-fn disk(state: &AppState) -> Option<Finding> {
-    let folder = state.settings.data_dir.as_ref()?;
-    Some(match free_bytes(folder) {
+/// Checks the free space on the disk of the data folder. It opens and writes nothing, so that it answers on a full disk.
+pub fn disk(folder: &std::path::Path) -> Finding {
+    match free_bytes(folder) {
         Ok(bytes) => room(bytes),
         Err(error) => Finding::failed(
             "disk",
             format!("the data folder cannot be looked at: {error}"),
             "make the folder of ADMIT_DATA_DIR readable and writable for the user that runs Admit",
         ),
-    })
+    }
 }
 
 #[cfg(unix)]

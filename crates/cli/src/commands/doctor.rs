@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use admit_server::checkup::{self, Finding};
+use admit_server::checkup::{self, Condition, Finding};
 use anyhow::{Context, bail};
 use clap::Args;
 use serde_json::{Value, json};
@@ -71,6 +71,10 @@ impl Doctor {
                 "correct ADMIT_TLS_CERT and ADMIT_TLS_KEY, or the rights of those files",
             )),
         }
+        // The disk comes before the database, which cannot be opened on a full one.
+        let disk = self.place.data_dir.exists().then(|| checkup::disk(&self.place.data_dir));
+        let full = disk.as_ref().is_some_and(|one| one.condition == Condition::Failed);
+        findings.extend(disk);
         if self.place.database_url.is_none() && !self.place.data_dir.join(DATABASE_FILE).exists() {
             let says = format!("there is no database in {} yet", self.place.data_dir.display());
             findings.push(Finding::warning("database", says, "start the server once, or correct ADMIT_DATA_DIR"));
@@ -87,21 +91,23 @@ impl Doctor {
                 findings.push(owner(&state).await);
                 state.shutdown.cancel();
             }
-            Err(error) => findings.push(self.not_opened(&error)),
+            Err(error) => findings.push(self.not_opened(&error, full)),
         }
         findings.push(serving(self.listen.listen, self.listen.tls.by() != admit_server::config::TlsBy::Nobody).await);
         findings
     }
 
     /// The finding that the database could not be opened. It names the secret if the secret is wrong, otherwise the
-    /// database.
-    fn not_opened(&self, error: &anyhow::Error) -> Finding {
+    /// database. Where the disk is full, the fix is to make room.
+    fn not_opened(&self, error: &anyhow::Error, full: bool) -> Finding {
         let says = format!("{error:#}");
         if error.is::<parts::WrongSecret>() {
             return Finding::failed("secret", says, SECRET_FIX);
         }
         let fix = if self.place.database_url.is_some() {
             "start PostgreSQL, or correct DATABASE_URL: postgres://user:password@host:5432/database"
+        } else if full {
+            "make room on the disk first, as the finding on the disk says; nothing that was stored is lost"
         } else {
             "make the folder of ADMIT_DATA_DIR readable and writable for the user that runs Admit; `admit rebuild --check` looks for damage"
         };
@@ -180,8 +186,6 @@ fn tell(finding: &Value) {
 
 #[cfg(test)]
 mod tests {
-    use admit_server::checkup::Condition;
-
     use super::*;
 
     #[test]

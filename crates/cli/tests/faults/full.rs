@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::disk::Disk;
@@ -59,4 +60,25 @@ async fn on_a_full_disk_whole_batches_are_refused_reads_work_and_it_goes_on_by_i
     device.hand_over(&client, &url).await;
     server.kill().await;
     in_order(&disk.at.join("data"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_a_disk_without_one_byte_the_doctor_names_the_disk_and_says_to_make_room() {
+    let folder = Folder::new("doctor-full");
+    let Some(disk) = Disk::of_memory(folder.0.clone(), MEGABYTES) else { return };
+    let data = disk.at.join("data");
+    Server::start(&data).await.kill().await;
+    fill(&disk.at.join("filler"));
+    let run = Command::new(env!("CARGO_BIN_EXE_admit"))
+        .args(["doctor", "--json", "--listen", "127.0.0.1:9", "--data-dir"])
+        .arg(&data)
+        .output()
+        .unwrap();
+    let told: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+    let failed: Vec<_> = told["checks"].as_array().unwrap().iter().filter(|one| one["condition"] == "failed").collect();
+    assert!(!run.status.success() && failed[0]["name"] == "disk", "the disk comes first: {told}");
+    assert!(failed[0]["fix"].as_str().unwrap().contains("free some space"), "{told}");
+    for after in &failed[1..] {
+        assert!(after["fix"].as_str().unwrap().contains("make room"), "no other fix leads astray: {told}");
+    }
 }
