@@ -28,6 +28,7 @@ fn complaints(files: &[File]) -> Vec<Complaint> {
 fn laws(files: &[File], found: &mut Vec<Complaint>) {
     files.iter().for_each(|file| rules::check(file, found));
     rules::map_is_true(files, found);
+    rules::events_are_documented(files, found);
     found.extend(prose::long_sentences(files));
     found.extend(prose::riddles(files));
     order::check(files, found);

@@ -179,8 +179,8 @@ impl IntoResponse for ApiError {
         if self.0.code == BUSY {
             response.extensions_mut().insert(Busy);
         }
-        if matches!(self.0.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
-            response.extensions_mut().insert(Refused(self.0.code.clone()));
+        if let Some(event) = Refusal::of(self.0.status) {
+            response.extensions_mut().insert((event, self.0.code.clone()));
         }
         let headers = response.headers_mut();
         if self.0.status == StatusCode::UNAUTHORIZED {
@@ -190,13 +190,56 @@ impl IntoResponse for ApiError {
     }
 }
 
-/// An extension of an answer of 401 or 403: the code of the problem, for the log.
-#[derive(Debug, Clone)]
-pub struct Refused(pub String);
+/// Why an answer is a line of the log (ASVS 16.3). It is an extension of the answer, beside the code of the problem.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// 401 or 403: the caller tries keys, or asks for what they may not see.
+    Access,
+    /// 429: the caller comes more often than a limit allows.
+    Limited,
+    /// 400, 413 or 415: no part of the request can be used.
+    Malformed,
+}
+
+impl Refusal {
+    fn of(status: StatusCode) -> Option<Self> {
+        match status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Some(Self::Access),
+            StatusCode::TOO_MANY_REQUESTS => Some(Self::Limited),
+            StatusCode::BAD_REQUEST | StatusCode::PAYLOAD_TOO_LARGE | StatusCode::UNSUPPORTED_MEDIA_TYPE => {
+                Some(Self::Malformed)
+            }
+            _ => None,
+        }
+    }
+    /// Logs it. `code` is that of the problem, `address` that of the caller. Call it inside the request's span.
+    pub fn log(self, status: StatusCode, code: &str, address: std::net::IpAddr) {
+        let status = status.as_u16();
+        match self {
+            Self::Access => tracing::info!(event = "access.refused", status, code, %address, "refused"),
+            Self::Limited => tracing::info!(event = "access.limited", status, code, %address, "refused"),
+            Self::Malformed => tracing::info!(event = "request.malformed", status, code, %address, "refused"),
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn refused_callers_too_many_requests_and_malformed_ones_are_lines_of_the_log() {
+        let invalid = Error::Invalid { code: "invalid_request", errors: Vec::new() };
+        let later = |code| Error::Later { code, retry_after_ms: 1 };
+        let refusal = |error: ApiError| error.into_response().extensions().get::<(Refusal, String)>().cloned();
+        let of = |refusal, code: &str| Some((refusal, code.to_owned()));
+        assert_eq!(refusal(invalid.into()), of(Refusal::Malformed, "invalid_request"));
+        assert_eq!(refusal(ApiError::too_large("body_too_large", "x")), of(Refusal::Malformed, "body_too_large"));
+        assert_eq!(refusal(later("rate_limited").into()), of(Refusal::Limited, "rate_limited"));
+        assert_eq!(refusal(later("busy").into()), None, "after an outage many phones hear it");
+        let denied = Error::Denied { code: "forbidden", message: String::new(), details: None };
+        assert_eq!(refusal(denied.into()), of(Refusal::Access, "forbidden"));
+    }
 
     fn answered(error: Error) -> (u16, String, Option<String>) {
         let response = ApiError::from(error).into_response();

@@ -38,7 +38,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::auth::peer;
 use crate::encoding::AsItIs;
-use crate::error::{ApiError, Busy, Refused};
+use crate::error::{ApiError, Busy, Refusal};
 use crate::state::AppState;
 use crate::strict::{self, KnownNames};
 use crate::telemetry::{RequestLabel, RouteLabel};
@@ -197,9 +197,8 @@ async fn frame(State(state): State<AppState>, request: Request, next: Next) -> R
             tracing::debug!(status = status.as_u16(), took_ms, "answered");
         }
     });
-    if let Some(Refused(code)) = response.extensions().get() {
-        // This logs callers who try keys, or who request what they may not see (ASVS 16.3.1, 16.3.2).
-        span.in_scope(|| tracing::info!(event = "access.refused", status = status.as_u16(), code, %address, "refused"));
+    if let Some((refusal, code)) = response.extensions().get::<(Refusal, String)>() {
+        span.in_scope(|| refusal.log(status, code, address));
     }
     otlp::answered(&trace, status, is_failure(&response));
     count(&state, method, route, status, took_ms);

@@ -163,6 +163,19 @@ pub fn map_is_true(files: &[File], found: &mut Vec<Complaint>) {
     }
 }
 
+/// Complains about an event of the log that `docs/telemetry.md` leaves out.
+pub fn events_are_documented(files: &[File], found: &mut Vec<Complaint>) {
+    static EVENT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#"\bevent = "(\w+\.\w+)""#).expect("a constant"));
+    let Some(page) = files.iter().find(|file| file.path == "docs/telemetry.md") else { return };
+    for file in files.iter().filter(|file| file.path.starts_with("crates/") && file.path.contains("/src/")) {
+        for (line, text) in (1..).zip(file.text.lines()) {
+            for event in EVENT.captures_iter(text).filter(|event| !page.text.contains(&format!("`{}`", &event[1]))) {
+                file.complain(line, format!("the event {} is not in docs/telemetry.md", &event[1]), found);
+            }
+        }
+    }
+}
+
 /// The file paths in a piece of code. Empty for a pattern; several for `a/{b,c}.rs`.
 fn named_files(code: &str) -> Vec<String> {
     static PATH: LazyLock<Regex> = LazyLock::new(|| {

@@ -57,6 +57,10 @@ async fn s1_10_1_one_story_logs_each_event_once_where_it_happened() {
     assert_eq!((of("conflict.detected"), of("device.revoked")), (1, 1), "{counts:?}");
     // One batch has a wrong field, one is of the revoked device.
     assert_eq!(of("sync.failed"), 2, "{counts:?}");
+    assert!(
+        of("request.malformed") >= 1 && of("access.refused") >= 1,
+        "with the caller's address (ASVS 16.3): {counts:?}"
+    );
     let uploads = of("sync.success");
     assert_eq!(of("sync.attempt"), uploads + 2, "{counts:?}");
     let repeated = events.iter().filter(|event| event["event"] == "sync.success" && event["repeated"] == true);
