@@ -216,8 +216,9 @@ pub trait Server {
     fn restore(&mut self, now_ms: i64, proper: bool);
     /// The epochs that have begun so far, oldest first, without the initial one.
     fn begun(&self) -> &[Epoch];
-    /// In a run of one organisation alone, begins an epoch that the run with two organisations began, because a device
-    /// of the other organisation proved a roll-back.
+    /// Begins a given epoch. To check I13, the simulator runs a seed with two organisations, and again with the first
+    /// one alone. In the first run a device of the second organisation may prove a roll-back, and an epoch begins. An
+    /// epoch belongs to the whole server, so the second run must begin the same one.
     fn begin(&mut self, epoch: Epoch);
     /// The incidents that the people of an organisation may review.
     fn reviewable(&self, org: u64) -> Reviewable;

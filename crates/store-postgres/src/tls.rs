@@ -1,8 +1,8 @@
 //! The address of the database, and the TLS of the connection to it.
 //!
 //! `sslmode` has the usual values: `disable`; `prefer` (the default: TLS if the server offers it); `require` (TLS,
-//! with any server); `verify-full` (TLS, and a certificate for that name by an authority of `sslrootcert`, a PEM file,
-//! or of this machine). With `sslrootcert` the certificate is checked in every mode that uses TLS.
+//! with any server); `verify-full` (TLS, and a certificate for the host's name). The certificate must be signed by an
+//! authority of `sslrootcert`, a PEM file, or by one that this machine trusts. With `sslrootcert` the certificate is checked in every mode that uses TLS.
 
 use std::sync::Arc;
 

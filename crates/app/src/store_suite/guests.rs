@@ -32,7 +32,7 @@ fn run(guest: &str, place: i64, state: RunState, problem: Option<&str>) -> RunRe
 }
 
 /// Six guests: Zoë and Ana came, and Ana left again. Bo's ticket is void, Cy's was refunded after an entry. Di and Ed
-/// are to come. A guest with the same name in another event is in none of the lists.
+/// are to come. Another event has a guest of Ana's name, whom no query of this event may give.
 async fn six(store: &TestStore) {
     with_event(store).await;
     make_event(store, "o", event("f", 1)).await;

@@ -205,8 +205,9 @@ pub async fn runs_are_listed_newest_first(store: TestStore) {
     assert_eq!(ids(look(&store, move |tx| tx.runs(&of_another, &page(9))).await), [""; 0]);
 }
 
-/// `run_subjects` returns each guest about whom the event has a run of a kind, once, in order of the guest's id. With a
-/// list it returns only guests of that list. `update_run` returns `false` for a run that is done, and changes nothing.
+/// `run_subjects` returns the ids of the guests about whom the event has a run of the given kind: each once, in
+/// ascending order. If ids are given as `among`, it returns no others. `update_run` returns `false` for a run that is
+/// done, and changes nothing.
 pub async fn what_runs_were_about_is_told_once(store: TestStore) {
     with_runs(&store, &["r2", "r1"]).await;
     let again = RunRecord { run_id: "r3".into(), ..run("r1", 2_000) };

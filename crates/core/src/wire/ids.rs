@@ -1,5 +1,5 @@
-//! The JSON form of identifiers, times, hashes and words. Each is a string that is checked as it is read. So an error
-//! names the field that is wrong.
+//! The JSON form of identifiers, times, hashes and values of a closed list, such as `draft`. Each is a string that is
+//! checked as it is read. So an error names the field that is wrong.
 
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};

@@ -257,10 +257,10 @@ fn a_phone_that_knew_a_younger_epoch_works_where_it_is_paired_next() {
     assert_eq!((phone.view().phase, row(&phone, &here).sync.as_str()), (Phase::Ready, "sent"));
 }
 
-/// A scan that was refused finally stays refused where the new epoch has it. Where the new epoch lacks it, the phone
-/// offers it again (trust §2).
+/// The server refused a scan for good. If the restored server still has that scan, it stays on the list of problems. If
+/// not, the phone sends it again (trust §2).
 #[test]
-fn a_new_epoch_takes_nothing_off_the_problem_list() {
+fn after_a_new_epoch_a_refused_scan_is_sent_again_only_if_the_server_lost_it() {
     for lacking in [false, true] {
         let mut server = Server::new();
         let mut phone = Phone::ready(1, &mut server);
