@@ -42,7 +42,17 @@ test("no screen of the organiser has a barrier, by day and by night", async () =
   await page.getByTestId("sign-in").waitFor();
   await see("sign-in");
   await page.getByTestId("email").fill(admit.demo.email);
+  // A password is hidden until somebody asks for it, and password managers and a paste may fill it in.
+  expect(await page.getByTestId("password").getAttribute("type")).toBe("password");
+  expect(await page.getByTestId("password").getAttribute("autocomplete")).toBe("current-password");
   await page.getByTestId("password").fill("not the password");
+  await page.getByTestId("show-password").click();
+  await page.getByTestId("password").press("Control+a");
+  await page.getByTestId("password").press("Control+c");
+  await page.getByTestId("password").press("End");
+  await page.getByTestId("password").press("Control+v");
+  expect(await page.getByTestId("password").inputValue()).toBe("not the passwordnot the password");
+  await page.getByTestId("show-password").click();
   await page.getByTestId("sign-in").click();
   await page.getByRole("alert").filter({ hasText: "don't belong together" }).waitFor();
   await page.getByTestId("show-password").click();

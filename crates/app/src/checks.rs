@@ -317,6 +317,10 @@ mod tests {
         {
             assert!(!wrong(|c| c.password("password", good, &known)), "{good}");
         }
+        // No kind of character is asked for (ASVS 6.2.5), and 64 characters and more are taken (6.2.9).
+        let phrase = "kestrel vanilla orbit ".repeat(20);
+        assert!(!wrong(|c| c.password("password", &phrase[..64], &known)));
+        assert!(!wrong(|c| c.password("password", &phrase, &known)));
         assert!(
             wrong(|c| c.password("password", &"a long one ".repeat(100), &[])),
             "hashing must not become a load attack"

@@ -158,3 +158,22 @@ fn server_config(
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Arc::new(config))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cipher_suite_is_authenticated_encryption_with_a_key_for_one_connection() {
+        let folder = tempfile::tempdir().unwrap();
+        let tls = Tls::local(folder.path(), &["door.lan".into()]).unwrap();
+        let config = tls.config(std::net::Ipv4Addr::LOCALHOST.into()).unwrap();
+        let suites = &config.crypto_provider().cipher_suites;
+        assert!(!suites.is_empty());
+        for suite in suites {
+            let name = format!("{:?}", suite.suite());
+            assert!(name.starts_with("TLS13_") || name.starts_with("TLS_ECDHE_"), "{name}");
+            assert!(name.contains("GCM") || name.contains("CHACHA20_POLY1305"), "{name}");
+        }
+    }
+}

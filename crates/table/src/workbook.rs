@@ -310,6 +310,24 @@ mod tests {
     }
 
     #[test]
+    fn an_entity_of_the_file_is_never_resolved() {
+        let sheet = |cell: &str| {
+            format!(
+                "<!DOCTYPE x [<!ENTITY file SYSTEM \"file:///etc/hostname\"><!ENTITY own \"swollen\">]><worksheet><sheetData>\
+                 <row r=\"1\"><c r=\"A1\" t=\"inlineStr\"><is><t>name</t></is></c></row>\
+                 <row r=\"2\"><c r=\"A2\" t=\"inlineStr\"><is><t>Ana {cell}</t></is></c></row></sheetData></worksheet>"
+            )
+        };
+        let hostname = std::fs::read_to_string("/etc/hostname").unwrap_or_default();
+        for entity in ["&file;", "&own;"] {
+            let read = read_any(&book(&[("xl/worksheets/sheet2.xml", &sheet(entity))]), &LIMITS, &Hints::default());
+            let told = format!("{read:?}");
+            assert!(!told.contains("swollen"), "{told}");
+            assert!(hostname.trim().is_empty() || !told.contains(hostname.trim()), "{told}");
+        }
+    }
+
+    #[test]
     fn a_bomb_is_refused_before_it_takes_memory() {
         let zeros = format!("<worksheet>{}</worksheet>", " ".repeat(3_000_000));
         let bomb = book(&[("xl/worksheets/sheet2.xml", &zeros)]);

@@ -241,6 +241,7 @@ mod tests {
             assert!(!text.lines().any(|line| line.trim_start().starts_with("Bcc:")), "{text}");
             assert!(!text.contains('\u{202E}'));
         }
+        assert_eq!((letter.attachment.name.as_str(), letter.picture.1.name.as_str()), ("event.ics", "pass.png"));
     }
 
     #[test]

@@ -51,6 +51,13 @@ fn a_session_opens_with_the_password_alone_and_ends_after_14_days_or_by_signing_
 }
 
 #[test]
+fn a_password_opens_after_years_too() {
+    let world = World::new();
+    world.pass(3 * 365 * DAY);
+    assert!(sign_in(&world, "owner@home.example", "correct horse battery").is_ok());
+}
+
+#[test]
 fn a_new_password_is_the_only_one_and_ends_every_session() {
     let world = World::new();
     let session = sign_in(&world, "owner@home.example", "correct horse battery").unwrap();

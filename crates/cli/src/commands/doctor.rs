@@ -20,6 +20,9 @@ const SECRET_FIX: &str = "give ADMIT_SECRET as it was when the database was made
   admit doctor --config /etc/admit/admit.conf     everything, with the settings that the server has
   admit doctor --url http://127.0.0.1:8080        a running server, from anywhere: for health checks
 
+A mail server, a Redis or an object store that is set up and does not answer is a failure here. A running server stays
+ready without it (`--url`).
+
 Exit codes: 0 nothing failed, 1 something failed.")]
 pub struct Doctor {
     #[command(flatten)]
@@ -87,7 +90,7 @@ impl Doctor {
         match parts::open(&self.place, settings).await {
             Ok(state) => {
                 findings.push(Finding::ok("secret", "the secret is the one that the database was sealed with"));
-                findings.extend(checkup::examine(&state).await);
+                findings.extend(checkup::examine(&state).await.into_iter().map(strict));
                 findings.push(owner(&state).await);
                 state.shutdown.cancel();
             }
@@ -113,6 +116,13 @@ impl Doctor {
         };
         Finding::failed("database", says, fix)
     }
+}
+
+/// The finding as the doctor judges it. The operator asks before the doors open: a service that is set up and does not
+/// answer is then a failure, although a running server goes on without it.
+fn strict(finding: Finding) -> Finding {
+    let is_away = finding.condition == Condition::Warning && matches!(finding.name, "redis" | "mail" | "objects");
+    if is_away { Finding { condition: Condition::Failed, ..finding } } else { finding }
 }
 
 /// A finding whether browsers will give a page the camera.

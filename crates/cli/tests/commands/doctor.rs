@@ -68,11 +68,11 @@ fn looking_makes_nothing_that_the_server_could_not_read() {
 }
 
 #[test]
-fn a_mail_server_that_is_away_is_a_warning() {
+fn a_mail_server_that_is_away_is_a_failure_with_its_fix() {
     let folder = served("doctor-mail");
     let (fine, told) = doctor(&folder.0, &[("SMTP_URL", "smtp://127.0.0.1:9"), ("SMTP_FROM", "a@b.example")]);
     let mail = check(&told, "mail");
-    assert!(fine && mail["condition"] == "warning", "scans go on: {told}");
+    assert!(!fine && mail["condition"] == "failed", "it is set up, and no pass would be mailed: {told}");
     assert!(mail["fix"].as_str().unwrap().contains("SMTP_URL"), "{told}");
 }
 
@@ -84,7 +84,7 @@ fn a_redis_by_tls_is_green_where_its_authority_is_trusted() {
     assert!(fine && check(&told, "redis")["condition"] == "ok", "{told}");
     let (fine, told) = doctor(&folder.0, &[("REDIS_URL", &url)]);
     let found = check(&told, "redis");
-    assert!(fine && found["condition"] == "warning", "scans go on: {told}");
+    assert!(!fine && found["condition"] == "failed", "{told}");
     assert!(found["says"].as_str().unwrap().contains("UnknownIssuer"), "it says why: {told}");
     assert!(found["fix"].as_str().unwrap().contains("SSL_CERT_FILE"), "{told}");
 }

@@ -61,6 +61,7 @@ async fn s1_10_1_one_story_logs_each_event_once_where_it_happened() {
         of("request.malformed") >= 1 && of("access.refused") >= 1,
         "with the caller's address (ASVS 16.3): {counts:?}"
     );
+    assert_eq!(of("session.refused"), 1, "{counts:?}");
     let uploads = of("sync.success");
     assert_eq!(of("sync.attempt"), uploads + 2, "{counts:?}");
     let repeated = events.iter().filter(|event| event["event"] == "sync.success" && event["repeated"] == true);

@@ -54,6 +54,7 @@ impl Story {
         let mut log = story.pair_by_hand().await;
         story.conflict(&mut log, &code).await;
         story.fail_and_revoke(&mut log).await;
+        story.guess_a_password().await;
         story
     }
 
@@ -167,6 +168,14 @@ impl Story {
         assert_eq!(self.ask(Method::DELETE, path, Some(json!({}))).await.0, 200);
         let late = log.batch(Vec::new());
         assert_eq!(self.ask_as(&key, Method::POST, "/api/scanning/sync", Some(late)).await.0, 403);
+    }
+
+    /// Tries to sign in with the guest's address and a password that is wrong.
+    async fn guess_a_password(&mut self) {
+        let (email, password) = (GUEST_EMAIL, "qanari-guessed-password");
+        self.secrets.push(("guessed password", password.to_owned()));
+        let body = json!({ "email": email, "password": password });
+        assert_eq!(self.ask_as("", Method::POST, "/api/session", Some(body)).await.0, 401);
     }
 
     /// The metrics, once they contain this text; some of them are updated only from time to time.

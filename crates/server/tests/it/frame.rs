@@ -32,6 +32,8 @@ async fn every_answer_has_its_time_its_id_and_the_headers_that_keep_browsers_car
         let policy = headers["content-security-policy"].to_str().unwrap();
         assert!(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"), "{path}: {policy}");
         assert!(!policy.contains("unsafe-inline"), "{path}: {policy}");
+        assert!(policy.contains("base-uri 'none'"), "{path}: {policy}");
+        assert!(!policy.contains("object-src"), "default-src covers objects. {path}: {policy}");
         assert!(!headers["x-request-id"].is_empty(), "{path}");
         let time = admit_core::time::Timestamp::parse(headers["x-server-time"].to_str().unwrap()).unwrap();
         assert!(server.state.app.clock.now().since(time).abs() < 60_000, "{path}");
@@ -50,6 +52,19 @@ async fn another_sites_page_changes_nothing() {
     problem(from("sec-fetch-site", "same-origin").await.unwrap(), 404, "not_found").await;
     // A program sends neither header.
     problem(from("x-plain", "1").await.unwrap(), 404, "not_found").await;
+}
+
+#[tokio::test]
+async fn no_other_site_may_read_an_answer() {
+    let server = TestServer::start().await;
+    for method in [Method::GET, Method::OPTIONS] {
+        for path in ["/api/session", "/api/scanning/time", "/healthz"] {
+            let asked = server.request(method.clone(), path).header("origin", "https://evil.example");
+            let answer = asked.header("access-control-request-method", "GET").send().await.unwrap();
+            let allows = answer.headers().keys().any(|name| name.as_str().starts_with("access-control-allow"));
+            assert!(!allows, "{method} {path}: {:?}", answer.headers());
+        }
+    }
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {

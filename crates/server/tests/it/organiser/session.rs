@@ -49,6 +49,51 @@ async fn signing_in_anew_ends_the_session_that_the_browser_had() {
     assert_eq!([who(&first).await, who(&second).await, who(&elsewhere).await], [401, 200, 200]);
 }
 
+/// The random part of a secret, in hexadecimal digits.
+fn digits(secret: &str) -> &str {
+    let digits = secret.rsplit('_').next().unwrap();
+    assert!(digits.bytes().all(|one| one.is_ascii_hexdigit()), "{secret}");
+    digits
+}
+
+#[tokio::test]
+async fn sessions_and_api_tokens_are_256_random_bits_and_pairing_codes_128() {
+    let server = TestServer::start().await;
+    let session = async || {
+        let body = json!({ "email": server.home.email, "password": PASSWORD });
+        let answer = server.post("/api/session").json(&body).send().await.unwrap();
+        let cookie = answer.headers()["set-cookie"].to_str().unwrap();
+        cookie.split([';', '=']).nth(1).unwrap().to_owned()
+    };
+    let token = async || {
+        let made = post(&server, "/api/api-tokens", json!({ "name": "Box office" }), 201).await;
+        made["token"].as_str().unwrap().to_owned()
+    };
+    let pairing = async || server.pairing_token(&server.home).await;
+    let pairs = [
+        (session().await, session().await, 256),
+        (token().await, token().await, 256),
+        (pairing().await, pairing().await, 128),
+    ];
+    for (one, other, bits) in &pairs {
+        assert_eq!((digits(one).len() * 4, digits(other).len() * 4), (*bits, *bits), "{one}");
+        assert_ne!(one, other);
+    }
+}
+
+#[tokio::test]
+async fn nothing_but_a_sign_in_begins_a_session() {
+    let server = TestServer::start().await;
+    for path in ["/", "/scan", "/healthz", "/api/session", "/api/events"] {
+        for signed in [false, true] {
+            let request = server.get(path);
+            let request = if signed { request.bearer_auth(&server.home.token) } else { request };
+            let answer = request.send().await.unwrap();
+            assert!(!answer.headers().contains_key("set-cookie"), "{path}: {:?}", answer.headers());
+        }
+    }
+}
+
 /// A person who tries passwords must wait for the rest of the minute. Staff behind one address who know their
 /// passwords need not.
 #[tokio::test]
