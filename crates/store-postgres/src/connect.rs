@@ -21,12 +21,15 @@ mod embedded {
 const MIGRATION_LOCK: i64 = 0x61_64_6d_69_74;
 /// How long a connection attempt may take.
 const CONNECT: Duration = Duration::from_secs(5);
-/// How long a silent connection is trusted before it is probed, how often it is probed, and how long sent data may stay
-/// unconfirmed. Without these limits, a connection to a machine that vanished, as in a fail-over, would block for the
-/// quarter of an hour that the operating system waits.
+/// How long a silent connection is trusted before it is probed. This limit and the next three are for a machine that
+/// vanished, as in a fail-over. Without them its connection blocks for a quarter of an hour, as the operating system
+/// waits.
 const KEEPALIVE: Duration = Duration::from_secs(5);
+/// The time between two probes.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(2);
+/// The number of unanswered probes after which the connection is given up.
 const KEEPALIVES: u32 = 4;
+/// How long sent data may stay unconfirmed.
 const UNCONFIRMED: Duration = Duration::from_secs(10);
 /// The settings of every connection. A wait for a lock has a limit. The server rolls back the transaction of a node
 /// that hangs in it. For a node that vanished it does so sooner, because it probes the connection. `jit` is off,

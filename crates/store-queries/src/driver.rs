@@ -257,9 +257,9 @@ pub trait Driver {
     fn execute_each_later(&mut self, stmt: &'static Stmt, params: &[Value<'_>], list: &[Value<'_>]) -> Result<()> {
         self.execute_each(stmt, params, list).map(|_| ())
     }
-    /// Like [`Driver::execute_many`], but the backend may report a failure as late as the commit. It may join the
-    /// change with the same change of other operations. So two such changes of different tables may run in either
-    /// order.
+    /// Like [`Driver::execute_many`], but the backend may report a failure as late as the commit. The backend may
+    /// collect the rows of several calls with the same `bulk`, and send them together. Changes of one table keep their
+    /// order. Changes of different tables may run in either order.
     fn execute_many_later(&mut self, bulk: &'static Bulk, values: &[Value<'_>]) -> Result<()> {
         self.execute_many(bulk, values)
     }

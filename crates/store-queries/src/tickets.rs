@@ -26,10 +26,14 @@ macro_rules! ticket_columns {
     };
 }
 
-/// The tickets of an event with their guests. For some codes only the hash is stored. The parameters:
+/// The tickets of an event with their guests. Some codes are stored as a hash only: the search finds these by the whole
+/// code or by the short code. The parameters:
 ///
-/// - $3: text to find, from $6 and $8: its words, $4: the text's hash;
-/// - $5: the text in the form of order ids, $30 and $31: the hashes of its short code;
+/// - $3: the text to find; NULL finds every ticket;
+/// - $4: the hash of the text;
+/// - $5: the text in the form of order ids;
+/// - $6 to $29: the patterns of `found_by_name!`, three for each of eight words;
+/// - $30 and $31: the first and the last hash with the short code that the text spells;
 /// - $32: the text, where the beginning of a code may match.
 macro_rules! found_tickets {
     () => {

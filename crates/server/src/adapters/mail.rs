@@ -200,7 +200,7 @@ mod tests {
         }
     }
     /// A mail server for tests. Its first conversation follows the first of `manners`, and so on; further ones follow
-    /// the last. When a conversation ends, it reports the number of letters accepted in it.
+    /// the last. It reports the number of accepted letters when the conversation ends or falls silent.
     async fn server(manners: Vec<Manners>) -> (String, UnboundedReceiver<usize>) {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("smtp://{}", listener.local_addr().unwrap());
