@@ -127,7 +127,7 @@ impl Demo {
 
     async fn tell(&self, state: &AppState, seeded: &Seeded, url: &str) -> anyhow::Result<()> {
         let Seeded { email, password, api_token, event_id, staff_pin, .. } = seeded;
-        println!("\nAdmit's demo is open: 20,000 tickets, doors open since two hours.\n");
+        println!("\nAdmit's demo is open: 20,000 tickets, and the doors opened two hours ago.\n");
         println!("  Organiser   {url}/");
         println!("  E-mail      {email}");
         println!("  Password    {password}");
