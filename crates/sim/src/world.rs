@@ -311,8 +311,9 @@ impl<S: Server> World<S> {
         self.carry_out(side, phone, effects, &[]);
     }
 
-    /// Gives an input to a phone's engine. If the phone sleeps, the engine gets the input when the phone wakes. If the
-    /// app has restarted since, the input is dropped.
+    /// Gives an input to a phone's engine. If the phone sleeps, the engine gets the input when the phone wakes.
+    /// `generation` is the number of starts of the app when the input was made. If the app has started anew since, the
+    /// input is dropped.
     pub(crate) fn input(&mut self, side: usize, phone: usize, generation: u64, input: Input, body: Vec<u8>) {
         let now_ms = self.now_ms;
         let Side { phones, trace, .. } = &mut self.sides[side];

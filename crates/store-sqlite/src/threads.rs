@@ -86,9 +86,9 @@ impl Drop for Threads {
     }
 }
 
-/// Copies the journal back into the file on a connection of its own, so that no write waits for it. If writes never
-/// pause, the journal grows during the copy. If it was longer than `long` pages, `asked` tells the writer to copy the
-/// rest.
+/// Copies SQLite's write-ahead log into the database file again and again, until `closing` is set. It uses a connection
+/// of its own, so that no write waits for it. If writes never pause, the log grows during a copy. If the log had more
+/// than `long` pages, `asked` tells the writer to copy the remaining pages.
 fn fold_journal(conn: &Connection, long: i64, closing: &AtomicBool, dirty: &AtomicBool, asked: &AtomicBool) {
     while !closing.load(Ordering::Relaxed) {
         std::thread::park_timeout(CHECKPOINT_EVERY);

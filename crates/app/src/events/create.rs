@@ -62,8 +62,8 @@ pub struct NewEvent {
     pub gates: Option<Vec<String>>,
 }
 
-/// Creates an event with the entry type "General" and its first gates. People go in and out by these gates, and they
-/// admit every entry type. The first values of all of these also hold for the time before this write.
+/// Creates an event with the entry type "General" and its first gates. People go in and out by each gate, and it
+/// admits this entry type. The first values of all of these also hold for the time before this write.
 pub async fn create(app: &App, caller: &UserCaller, new: NewEvent) -> Result<EventRecord> {
     caller.must(Action::ManageEvents)?;
     let now = app.clock.now();

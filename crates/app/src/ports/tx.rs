@@ -352,8 +352,8 @@ pub trait TxStates {
     /// No state may have a lower serial than a state of the event that is stored already, because the newest state of a
     /// subject is the valid one.
     fn put_states(&mut self, event_id: &EventId, states: &[(StateRecord, Vec<ScanVerdict>)]) -> Result<()>;
-    /// Like [`TxStates::put_states`], for subjects that had neither a state nor verdicts. So the store need not look
-    /// for rows about their waiting scans to delete.
+    /// Like [`TxStates::put_states`], for subjects that had neither a state nor verdicts. The store has no rows about
+    /// waiting scans of such subjects, so it deletes none. A scan waits if it counts only once a person accepts it.
     fn insert_states(&mut self, event_id: &EventId, states: &[(StateRecord, Vec<ScanVerdict>)]) -> Result<()>;
     /// Deletes every state that a write before this serial stored. Only `rebuild` calls it, after it stored all states
     /// anew.

@@ -42,8 +42,8 @@ impl Purge {
     }
 
     /// Does one step of the purge. The caller does so at a quiet moment: nothing is being written or decided, and no
-    /// code was read lately. Returns the row that takes the place of all rows up to its own. `None` if there is nothing
-    /// to purge yet.
+    /// code was read lately. Returns the summary row, which replaces all rows up to and including its own number. `None`
+    /// if there is nothing to purge yet.
     pub fn step(&mut self, journal: &Journal, clock: &Clock) -> Option<Row> {
         if !clock.exchanged() {
             return None;
